@@ -1,0 +1,12 @@
+/** What the bundler turns into text: the worker's own bundle and WGSL shaders. */
+declare module "worker-source" {
+  const source: string;
+  export default source;
+}
+
+declare module "*.wgsl" {
+  const source: string;
+  export default source;
+}
+
+declare module "*.css";

@@ -1,0 +1,90 @@
+/**
+ * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as text,
+ * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
+ * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
+ *
+ *   node js/build.mjs [--watch]
+ */
+import { readFile, stat } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, "..", "dshq_widget", "static");
+const budget = 300 * 1024; // bytes of widget.js and widget.css together
+
+const common = {
+  bundle: true,
+  minify: true,
+  target: ["es2022", "chrome111", "firefox113", "safari16.4"],
+  loader: { ".wgsl": "text" },
+  legalComments: "inline",
+  logLevel: "warning",
+};
+
+/** `import source from "worker-source"` is the text of js/worker.ts bundled as an ES module. */
+const workerAsText = {
+  name: "worker-as-text",
+  setup(build) {
+    build.onResolve({ filter: /^worker-source$/ }, () => ({ path: "worker-source", namespace: "worker" }));
+    build.onLoad({ filter: /.*/, namespace: "worker" }, async () => {
+      const result = await esbuild.build({
+        ...common,
+        entryPoints: [join(here, "worker.ts")],
+        format: "esm",
+        write: false,
+        metafile: true,
+      });
+      return {
+        contents: result.outputFiles[0].text,
+        loader: "text",
+        watchFiles: Object.keys(result.metafile.inputs),
+      };
+    });
+  },
+};
+
+/** A notebook's style sheets are global: other people's rules are nested under our root too. */
+const scopedPackageStyles = {
+  name: "scoped-package-styles",
+  setup(build) {
+    build.onLoad({ filter: /node_modules.*\.css$/ }, async ({ path }) => ({
+      contents: `.dshq-widget { ${await readFile(path, "utf8")} }`,
+      loader: "css",
+    }));
+  },
+};
+
+const options = {
+  ...common,
+  entryPoints: { widget: join(here, "widget.ts") },
+  format: "esm",
+  outdir: out,
+  plugins: [workerAsText, scopedPackageStyles],
+};
+
+async function report() {
+  let total = 0;
+  for (const name of ["widget.js", "widget.css"]) {
+    const path = join(out, name);
+    const { size } = await stat(path);
+    const packed = gzipSync(await readFile(path)).length;
+    total += size;
+    console.log(`${name.padEnd(12)} ${(size / 1024).toFixed(1).padStart(7)} KB  (gzip ${(packed / 1024).toFixed(1)} KB)`);
+  }
+  console.log(`${"together".padEnd(12)} ${(total / 1024).toFixed(1).padStart(7)} KB  of ${budget / 1024} KB`);
+  if (total > budget) {
+    console.error(`wanted at most ${budget} bytes, got ${total}: leave a dependency out, or split what is rarely used`);
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv.includes("--watch")) {
+  const context = await esbuild.context({ ...options, logLevel: "info" });
+  await context.watch();
+} else {
+  await esbuild.build(options);
+  await report();
+}

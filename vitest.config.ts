@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+import { fileURLToPath } from "node:url";
+
+export default defineConfig({
+  resolve: {
+    // Tests bring their own worker; the bundled text exists only in the build.
+    alias: { "worker-source": fileURLToPath(new URL("js/tests/worker-source.ts", import.meta.url)) },
+  },
+  plugins: [
+    {
+      name: "wgsl-as-text",
+      transform: (code, id) => (id.endsWith(".wgsl") ? `export default ${JSON.stringify(code)}` : undefined),
+    },
+  ],
+  test: { include: ["js/**/*.test.ts"], environment: "node", testTimeout: 30_000 },
+});
