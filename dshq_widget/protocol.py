@@ -1,0 +1,188 @@
+"""Names that two processes or two languages share: messages, metrics, modes, speeds and the policy's layout.
+
+`tables_ts()` renders the page's copy, `js/tables.ts`; a test holds the two equal. Write it with
+`python -m dshq_widget.protocol js/tables.ts`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PROTOCOL_VERSION = 1
+"""Raised when page and kernel of different releases could misunderstand each other."""
+
+STATUSES = ("idle", "starting", "training", "stopping", "stopped", "error")
+MODES = ("ai_vs_ai", "human_vs_ai", "sandbox")
+SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
+"""Offered multiples of real time; any number between the first and the last is accepted."""
+STEP_UNITS = ("tick", "decision")
+
+SHOW_DEFAULTS = {
+    "mode": "ai_vs_ai",
+    "speed": 1.0,
+    "playing": True,
+    "seed": 0,
+    "match": 0,
+    "swap_interval_ms": 1000,
+    "blend_ms": 0,
+    "action_repeat": 0,
+    "opponent": "",
+}
+"""The show's settings: `match` counts resets, `action_repeat` 0 is the drill's own, `opponent` "" its first baseline."""
+SWAP_INTERVAL_MS_MIN = 250
+"""The page is not sent policies faster than this, however small `swap_interval_ms` is."""
+
+MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "page_to_kernel": {
+        "HELLO": (),
+        "ACK": ("seq",),
+        "START_TRAINING": ("hyper",),
+        "STOP_TRAINING": (),
+        "RESET_TRAINER": (),
+        "SET_HYPER": ("key", "value"),
+        "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
+    },
+    "kernel_to_page": {
+        "HISTORY": ("start", "rows"),
+        "STEP": ("unit", "count"),
+        "LOG": ("level", "text"),
+    },
+    "page_to_worker": {
+        "INIT_CANVAS": ("offscreen", "width", "height", "dpi", "theme"),
+        "DRILL": ("spec", "javascript"),
+        "POLICY": ("version", "layers", "activation", "data"),
+        "SET_MODE": ("mode", "opponent"),
+        "INPUT_BATCH": ("events",),
+        "SHOW_CONFIG": ("action_repeat", "swap_interval_ms", "blend_ms"),
+        "PLAY": (),
+        "PAUSE": (),
+        "STEP": ("unit", "count"),
+        "RESET_SHOW": ("seed",),
+        "SET_SIM_SPEED": ("multiplier",),
+        "RESIZE": ("width", "height", "dpi"),
+        "THEME": ("theme",),
+        "VISIBLE": ("visible",),
+        "RESTORE": ("snapshot",),
+        "DISPOSE": (),
+    },
+    "worker_to_page": {
+        "READY": ("renderer", "thread", "reason"),
+        "STATE": ("tick", "score", "version", "fps", "playing", "events", "probabilities", "value"),
+        "SNAPSHOT": ("tick", "score", "version", "state"),
+        "ERROR": ("text",),
+    },
+    "kernel_to_learner": {
+        "STOP": (),
+        "SET_HYPER": ("key", "value"),
+        "SAVE": ("path",),
+    },
+    "learner_to_kernel": {
+        "PHASE": ("phase", "text"),
+        "METRICS": ("values",),
+        "STATUS": ("text",),
+        "CHECKPOINT": ("path",),
+        "WARNING": ("text",),
+        "FAILED": ("error", "traceback"),
+        "STOPPED": (),
+    },
+}
+"""Direction -> message type -> its fields. Messages between page and worker also carry `id`, the widget they speak of."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """One measured number: its category, its unit, one sentence, and whether it should rise as training goes well."""
+
+    category: str
+    unit: str
+    text: str
+    should_rise: bool | None = None
+
+
+METRICS: dict[str, Metric] = {
+    "loss_policy": Metric("TRAINER", "", "What the policy's update minimises; it hovers around zero and says little by itself."),
+    "loss_value": Metric("TRAINER", "reward^2", "Squared error of the value estimate against what followed.", False),
+    "entropy": Metric("TRAINER", "nats", "How undecided the policy is; it falls as habits form, but should not crash to zero.", False),
+    "approx_kl": Metric("TRAINER", "nats", "How far one update moved the policy; steady and small is healthy."),
+    "clip_fraction": Metric("TRAINER", "share", "Share of agent steps whose change was cut off by the clip range."),
+    "explained_variance": Metric("TRAINER", "share", "How much of what follows the value estimate foresees; 1 is all of it.", True),
+    "grad_norm": Metric("TRAINER", "", "Length of the gradient before it is limited."),
+    "learning_rate": Metric("TRAINER", "", "Adam's step size now."),
+    "clip_epsilon": Metric("TRAINER", "", "The clip range now."),
+    "entropy_coef": Metric("TRAINER", "", "Weight of the entropy bonus now."),
+    "updates": Metric("TRAINER", "updates", "Rollouts learned from since the start.", True),
+    "updates_per_second": Metric("TRAINER", "updates/s", "Updates per second of training."),
+    "version": Metric("TRAINER", "", "Newest published policy version; 0 is untrained.", True),
+    "agent_steps": Metric("ACTOR", "agent steps", "Decisions of learning sides since the start.", True),
+    "agent_steps_per_second": Metric("ACTOR", "agent steps/s", "Decisions of learning sides per second of training."),
+    "return_mean": Metric("ACTOR", "reward", "Mean reward of finished matches, of one learning side.", True),
+    "return_min": Metric("ACTOR", "reward", "Smallest reward among the matches finished lately.", True),
+    "return_max": Metric("ACTOR", "reward", "Largest reward among the matches finished lately.", True),
+    "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of finished matches."),
+    "policy_lag": Metric("ACTOR", "versions", "How many versions behind the learner the playing policy was."),
+    "dropped_chunks": Metric("ACTOR", "chunks", "Rollout pieces thrown away because the learner was busy."),
+    "win_rate_ema": Metric("EVALUATOR", "share", "Won of decided matches against the chaser, smoothed.", True),
+    "win_share": Metric("EVALUATOR", "share", "Won of all matches against the chaser, smoothed; draws count against it.", True),
+    "elo": Metric("EVALUATOR", "Elo", "Strength measured against pinned opponents.", True),
+    "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % band of the strength.", True),
+    "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % band of the strength.", True),
+    "episodes": Metric("EVALUATOR", "matches", "Evaluation matches played.", True),
+    "duration_ms": Metric("EVALUATOR", "ms", "Time that the last evaluation took."),
+    "rollout_ms": Metric("MISC", "ms", "Time to play one rollout."),
+    "update_ms": Metric("MISC", "ms", "Time to learn from one rollout."),
+    "gpu_time_ms": Metric("MISC", "ms", "Time that the GPU worked on one update."),
+    "memory_mb": Metric("MISC", "MB", "Memory of the learner and its workers together."),
+    "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
+}
+"""Every metric by its flat name. `reward_<term>` joins them for each reward term of the drill."""
+REWARD_TERM = Metric("ACTOR", "reward", "Mean reward per match from this term.")
+METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
+
+
+def metric(name: str) -> Metric | None:
+    """The table's entry for a flat name, `reward_<term>` included; None for an unknown one."""
+    return METRICS.get(name) or (REWARD_TERM if name.startswith("reward_") else None)
+
+
+def shape_hash(layers: Sequence[int], activation: str) -> str:
+    """First 16 hex digits of the sha256 of `mlp|28|64|64|31|tanh|v1`: the layout that a policy blob has."""
+    text = "|".join(["mlp", *map(str, layers), activation, "v1"])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def blob_floats(layers: Sequence[int]) -> int:
+    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]`."""
+    return sum(n_in * n_out + n_out for n_in, n_out in zip(layers, layers[1:], strict=False))
+
+
+def _ts(name: str, value: object) -> str:
+    return f"export const {name} = {json.dumps(value, indent=2, ensure_ascii=False)} as const;\n"
+
+
+def tables_ts() -> str:
+    """`js/tables.ts`: the same tables as TypeScript constants."""
+    metrics = {name: dataclasses.asdict(entry) for name, entry in METRICS.items()}
+    parts = [
+        "// Written by `python -m dshq_widget.protocol js/tables.ts` from dshq_widget/protocol.py: change it there.\n",
+        _ts("PROTOCOL_VERSION", PROTOCOL_VERSION),
+        _ts("STATUSES", STATUSES),
+        _ts("MODES", MODES),
+        _ts("SPEEDS", SPEEDS),
+        _ts("STEP_UNITS", STEP_UNITS),
+        _ts("SHOW_DEFAULTS", SHOW_DEFAULTS),
+        _ts("SWAP_INTERVAL_MS_MIN", SWAP_INTERVAL_MS_MIN),
+        _ts("MESSAGES", {direction: MESSAGES[direction] for direction in list(MESSAGES)[:4]}),
+        _ts("METRIC_CATEGORIES", METRIC_CATEGORIES),
+        _ts("METRICS", metrics),
+        _ts("REWARD_TERM", dataclasses.asdict(REWARD_TERM)),
+    ]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(tables_ts(), encoding="utf-8")

@@ -1,0 +1,387 @@
+// Written by `python -m dshq_widget.protocol js/tables.ts` from dshq_widget/protocol.py: change it there.
+
+export const PROTOCOL_VERSION = 1 as const;
+
+export const STATUSES = [
+  "idle",
+  "starting",
+  "training",
+  "stopping",
+  "stopped",
+  "error"
+] as const;
+
+export const MODES = [
+  "ai_vs_ai",
+  "human_vs_ai",
+  "sandbox"
+] as const;
+
+export const SPEEDS = [
+  0.25,
+  0.5,
+  1,
+  2,
+  4,
+  8,
+  16,
+  32
+] as const;
+
+export const STEP_UNITS = [
+  "tick",
+  "decision"
+] as const;
+
+export const SHOW_DEFAULTS = {
+  "mode": "ai_vs_ai",
+  "speed": 1.0,
+  "playing": true,
+  "seed": 0,
+  "match": 0,
+  "swap_interval_ms": 1000,
+  "blend_ms": 0,
+  "action_repeat": 0,
+  "opponent": ""
+} as const;
+
+export const SWAP_INTERVAL_MS_MIN = 250 as const;
+
+export const MESSAGES = {
+  "page_to_kernel": {
+    "HELLO": [],
+    "ACK": [
+      "seq"
+    ],
+    "START_TRAINING": [
+      "hyper"
+    ],
+    "STOP_TRAINING": [],
+    "RESET_TRAINER": [],
+    "SET_HYPER": [
+      "key",
+      "value"
+    ],
+    "PAGE_STATE": [
+      "fps",
+      "renderer",
+      "tick",
+      "score",
+      "version",
+      "visible"
+    ]
+  },
+  "kernel_to_page": {
+    "HISTORY": [
+      "start",
+      "rows"
+    ],
+    "STEP": [
+      "unit",
+      "count"
+    ],
+    "LOG": [
+      "level",
+      "text"
+    ]
+  },
+  "page_to_worker": {
+    "INIT_CANVAS": [
+      "offscreen",
+      "width",
+      "height",
+      "dpi",
+      "theme"
+    ],
+    "DRILL": [
+      "spec",
+      "javascript"
+    ],
+    "POLICY": [
+      "version",
+      "layers",
+      "activation",
+      "data"
+    ],
+    "SET_MODE": [
+      "mode",
+      "opponent"
+    ],
+    "INPUT_BATCH": [
+      "events"
+    ],
+    "SHOW_CONFIG": [
+      "action_repeat",
+      "swap_interval_ms",
+      "blend_ms"
+    ],
+    "PLAY": [],
+    "PAUSE": [],
+    "STEP": [
+      "unit",
+      "count"
+    ],
+    "RESET_SHOW": [
+      "seed"
+    ],
+    "SET_SIM_SPEED": [
+      "multiplier"
+    ],
+    "RESIZE": [
+      "width",
+      "height",
+      "dpi"
+    ],
+    "THEME": [
+      "theme"
+    ],
+    "VISIBLE": [
+      "visible"
+    ],
+    "RESTORE": [
+      "snapshot"
+    ],
+    "DISPOSE": []
+  },
+  "worker_to_page": {
+    "READY": [
+      "renderer",
+      "thread",
+      "reason"
+    ],
+    "STATE": [
+      "tick",
+      "score",
+      "version",
+      "fps",
+      "playing",
+      "events",
+      "probabilities",
+      "value"
+    ],
+    "SNAPSHOT": [
+      "tick",
+      "score",
+      "version",
+      "state"
+    ],
+    "ERROR": [
+      "text"
+    ]
+  }
+} as const;
+
+export const METRIC_CATEGORIES = [
+  "TRAINER",
+  "ACTOR",
+  "EVALUATOR",
+  "MISC"
+] as const;
+
+export const METRICS = {
+  "loss_policy": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "What the policy's update minimises; it hovers around zero and says little by itself.",
+    "should_rise": null
+  },
+  "loss_value": {
+    "category": "TRAINER",
+    "unit": "reward^2",
+    "text": "Squared error of the value estimate against what followed.",
+    "should_rise": false
+  },
+  "entropy": {
+    "category": "TRAINER",
+    "unit": "nats",
+    "text": "How undecided the policy is; it falls as habits form, but should not crash to zero.",
+    "should_rise": false
+  },
+  "approx_kl": {
+    "category": "TRAINER",
+    "unit": "nats",
+    "text": "How far one update moved the policy; steady and small is healthy.",
+    "should_rise": null
+  },
+  "clip_fraction": {
+    "category": "TRAINER",
+    "unit": "share",
+    "text": "Share of agent steps whose change was cut off by the clip range.",
+    "should_rise": null
+  },
+  "explained_variance": {
+    "category": "TRAINER",
+    "unit": "share",
+    "text": "How much of what follows the value estimate foresees; 1 is all of it.",
+    "should_rise": true
+  },
+  "grad_norm": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "Length of the gradient before it is limited.",
+    "should_rise": null
+  },
+  "learning_rate": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "Adam's step size now.",
+    "should_rise": null
+  },
+  "clip_epsilon": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "The clip range now.",
+    "should_rise": null
+  },
+  "entropy_coef": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "Weight of the entropy bonus now.",
+    "should_rise": null
+  },
+  "updates": {
+    "category": "TRAINER",
+    "unit": "updates",
+    "text": "Rollouts learned from since the start.",
+    "should_rise": true
+  },
+  "updates_per_second": {
+    "category": "TRAINER",
+    "unit": "updates/s",
+    "text": "Updates per second of training.",
+    "should_rise": null
+  },
+  "version": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "Newest published policy version; 0 is untrained.",
+    "should_rise": true
+  },
+  "agent_steps": {
+    "category": "ACTOR",
+    "unit": "agent steps",
+    "text": "Decisions of learning sides since the start.",
+    "should_rise": true
+  },
+  "agent_steps_per_second": {
+    "category": "ACTOR",
+    "unit": "agent steps/s",
+    "text": "Decisions of learning sides per second of training.",
+    "should_rise": null
+  },
+  "return_mean": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Mean reward of finished matches, of one learning side.",
+    "should_rise": true
+  },
+  "return_min": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Smallest reward among the matches finished lately.",
+    "should_rise": true
+  },
+  "return_max": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Largest reward among the matches finished lately.",
+    "should_rise": true
+  },
+  "episode_length_mean": {
+    "category": "ACTOR",
+    "unit": "decisions",
+    "text": "Mean length of finished matches.",
+    "should_rise": null
+  },
+  "policy_lag": {
+    "category": "ACTOR",
+    "unit": "versions",
+    "text": "How many versions behind the learner the playing policy was.",
+    "should_rise": null
+  },
+  "dropped_chunks": {
+    "category": "ACTOR",
+    "unit": "chunks",
+    "text": "Rollout pieces thrown away because the learner was busy.",
+    "should_rise": null
+  },
+  "win_rate_ema": {
+    "category": "EVALUATOR",
+    "unit": "share",
+    "text": "Won of decided matches against the chaser, smoothed.",
+    "should_rise": true
+  },
+  "win_share": {
+    "category": "EVALUATOR",
+    "unit": "share",
+    "text": "Won of all matches against the chaser, smoothed; draws count against it.",
+    "should_rise": true
+  },
+  "elo": {
+    "category": "EVALUATOR",
+    "unit": "Elo",
+    "text": "Strength measured against pinned opponents.",
+    "should_rise": true
+  },
+  "elo_low": {
+    "category": "EVALUATOR",
+    "unit": "Elo",
+    "text": "Lower end of the 95 % band of the strength.",
+    "should_rise": true
+  },
+  "elo_high": {
+    "category": "EVALUATOR",
+    "unit": "Elo",
+    "text": "Upper end of the 95 % band of the strength.",
+    "should_rise": true
+  },
+  "episodes": {
+    "category": "EVALUATOR",
+    "unit": "matches",
+    "text": "Evaluation matches played.",
+    "should_rise": true
+  },
+  "duration_ms": {
+    "category": "EVALUATOR",
+    "unit": "ms",
+    "text": "Time that the last evaluation took.",
+    "should_rise": null
+  },
+  "rollout_ms": {
+    "category": "MISC",
+    "unit": "ms",
+    "text": "Time to play one rollout.",
+    "should_rise": null
+  },
+  "update_ms": {
+    "category": "MISC",
+    "unit": "ms",
+    "text": "Time to learn from one rollout.",
+    "should_rise": null
+  },
+  "gpu_time_ms": {
+    "category": "MISC",
+    "unit": "ms",
+    "text": "Time that the GPU worked on one update.",
+    "should_rise": null
+  },
+  "memory_mb": {
+    "category": "MISC",
+    "unit": "MB",
+    "text": "Memory of the learner and its workers together.",
+    "should_rise": null
+  },
+  "show_fps": {
+    "category": "MISC",
+    "unit": "frames/s",
+    "text": "Frames per second of the match on the page.",
+    "should_rise": null
+  }
+} as const;
+
+export const REWARD_TERM = {
+  "category": "ACTOR",
+  "unit": "reward",
+  "text": "Mean reward per match from this term.",
+  "should_rise": null
+} as const;
