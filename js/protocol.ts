@@ -1,0 +1,268 @@
+/**
+ * What travels: traits between kernel and page, messages between page and show worker, and the policy's shape hash.
+ * `dshq_widget/protocol.py` holds the same names; docs/architecture.md describes them.
+ */
+
+/** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
+export type Bytes = ArrayBuffer | ArrayBufferView;
+
+export const MODES = ["ai_vs_ai", "human_vs_ai", "sandbox"] as const;
+export type Mode = (typeof MODES)[number];
+
+/** Multiples of real time; at 1 the show runs `tick_rate` ticks a second. */
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32] as const;
+
+export type Theme = "light" | "dark";
+export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" | "error" | "disconnected";
+export type RendererKind = "webgpu" | "canvas2d";
+export type Thread = "worker" | "page";
+
+/** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. */
+export interface Handle {
+  name: string;
+  x: string;
+  y: string;
+  vx: string;
+  vy: string;
+  index?: number;
+}
+
+/** `CompiledDrill.spec`: a drill without its author's class or source. */
+export interface DrillSpec {
+  name: string;
+  title: string;
+  sides: number;
+  tick_rate: number; // ticks per second
+  action_repeat: number; // ticks per decision
+  time_limit: number; // ticks
+  world: [number, number, number, number]; // x0, y0, x1, y1 in world units, y up
+  mirrored: boolean;
+  fields: [string, "f32" | "i32" | "u32" | "bool", number][];
+  actions: { name: string; options: string[] }[];
+  n_actions: number;
+  keys: Record<string, [choice: string, option: string]>; // by KeyboardEvent.code
+  observations: { name: string; scale: number; unit: string }[];
+  n_obs: number;
+  terms: { name: string; weight: number; kind: "reward" | "potential" }[];
+  baselines: string[];
+  drag: Handle[];
+  scene_max: number; // shapes
+  palette: string[];
+  tags?: string[];
+  rules_hash: string;
+}
+
+export interface DrillTrait {
+  spec: DrillSpec;
+  javascript: string; // the body of a function that returns the game, see rules.ts
+}
+
+export interface PolicyTrait {
+  version: number; // 0: untrained
+  step: number; // agent steps it was trained for
+  shape_hash: string;
+  layers: number[];
+  activation: Activation;
+  data: Bytes; // float32, little-endian, see policy.ts
+}
+export type Activation = "tanh" | "relu";
+
+export interface ShowTrait {
+  mode: Mode;
+  speed: number;
+  playing: boolean;
+  seed: number;
+  match: number; // counts resets
+  swap_interval_ms: number;
+  blend_ms: number;
+  action_repeat: number; // ticks per decision
+  opponent: string; // "idle", "random" or one of spec.baselines
+}
+
+/** Everything the show needs to go on exactly where it was; small enough for a trait. */
+export interface Snapshot {
+  tick: number;
+  score: [number, number];
+  version: number;
+  state: Bytes; // the game's state block
+  rules_hash: string;
+  seed: number;
+  rng: number; // u32, the show's own generator
+  phase: number; // ticks done of the present decision
+  rest: number; // ticks left of the pause after an episode
+}
+
+/** One hyper-parameter as the page shows it. */
+export interface ConfigSchemaEntry {
+  label: string;
+  help: string;
+  unit: string;
+  kind: string;
+  min?: number | null;
+  max?: number | null;
+  choices?: (string | number)[] | null;
+  effect: "now" | "next update" | "restart";
+}
+export type ConfigValue = number | string | boolean | number[];
+export interface ConfigTrait {
+  values: Record<string, ConfigValue>;
+  schema: Record<string, ConfigSchemaEntry>;
+}
+export type MetricsRow = Record<string, number>;
+
+export type PageToKernel =
+  | { type: "HELLO" }
+  | { type: "ACK"; seq: number }
+  | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
+  | { type: "STOP_TRAINING" }
+  | { type: "RESET_TRAINER" }
+  | { type: "SET_HYPER"; key: string; value: ConfigValue }
+  | {
+      type: "PAGE_STATE";
+      fps: number;
+      renderer: RendererKind;
+      tick: number;
+      score: [number, number];
+      version: number;
+      visible: boolean;
+    };
+
+export type KernelToPage =
+  | { type: "HISTORY"; start: number; rows: MetricsRow[] }
+  | { type: "STEP"; unit: StepUnit; count: number }
+  | { type: "LOG"; level: string; text: string };
+
+export type StepUnit = "tick" | "decision";
+
+/** A key goes down or up. `t`: performance.now() of the page, in ms. */
+export interface KeyInput {
+  code: string;
+  down: boolean;
+  t: number;
+}
+
+/** `view` tells apart several canvases of one widget (default 0); the match is one, every canvas shows it. */
+interface ToView {
+  id: string;
+  view?: number;
+}
+interface ToShow {
+  id: string;
+}
+
+/** Page -> show worker (or page -> Host, when it runs on the page itself). Sizes are CSS pixels, `dpi` device pixels per CSS pixel. */
+export type ToWorker =
+  | { type: "PROBE"; id: string }
+  | (ToView & {
+      type: "INIT_CANVAS";
+      offscreen: OffscreenCanvas | HTMLCanvasElement;
+      width: number;
+      height: number;
+      dpi: number;
+      theme: Theme;
+      reducedMotion?: boolean;
+      renderer?: RendererKind; // what the ladder chose; canvas2d never asks for a GPU
+      reason?: string;
+    })
+  | (ToShow & { type: "DRILL" } & DrillTrait)
+  | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes })
+  | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
+  | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
+  | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap_interval_ms?: number; blend_ms?: number })
+  | (ToShow & { type: "PLAY" })
+  | (ToShow & { type: "PAUSE" })
+  | (ToShow & { type: "STEP"; unit: StepUnit; count: number })
+  | (ToShow & { type: "RESET_SHOW"; seed?: number })
+  | (ToShow & { type: "SET_SIM_SPEED"; multiplier: number })
+  | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
+  | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
+  | (ToView & { type: "VISIBLE"; visible: boolean })
+  | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
+  | (ToView & { type: "DISPOSE" }); // with `view`: that canvas only; without: the whole show
+
+export interface ShowEvent {
+  kind: "goal" | "draw" | "swap" | "reset";
+  tick: number;
+  side: number; // who scored; -1 where no side is meant
+  version: number;
+}
+
+/** What one thread can draw with, found out without touching a canvas. */
+export interface Capabilities {
+  secure: boolean; // isSecureContext: browsers offer WebGPU only over https and on localhost
+  gpu: boolean; // navigator.gpu exists
+  device: boolean; // an adapter and a device were given
+  error: string; // why not, in the browser's words, or ""
+  offscreen: boolean; // OffscreenCanvas exists in this thread
+}
+
+/** Show worker -> page. */
+export type FromWorker =
+  | { type: "CAPABILITIES"; id: string; capabilities: Capabilities }
+  | { type: "READY"; id: string; view: number; renderer: RendererKind; thread: Thread; reason: string }
+  | {
+      type: "STATE";
+      id: string;
+      tick: number;
+      score: [number, number];
+      version: number;
+      fps: number;
+      playing: boolean;
+      events: ShowEvent[];
+      probabilities: number[][]; // side 0, one row per choice of spec.actions; [] before any policy
+      value: number; // side 0; 0 before any policy
+    }
+  | ({ type: "SNAPSHOT"; id: string } & Snapshot)
+  /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
+  | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
+  | { type: "ERROR"; id: string; text: string };
+
+/** First 16 hex digits of sha256 of `mlp|28|64|64|31|tanh|v1`. */
+export function shapeHash(layers: readonly number[], activation: Activation): string {
+  return sha256(`mlp|${layers.join("|")}|${activation}|v1`).slice(0, 16);
+}
+
+/** SHA-256 of a text in hex (FIPS 180-4). WebCrypto has one, but only asynchronously and only over https. */
+export function sha256(text: string): string {
+  const message = new TextEncoder().encode(text);
+  const padded = new Uint8Array(Math.ceil((message.length + 9) / 64) * 64);
+  padded.set(message);
+  padded[message.length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setUint32(padded.length - 8, Math.floor(message.length / 0x20000000));
+  view.setUint32(padded.length - 4, message.length * 8);
+
+  const hash = Uint32Array.from({ length: 8 }, (_, i) => rootFraction(PRIMES[i]!, 1 / 2));
+  const w = new Uint32Array(64);
+  for (let start = 0; start < padded.length; start += 64) {
+    for (let t = 0; t < 16; t++) w[t] = view.getUint32(start + 4 * t);
+    for (let t = 16; t < 64; t++) {
+      const [x, y] = [w[t - 15]!, w[t - 2]!];
+      const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
+      const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
+      w[t] = w[t - 16]! + s0 + w[t - 7]! + s1;
+    }
+    let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number];
+    for (let t = 0; t < 64; t++) {
+      const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + rootFraction(PRIMES[t]!, 1 / 3) + w[t]!) | 0;
+      const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+      const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      [h, g, f, e, d, c, b, a] = [g, f, e, (d + t1) | 0, c, b, a, (t1 + t2) | 0];
+    }
+    [a, b, c, d, e, f, g, h].forEach((word, i) => (hash[i] = hash[i]! + word));
+  }
+  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
+}
+
+const PRIMES = [...Array(312).keys()].filter((n) => n > 1 && ![...Array(n).keys()].some((d) => d > 1 && n % d === 0));
+
+/** The first 32 bits of the fractional part of a prime's root: the constants of FIPS 180-4. */
+function rootFraction(prime: number, power: number): number {
+  const root = power === 1 / 2 ? Math.sqrt(prime) : Math.cbrt(prime);
+  return ((root - Math.floor(root)) * 0x100000000) >>> 0;
+}
+
+function rotate(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by));
+}
