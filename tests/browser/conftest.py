@@ -1,0 +1,60 @@
+"""Fixtures: a Chromium, a JupyterLab, and notebooks open in both."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Playwright, sync_playwright
+
+from tests.browser.lab import LabServer
+from tests.browser.page import NotebookPage, find_chromium, launch_chromium
+
+OpenNotebook = Callable[..., NotebookPage]
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    """Module by module: while it lives its event loop runs in this thread, and other tests want one of their own."""
+    if find_chromium() is None:
+        pytest.skip("no Chromium: install your system's chromium package, or set DSHQ_CHROMIUM to a binary")
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """Chromium with software WebGPU."""
+    browser = launch_chromium(playwright)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def plain_chromium(playwright: Playwright) -> Iterator[Browser]:
+    """Chromium in which navigator.gpu gives no adapter."""
+    browser = launch_chromium(playwright, webgpu=False)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A running JupyterLab."""
+    with LabServer(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture
+def open_notebook(lab: LabServer, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """`open_notebook(browser, *cells)`; at the end of the test its console must have stayed free of errors."""
+    pages: list[NotebookPage] = []
+
+    def open_(browser: Browser, *cells: str) -> NotebookPage:
+        name = f"{request.node.name}_{len(pages)}.ipynb"
+        lab.write_notebook(name, list(cells))
+        pages.append(NotebookPage(lab, browser, name))
+        return pages[-1]
+
+    yield open_
+    for page in pages:
+        page.close()
+    assert [error for page in pages for error in page.console_errors] == []

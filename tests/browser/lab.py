@@ -1,0 +1,172 @@
+"""A real JupyterLab server in a folder of its own, and a line into the kernels it runs.
+
+Nothing of the user's Jupyter is read or written: configuration, data, runtime and IPython folders are all below `home`.
+"""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.blocking import BlockingKernelClient
+
+START_SECONDS = 120
+STOP_SECONDS = 30
+
+
+class LabServer:
+    """`with LabServer(folder) as lab:` serves `folder/work`; `lab.url` and `lab.token` are how to reach it."""
+
+    def __init__(self, home: Path, environment: dict[str, str] | None = None):
+        """`environment` is added to the server's, and so to its kernels'."""
+        self.home = home
+        self.work = home / "work"
+        self.runtime = home / "runtime"
+        self.token = secrets.token_hex(16)
+        self.environment = environment or {}
+
+    def __enter__(self) -> "LabServer":
+        for folder in (self.work, self.runtime, self.home / "config" / "labconfig", self.home / "data"):
+            folder.mkdir(parents=True, exist_ok=True)
+        quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        (self.home / "config" / "labconfig" / "page_config.json").write_text(json.dumps(quiet))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = (self.home / "server.log").open("wb")
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={self.port}"),
+                *("--ServerApp.ip=127.0.0.1", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={self.work}"),
+                f"--IdentityProvider.token={self.token}",
+                "--LabApp.expose_app_in_browser=True",  # the page's own commands, as JupyterLab's tests use them
+                *(["--allow-root"] if os.geteuid() == 0 else []),
+            ],
+            cwd=self.work,
+            env={**os.environ, **self._folders(), **self.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            self._wait_until_up()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()  # the server ends its kernels before itself
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+    def _folders(self) -> dict[str, str]:
+        return {
+            "JUPYTER_CONFIG_DIR": str(self.home / "config"),
+            "JUPYTER_DATA_DIR": str(self.home / "data"),
+            "JUPYTER_RUNTIME_DIR": str(self.runtime),
+            "IPYTHONDIR": str(self.home / "ipython"),
+        }
+
+    def _wait_until_up(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                self.request("/api/status")
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(0.1)
+            else:
+                return
+        raise RuntimeError(f"JupyterLab did not answer within {START_SECONDS} s; its log ends:\n{self.log_tail()}")
+
+    def log_tail(self, characters: int = 3000) -> str:
+        """The end of what the server printed."""
+        return (self.home / "server.log").read_text(errors="replace")[-characters:]
+
+    def request(self, path: str, method: str = "GET") -> Any:
+        """One call of the server's REST interface; returns the decoded JSON, None for an empty answer."""
+        request = urllib.request.Request(
+            self.url + path, method=method, headers={"Authorization": f"token {self.token}"}
+        )
+        with urllib.request.urlopen(request, timeout=STOP_SECONDS) as answer:
+            body = answer.read()
+        return json.loads(body) if body else None
+
+    def write_notebook(self, name: str, cells: list[str]) -> Path:
+        """Write `work/name` from code cells. It names its kernel, or Lab would open a dialog to ask for one."""
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(source) for source in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+        )
+        path = self.work / name
+        nbformat.write(notebook, path)
+        return path
+
+    def _sessions(self, notebook: str) -> list[dict[str, Any]]:
+        return [session for session in self.request("/api/sessions") if session["path"] == notebook]
+
+    def kernel_of(self, notebook: str) -> "Kernel":
+        """A line into the kernel that runs `notebook` (a name below `work`)."""
+        sessions = self._sessions(notebook)
+        if not sessions:
+            raise LookupError(f"no kernel runs {notebook}: open it in a page first")
+        return Kernel(self.runtime / f"kernel-{sessions[0]['kernel']['id']}.json")
+
+    def shut_down(self, notebook: str) -> None:
+        """End the kernel of `notebook`, if it has one."""
+        for session in self._sessions(notebook):
+            self.request(f"/api/sessions/{session['id']}", method="DELETE")
+
+
+class Kernel:
+    """Runs code in a kernel that a page is using, beside the page.
+
+    jupyter_client starts an event loop, which the thread that holds Playwright's cannot: it gets a thread of its own.
+    """
+
+    def __init__(self, connection_file: Path):
+        self._thread = ThreadPoolExecutor(1)
+        self._client: BlockingKernelClient = self._thread.submit(self._connect, connection_file).result()
+
+    @staticmethod
+    def _connect(connection_file: Path) -> BlockingKernelClient:
+        client = BlockingKernelClient(connection_file=str(connection_file))
+        client.load_connection_file()
+        client.start_channels()
+        client.wait_for_ready(timeout=60)
+        return client
+
+    def run(self, code: str, timeout: float = 120) -> str:
+        """Run `code`, return what it printed. Raises RuntimeError with the kernel's traceback if it failed."""
+        return self._thread.submit(self._run, code, timeout).result()
+
+    def _run(self, code: str, timeout: float) -> str:
+        printed: list[str] = []
+
+        def collect(message: dict) -> None:
+            if message["msg_type"] == "stream":
+                printed.append(message["content"]["text"])
+
+        reply = self._client.execute_interactive(code, timeout=timeout, output_hook=collect, store_history=False)
+        if reply["content"]["status"] != "ok":
+            raise RuntimeError("\n".join(reply["content"].get("traceback", [str(reply["content"])])))
+        return "".join(printed)
+
+    def close(self) -> None:
+        """Let go of the kernel; it keeps running."""
+        self._thread.submit(self._client.stop_channels).result()
+        self._thread.shutdown()

@@ -1,0 +1,205 @@
+"""Chromium with WebGPU, a notebook open in it, and the widget in that notebook as a person would use it."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Playwright
+
+from tests.browser.lab import Kernel, LabServer
+
+T = TypeVar("T")
+
+# Software WebGPU in headless Chromium, found by trial: --use-webgpu-adapter=swiftshader alone loses its instance.
+WEBGPU_FLAGS = [
+    "--enable-unsafe-webgpu",
+    "--enable-features=Vulkan",
+    "--use-vulkan=swiftshader",
+    "--use-angle=swiftshader",
+    "--ignore-gpu-blocklist",
+]
+QUIET_FLAGS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+# Console errors that are JupyterLab's or the browser's own and say nothing about the widget.
+HARMLESS = [
+    re.compile(r"Failed to load resource: .*404"),  # a workspace or setting that does not exist yet
+]
+
+OPEN_SECONDS = 120  # Lab on a busy machine; three seconds on an idle one
+
+
+def find_chromium() -> str | None:
+    """Path of the Chromium to drive, None without one. DSHQ_CHROMIUM wins over PATH."""
+    named = os.environ.get("DSHQ_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def launch_chromium(playwright: Playwright, webgpu: bool = True) -> Browser:
+    """A headless Chromium, with software WebGPU or with none."""
+    flags = QUIET_FLAGS + (WEBGPU_FLAGS if webgpu else ["--disable-gpu"])
+    return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
+
+
+class NotebookPage:
+    """One notebook, open in JupyterLab in a browser context of its own."""
+
+    def __init__(self, lab: LabServer, browser: Browser, name: str):
+        """Open `lab.work/name` and wait for its kernel."""
+        self.lab = lab
+        self.name = name
+        self.console_errors: list[str] = []
+        self._kernel: Kernel | None = None
+        self.context = browser.new_context(viewport={"width": 1400, "height": 1100})
+        self.page: Page = self.context.new_page()
+        self.page.on("console", self._note_console)
+        self.page.on("pageerror", self._note_exception)
+        self.page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
+        self._wait_for_kernel()
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(known.search(message.text) for known in HARMLESS):
+            self.console_errors.append(message.text)
+
+    def _note_exception(self, error: Error) -> None:
+        self.console_errors.append(f"uncaught: {error.message}\n{error.stack}")
+
+    def _wait_for_kernel(self) -> None:
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=OPEN_SECONDS * 1000)
+        self.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.ready")
+
+    def command(self, name: str, arguments: dict | None = None) -> None:
+        """Run one of JupyterLab's own commands and wait for its end."""
+        self.page.evaluate(
+            "async ([name, args]) => { await window.jupyterapp.commands.execute(name, args) }", [name, arguments or {}]
+        )
+
+    def run_all(self) -> None:
+        """Run every cell from top to bottom and wait until the last one has ended."""
+        self.command("notebook:run-all-cells")
+
+    def save(self) -> Path:
+        """Save the notebook; returns the file."""
+        self.command("docmanager:save")
+        return self.lab.work / self.name
+
+    def reload(self) -> None:
+        """Save, then load the page again, as F5 does. The kernel lives on."""
+        self.save()
+        self.page.reload(timeout=OPEN_SECONDS * 1000)
+        self._wait_for_kernel()
+
+    def theme(self, dark: bool) -> None:
+        """Switch JupyterLab to its dark or its light theme."""
+        self.command("apputils:change-theme", {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"})
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{str(not dark).lower()}']", state="attached")
+
+    def screenshot(self, path: Path) -> Path:
+        """The whole window as PNG."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=path)
+        return path
+
+    @property
+    def kernel(self) -> Kernel:
+        """A line into this notebook's kernel, to run code beside the page."""
+        if self._kernel is None:
+            self._kernel = self.lab.kernel_of(self.name)
+        return self._kernel
+
+    def widget(self, index: int = 0, timeout: float = 60) -> "WidgetPage":
+        """The index-th widget of the page, once it is visible; `timeout` in seconds."""
+        root = self.page.locator(".dshq-widget").nth(index)
+        try:
+            root.wait_for(state="visible", timeout=timeout * 1000)
+        except Error as problem:
+            outputs = self.page.locator(".jp-OutputArea-output").all_inner_texts()
+            raise AssertionError(f"no widget after {timeout} s; outputs {outputs}, {self.console_errors}") from problem
+        root.scroll_into_view_if_needed()
+        return WidgetPage(self.page, root)
+
+    def close(self) -> None:
+        """Close the page, and shut its kernel down as a person does who is done with the notebook."""
+        if self._kernel is not None:
+            self._kernel.close()
+        self.context.close()
+        self.lab.shut_down(self.name)
+
+
+class WidgetPage:
+    """The page contract of docs/architecture.md: `data-` attributes, controls by accessible name, the match canvas."""
+
+    def __init__(self, page: Page, root: Locator):
+        self.page = page
+        self.root = root
+
+    def attribute(self, name: str) -> str:
+        """The value of `data-NAME`; "" when it is not there."""
+        return self.root.get_attribute(f"data-{name}") or ""
+
+    def number(self, name: str) -> float:
+        """`data-NAME` as a number."""
+        return float(self.attribute(name) or "nan")
+
+    def until(self, get: Callable[[], T], good: Callable[[T], bool], timeout: float, what: str) -> T:
+        """Ask ten times a second until `good(get())`; returns that value. `timeout` in seconds."""
+        value = get()
+        for _ in range(int(timeout * 10)):
+            if good(value):
+                return value
+            self.page.wait_for_timeout(100)  # not time.sleep: the page's events have to be let in
+            value = get()
+        raise AssertionError(f"waited {timeout} s for {what}; the last value was {value!r}, widget: {self.state()}")
+
+    def wait_attribute(self, name: str, good: Callable[[str], bool], timeout: float = 60) -> str:
+        """Wait until `good` holds for `data-NAME`."""
+        return self.until(lambda: self.attribute(name), good, timeout, f"data-{name}")
+
+    def wait_number(self, name: str, good: Callable[[float], bool], timeout: float = 60) -> float:
+        """Wait until `good` holds for `data-NAME` as a number."""
+        return self.until(lambda: self.number(name), good, timeout, f"data-{name}")
+
+    def state(self) -> dict[str, str]:
+        """Every `data-` attribute of the root, without the prefix."""
+        return self.root.evaluate("root => ({...root.dataset})")
+
+    def control(self, name: str) -> Locator:
+        """The button, input or select with this accessible name."""
+        return self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+
+    @property
+    def canvas(self) -> Locator:
+        """The focusable match."""
+        return self.root.get_by_label("Match", exact=True)
+
+    def picture(self) -> bytes:
+        """What the match canvas shows now, as PNG."""
+        return self.canvas.screenshot()
+
+    def colours(self, png: bytes) -> int:
+        """How many different colours a picture has: one means that nothing was drawn."""
+        return self.page.evaluate(
+            """async bytes => {
+                const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}));
+                const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+                pen.drawImage(image, 0, 0);
+                const words = new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
+                return new Set(words).size;
+            }""",
+            list(png),
+        )
+
+    def screenshot(self, path: Path) -> Path:
+        """The widget alone as PNG."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.root.screenshot(path=path)
+        return path

@@ -1,0 +1,140 @@
+"""The import arrows of docs/architecture.md, read from the source: Python by its syntax tree, TypeScript by its imports."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels" / "dshq_kernels"}
+
+GAMES = {"dshq_kernels", "drill", "drills", "config", "protocol", "version"}
+PLAYERS = GAMES | {"env", "policy"}
+TRAINING = PLAYERS | {"runtime", "learners", "training"}
+
+# A room is a top-level module or folder of dshq_widget (dshq_kernels is one room). It may import itself and these.
+PYTHON_ARROWS = {
+    "dshq_kernels": set(),
+    "version": set(),
+    "config": {"version"},
+    "protocol": {"version"},
+    "drill": {"dshq_kernels", "config", "protocol"},
+    "drills": {"dshq_kernels", "drill", "config", "protocol"},
+    "env": GAMES | {"policy"},
+    "policy": GAMES,
+    "runtime": PLAYERS,
+    "learners": PLAYERS,
+    "training": TRAINING,
+    "widget": TRAINING,
+    "cli": TRAINING,
+    "__init__": TRAINING | {"widget"},
+    "__main__": {"cli"},
+}
+
+# torch is slow to import (seconds) and large (hundreds of MB): it stays out of the kernel, of the games, of the workers.
+TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "widget", "__init__"}
+
+# A room of js/ is a file's stem or a folder below js/. Every room may import plain helpers, which import no room.
+JS_HELPERS = {"protocol", "tables", "format", "events", "dom", "theme", "keys", "history"}
+JS_ARROWS = {
+    "widget": None,  # anything
+    "worker": {"policy", "rules", "renderer", "show"},
+    "show": {"policy", "rules"},
+    "renderer": set(),
+    "panels": set(),
+    "input": set(),
+    "policy": set(),
+    "rules": set(),
+}
+
+
+def python_files() -> list[Path]:
+    return [path for root in PACKAGES.values() for path in sorted(root.rglob("*.py"))]
+
+
+def dotted(path: Path) -> list[str]:
+    """The module's name in parts; a package's own file ends in `__init__`."""
+    for package, root in PACKAGES.items():
+        if path.is_relative_to(root):
+            return [package, *path.relative_to(root).with_suffix("").parts]
+    raise ValueError(f"{path} is in neither package")
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything a file imports, also inside functions; relative imports made absolute."""
+    parts = dotted(path)
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            base = parts[: -node.level] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            for name in node.names:
+                yield node.lineno, f"{module}.{name.name}"
+
+
+def room(parts: list[str]) -> str:
+    return parts[0] if parts[0] == "dshq_kernels" else parts[1]
+
+
+def imported_room(name: str) -> str | None:
+    """The room that `name` lies in; "root" for the package's own face; None for other people's packages."""
+    parts = name.split(".")
+    if parts[0] == "dshq_kernels":
+        return "dshq_kernels"
+    if parts[0] != "dshq_widget":
+        return None
+    package = PACKAGES["dshq_widget"]
+    exists = len(parts) > 1 and ((package / f"{parts[1]}.py").exists() or (package / parts[1]).is_dir())
+    return parts[1] if exists else "root"
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda path: ".".join(dotted(path)))
+def test_python_imports_point_down(path: Path):
+    here = room(dotted(path))
+    assert here in PYTHON_ARROWS, f"{path.name}: a new room; give it its arrows here and in docs/architecture.md"
+    for line, name in imported(path):
+        there = imported_room(name)
+        where = f"{path.relative_to(ROOT)}:{line} imports {name}"
+        if there is None:
+            package = name.split(".")[0]
+            assert not (here in TORCH_FREE and package == "torch"), f"{where}: {here} has to stay free of torch"
+            if here == "dshq_kernels":
+                assert package in {"numpy", "numba", "llvmlite"} | sys.stdlib_module_names, where
+        else:
+            assert there != "root", f"{where}: nothing inside imports the package root; name the module"
+            assert there == here or there in PYTHON_ARROWS[here], f"{where}: {here} may not import {there}"
+
+
+def test_importing_the_package_loads_no_torch_and_no_numba():
+    probe = "import sys, dshq_widget; print([name for name in ('torch', 'numba', 'gymnasium') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=120, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def typescript_files() -> list[Path]:
+    files = sorted((ROOT / "js").rglob("*.ts"))
+    return [p for p in files if not p.name.endswith((".test.ts", ".d.ts")) and not {"tests", "testing"} & set(p.parts)]
+
+
+IMPORT = re.compile(r"""^\s*(?:import|export)\b[^"';]*?(?:from\s*)?["']([^"']+)["']""", re.M)
+
+
+@pytest.mark.parametrize("path", typescript_files(), ids=lambda path: str(path.relative_to(ROOT / "js")))
+def test_typescript_imports_point_down(path: Path):
+    def js_room(file: Path) -> str:
+        return file.relative_to(ROOT / "js").parts[0].removesuffix(".ts")
+
+    here = js_room(path)
+    assert here in JS_ARROWS or here in JS_HELPERS, f"{path.name}: a new room; give it its arrows here"
+    allowed = JS_HELPERS | {here} | (JS_ARROWS[here] or set() if here in JS_ARROWS else set())
+    for name in IMPORT.findall(path.read_text()):
+        if not name.startswith("."):
+            continue  # other people's packages and the worker as text
+        there = js_room((path.parent / name).resolve())
+        assert JS_ARROWS.get(here, set()) is None or there in allowed, f"{path.name} imports {name}: {here} may not"
