@@ -1,0 +1,96 @@
+/**
+ * The policy and value network. The blob is float32, little-endian: for each layer W as [n_in, n_out] row-major, then
+ * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy").
+ */
+import type { Activation, Bytes } from "./protocol";
+
+export class Policy {
+  readonly probabilities: Float32Array; // [n_actions], of the last forward()
+  value = 0; // of the last forward()
+  private readonly weights: Float32Array;
+  private readonly outputs: Float32Array[]; // one per layer after the input
+
+  /** Throws an Error when the blob does not fit `layers` or holds numbers that are not finite. */
+  constructor(
+    readonly version: number,
+    readonly layers: readonly number[],
+    readonly activation: Activation,
+    data: Bytes,
+  ) {
+    const wanted = layers.slice(1).reduce((sum, width, k) => sum + (layers[k]! + 1) * width, 0);
+    if (layers.length < 2 || data.byteLength !== 4 * wanted) {
+      throw new Error(`Policy version ${version} was refused: layers ${layers.join("-")} need ${4 * wanted} bytes, got ${data.byteLength}.`);
+    }
+    this.weights = new Float32Array(copyOf(data));
+    if (!this.weights.every(Number.isFinite)) {
+      throw new Error(`Policy version ${version} was refused: it holds numbers that are not finite. The last good one plays on.`);
+    }
+    this.outputs = layers.slice(1).map((width) => new Float32Array(width));
+    this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
+  }
+
+  /** Fills `probabilities` and `value` from an observation [n_obs]. */
+  forward(observation: Float32Array): void {
+    const last = this.outputs.length - 1;
+    let input = observation;
+    let at = 0;
+    for (let k = 0; k <= last; k++) {
+      const output = this.outputs[k]!;
+      const rows = this.layers[k]!;
+      const columns = output.length;
+      const bias = at + rows * columns;
+      for (let j = 0; j < columns; j++) output[j] = this.weights[bias + j]!;
+      for (let i = 0; i < rows; i++, at += columns) {
+        const x = input[i]!;
+        for (let j = 0; j < columns; j++) output[j]! += x * this.weights[at + j]!;
+      }
+      at += columns;
+      if (k < last) {
+        if (this.activation === "tanh") for (let j = 0; j < columns; j++) output[j] = Math.tanh(output[j]!);
+        else for (let j = 0; j < columns; j++) output[j] = Math.max(0, output[j]!);
+      }
+      input = output;
+    }
+    this.value = input[this.probabilities.length]!;
+    softmax(input, this.probabilities);
+  }
+}
+
+/** Softmax of the first `out.length` logits. */
+function softmax(logits: Float32Array, out: Float32Array): void {
+  let top = -Infinity;
+  for (let j = 0; j < out.length; j++) top = Math.max(top, logits[j]!);
+  let sum = 0;
+  for (let j = 0; j < out.length; j++) sum += out[j] = Math.exp(logits[j]! - top);
+  for (let j = 0; j < out.length; j++) out[j]! /= sum;
+}
+
+/** The index whose share of the cumulated probabilities holds `u` in [0, 1). */
+export function sample(probabilities: Float32Array, u: number): number {
+  let left = u;
+  for (let j = 0; j < probabilities.length - 1; j++) {
+    left -= probabilities[j]!;
+    if (left < 0) return j;
+  }
+  return probabilities.length - 1;
+}
+
+/** Probabilities of each option of each choice; an action index is a mixed-radix number, first choice most significant. */
+export function marginals(probabilities: Float32Array, sizes: readonly number[]): number[][] {
+  const rows = sizes.map((size) => new Array<number>(size).fill(0));
+  probabilities.forEach((p, action) => {
+    let rest = action;
+    for (let c = sizes.length - 1; c >= 0; c--) {
+      rows[c]![rest % sizes[c]!]! += p;
+      rest = Math.floor(rest / sizes[c]!);
+    }
+  });
+  return rows;
+}
+
+/** An ArrayBuffer of its own, aligned, whatever the bytes came in. */
+export function copyOf(data: Bytes): ArrayBuffer {
+  return ArrayBuffer.isView(data)
+    ? (data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer)
+    : data.slice(0);
+}

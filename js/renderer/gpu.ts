@@ -1,0 +1,53 @@
+/** The one GPU device of a thread, shared by everything drawn there, and asked for again when it is lost. */
+import type { Capabilities } from "../protocol";
+
+export class Gpu {
+  private asking: Promise<GPUDevice | null> | null = null;
+  private error = "";
+
+  /** `lost` is called when the device is gone; ask `device()` again then. `broken` gets what WebGPU complains about. */
+  constructor(
+    private readonly lost: () => void,
+    private readonly broken: (text: string) => void,
+  ) {}
+
+  /** The device, or null where there is none. */
+  device(): Promise<GPUDevice | null> {
+    this.asking ??= this.ask();
+    return this.asking;
+  }
+
+  async capabilities(): Promise<Capabilities> {
+    const device = await this.device();
+    return {
+      secure: globalThis.isSecureContext ?? false,
+      gpu: hasGpu(),
+      device: device !== null,
+      error: this.error,
+      offscreen: typeof OffscreenCanvas !== "undefined",
+    };
+  }
+
+  private async ask(): Promise<GPUDevice | null> {
+    if (!hasGpu()) return null;
+    try {
+      const adapter = await navigator.gpu.requestAdapter({ powerPreference: "low-power" });
+      if (!adapter) return null;
+      const device = await adapter.requestDevice();
+      void device.lost.then(() => {
+        this.asking = null;
+        this.lost();
+      });
+      device.addEventListener("uncapturederror", (event) => this.broken(event.error.message));
+      this.error = "";
+      return device;
+    } catch (error) {
+      this.error = (error as Error).message;
+      return null;
+    }
+  }
+}
+
+function hasGpu(): boolean {
+  return typeof navigator !== "undefined" && !!navigator.gpu;
+}

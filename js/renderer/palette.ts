@@ -1,0 +1,110 @@
+/**
+ * What a palette name looks like, by theme. The sides are blue and orange, which the common kinds of colour blindness keep
+ * apart (Okabe and Ito, 2008), and differ in lightness as well.
+ */
+import type { Theme } from "../protocol";
+
+/** How a colour is painted. All 0..1. */
+interface Style {
+  shadow?: number; // a soft shadow on the ground
+  gloss?: number; // lit from the upper left, with a darker rim
+  glow?: number; // light around it
+  weave?: number; // 0 plain, 0.5 mown stripes, 1 a net
+  actor?: boolean; // moves: motion trails are drawn below it
+}
+
+type Paint = readonly [light: string, dark: string, style?: Style]; // #rrggbbaa
+
+const PAINTS: Record<string, Paint> = {
+  turf: ["#7cc48bff", "#17463bff", { weave: 0.5 }],
+  line: ["#ffffffd8", "#d9f2e6a8"],
+  goal0: ["#2b7de073", "#3d8df25c", { weave: 1 }],
+  goal1: ["#f0781873", "#f5913a5c", { weave: 1 }],
+  ball: ["#ffffffff", "#fff8e8ff", { shadow: 1, gloss: 0.75, glow: 0.25, actor: true }],
+  player0: ["#1a6fe0ff", "#4a9dffff", { shadow: 1, gloss: 1, actor: true }],
+  player1: ["#f5791fff", "#ff9838ff", { shadow: 1, gloss: 1, actor: true }],
+  heading: ["#fffffff2", "#ffffffeb"],
+  cooldown: ["#fff6d0e0", "#ffe49ad0"],
+  accent: ["#ffc53dff", "#ffd166ff", { glow: 0.5 }],
+  shadow: ["#10302338", "#00000066"],
+  wall: ["#f4faf6ff", "#2f6a5cff", { shadow: 0.5 }],
+  post: ["#ffffffff", "#f4f8f6ff", { shadow: 0.7, gloss: 0.6 }],
+  mark: ["#ffffff8c", "#d9f2e65c"],
+  target: ["#d6336cff", "#ff6b9aff", { shadow: 0.6, gloss: 0.6, glow: 0.3 }],
+};
+
+/** Names that effects paint with, present in every look. */
+const ALWAYS = ["ball", "player0", "player1", "accent", "line", "shadow"];
+
+/** Floats per palette entry: r, g, b, a, shadow, gloss, glow, weave. */
+export const ENTRY_FLOATS = 8;
+export const MAX_ENTRIES = 64;
+
+/** The ground around the pitch, the corners' darkening and the depth of shadows. */
+const GROUNDS: Record<Theme, { apron: string; vignette: number; shade: number }> = {
+  light: { apron: "#cfe6d3ff", vignette: 0.1, shade: 0.26 },
+  dark: { apron: "#0e211dff", vignette: 0.42, shade: 0.5 },
+};
+
+/** A drill's palette in one theme, followed by the names effects need. */
+export class Look {
+  readonly names: readonly string[];
+  readonly entries: Float32Array; // [n * 8]
+  readonly apron: readonly number[]; // r, g, b, a
+  readonly vignette: number;
+  readonly shade: number;
+
+  constructor(
+    palette: readonly string[],
+    readonly theme: Theme,
+  ) {
+    this.names = [...palette, ...ALWAYS.filter((name) => !palette.includes(name))].slice(0, MAX_ENTRIES);
+    this.entries = new Float32Array(this.names.length * ENTRY_FLOATS);
+    this.names.forEach((name, k) => {
+      const [light, dark, style = {}] = PAINTS[name] ?? fallback(name);
+      this.entries.set(rgba(theme === "light" ? light : dark), k * ENTRY_FLOATS);
+      this.entries.set([style.shadow ?? 0, style.gloss ?? 0, style.glow ?? 0, style.weave ?? 0], k * ENTRY_FLOATS + 4);
+    });
+    const ground = GROUNDS[theme];
+    this.apron = rgba(ground.apron);
+    this.vignette = ground.vignette;
+    this.shade = ground.shade;
+  }
+
+  index(name: string): number {
+    return Math.max(this.names.indexOf(name), 0);
+  }
+
+  isActor(index: number): boolean {
+    return PAINTS[this.names[index] ?? ""]?.[2]?.actor ?? false;
+  }
+}
+
+/** Red, green, blue, alpha, each 0..1, of #rrggbbaa. */
+export function rgba(hex: string): number[] {
+  return [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
+}
+
+/** A name nobody planned for gets a hue of its own, the same on every page. */
+function fallback(name: string): Paint {
+  let hash = 0x811c9dc5; // FNV-1a
+  for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193) >>> 0;
+  const hue = hash % 360;
+  return [hexOf(hue, 0.6, 0.45), hexOf(hue, 0.65, 0.65), { shadow: 0.4, gloss: 0.4 }];
+}
+
+/** #rrggbbff of hue in degrees, saturation and lightness 0..1 (CSS Color 4, section 7.1). */
+function hexOf(hue: number, saturation: number, lightness: number): string {
+  const channel = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    const value = lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    return Math.round(value * 255).toString(16).padStart(2, "0");
+  };
+  return `#${channel(0)}${channel(8)}${channel(4)}ff`;
+}
+
+/** Red, green, blue, alpha of a name in a look. */
+export function rgbaOf(look: Look, name: string): Float32Array {
+  const at = look.index(name) * ENTRY_FLOATS;
+  return look.entries.subarray(at, at + 4);
+}

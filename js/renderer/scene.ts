@@ -1,0 +1,105 @@
+/** Shapes as the rules draw them (docs/architecture.md, "Scene"), the moment between two ticks, and what a renderer is. */
+import type { RendererKind } from "../protocol";
+import type { Look } from "./palette";
+
+/** kind, colour, x, y, a, b, c, d, e, alpha, tag, spare (spare: softness of the edge in world units, used by effects). */
+export const SHAPE_FLOATS = 12;
+export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
+
+/** A tag is drawn this many times as wide as its size. */
+export const TAG_ASPECT = 4;
+
+/** Share of the world's size left free around it. */
+const MARGIN = 0.035;
+
+/** A colour over the ground, strongest at x, y and gone at `radius`. */
+export interface Wash {
+  name: string; // palette name
+  strength: number; // 0..1
+  x: number;
+  y: number;
+  radius: number; // world units
+}
+
+export interface Picture {
+  world: readonly [number, number, number, number];
+  shapes: Float32Array; // [count * 12]
+  count: number;
+  look: Look;
+  tags: readonly string[];
+  wash: Wash;
+}
+
+export interface Renderer {
+  readonly kind: RendererKind;
+  /** Sizes in CSS pixels, `dpi` device pixels per CSS pixel. */
+  resize(width: number, height: number, dpi: number): void;
+  draw(picture: Picture): void;
+  dispose(): void;
+}
+
+export type Canvas = OffscreenCanvas | HTMLCanvasElement;
+
+/** Where a world rectangle lies on a canvas of `width` x `height` device pixels: pixel = (x * scale + left, top - y * scale). */
+export interface Placement {
+  scale: number; // device pixels per world unit
+  left: number;
+  top: number;
+}
+
+/** The largest centred placement that shows the whole world and its margin. */
+export function place(world: Picture["world"], width: number, height: number): Placement {
+  const [x0, y0, x1, y1] = world;
+  const scale = Math.min(width / (x1 - x0), height / (y1 - y0)) / (1 + 2 * MARGIN);
+  return { scale, left: width / 2 - ((x0 + x1) / 2) * scale, top: height / 2 + ((y0 + y1) / 2) * scale };
+}
+
+/** Writes the scene `alpha` of the way from `previous` to `current`; shapes that changed their kind are taken from `current`. */
+export function interpolate(previous: Float32Array, current: Float32Array, count: number, alpha: number, out: Float32Array): void {
+  for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
+    const kind = current[at]!;
+    for (let k = 0; k < SHAPE_FLOATS; k++) out[at + k] = current[at + k]!;
+    if (previous[at] !== kind || kind === KIND.tag) continue;
+    const angular = kind === KIND.ring ? 7 : -1; // a ring's start angle may wrap
+    for (let k = 2; k < 10; k++) {
+      if (k !== angular) out[at + k]! += (previous[at + k]! - current[at + k]!) * (1 - alpha);
+    }
+    if (kind === KIND.box) {
+      const norm = Math.hypot(out[at + 6]!, out[at + 7]!) || 1;
+      out[at + 6]! /= norm;
+      out[at + 7]! /= norm;
+    }
+  }
+}
+
+/** Writes one shape at `index`; the arguments mean what they mean in SHAPE_FLOATS. */
+export function putShape(
+  out: Float32Array,
+  index: number,
+  kind: number,
+  colour: number,
+  x: number,
+  y: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+  e: number,
+  alpha: number,
+  soft: number,
+): void {
+  const at = index * SHAPE_FLOATS;
+  out[at] = kind;
+  out[at + 1] = colour;
+  out[at + 2] = x;
+  out[at + 3] = y;
+  out[at + 4] = a;
+  out[at + 5] = b;
+  out[at + 6] = c;
+  out[at + 7] = d;
+  out[at + 8] = e;
+  out[at + 9] = alpha;
+  out[at + 10] = 0;
+  out[at + 11] = soft;
+}
+

@@ -1,0 +1,356 @@
+/**
+ * The match being watched: fixed ticks, decisions, episodes, score, the policy swap. Free of DOM, GPU and clock; nothing is
+ * allocated per tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
+ */
+import { Keys } from "./keys";
+import { copyOf, marginals, sample, type Policy } from "./policy";
+import { MODES, SPEEDS, type DrillSpec, type KeyInput, type Mode, type ShowEvent, type Snapshot, type StepUnit } from "./protocol";
+import type { Game, GameState } from "./rules";
+import { SHAPE_FLOATS } from "./renderer/scene";
+
+const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
+const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
+const TICKS_PER_CLOCK_LOOK = 16;
+const GOAL_REST = 0.7; // seconds of show time to celebrate in
+const DRAW_REST = 0.35; // seconds of show time
+const LAST_RESTING_SPEED = 4; // faster shows go on at once
+
+/** Told of every tick and event, for effects; must not touch the state. */
+export interface Spectator {
+  ticked(): void;
+  happened(event: ShowEvent): void;
+}
+
+export class Show {
+  readonly state: GameState;
+  tick = 0; // since the show began; falls only at reset()
+  score: [number, number] = [0, 0];
+  seed = 0;
+  playing = true;
+  policy: Policy | null = null;
+  spectator: Spectator | null = null;
+  events: ShowEvent[] = []; // since the last takeEvents()
+
+  readonly previous: Float32Array; // the scene one tick ago, [count * 12]
+  readonly current: Float32Array;
+  count = 0; // shapes in both
+  changes = 0; // counts everything that may change the picture while paused
+
+  mode: Mode = "ai_vs_ai";
+  opponent = "random";
+  actionRepeat: number;
+  swapInterval = 0; // ms between policy swaps, at least
+  blend = 0; // ms of show time over which the old policy fades into the new
+
+  private rate = 1; // the speed
+  private credit = 0; // ticks owed by the clock
+  private phase = 0; // ticks done of the present decision
+  private rest = 0; // ticks left of the pause after an episode
+  private rng = 0; // u32, mulberry32
+  private previousCount = 0;
+  private cut = false; // the last tick began an episode: nothing to interpolate from
+  private pending: Policy | null = null;
+  private fading: Policy | null = null;
+  private swapTick = 0;
+  private swapTime = -Infinity; // ms, by now()
+  private restoredVersion = 0;
+  private readonly keys: Keys;
+  private readonly observation: Float32Array;
+  private readonly mixed: Float32Array;
+
+  constructor(
+    readonly game: Game,
+    readonly spec: DrillSpec,
+    seed = 0,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.state = game.create();
+    this.actionRepeat = spec.action_repeat;
+    this.opponent = spec.baselines[0] ?? "random";
+    this.keys = new Keys(spec);
+    this.observation = new Float32Array(spec.n_obs);
+    this.mixed = new Float32Array(spec.n_actions);
+    this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.reset(seed);
+  }
+
+  get version(): number {
+    return this.policy?.version ?? this.restoredVersion;
+  }
+
+  get speed(): number {
+    return this.rate;
+  }
+
+  /** How far the picture is between `previous` and `current`, 0..1. */
+  get alpha(): number {
+    return this.playing ? Math.min(this.credit, 1) : 1;
+  }
+
+  /** Between two episodes: the ticks stand still. */
+  get resting(): boolean {
+    return this.rest > 0;
+  }
+
+  // ---- transport
+
+  /** Let `seconds` of real time pass. */
+  advance(seconds: number): void {
+    if (!this.playing) return;
+    this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * this.rate * this.spec.tick_rate;
+    const due = Math.floor(this.credit);
+    const start = this.now();
+    for (let done = 1; done <= due; done++) {
+      const late = done % TICKS_PER_CLOCK_LOOK === 0 && this.now() - start > FRAME_BUDGET_MS;
+      if (late || done === due) this.keepScene();
+      this.step();
+      if (late || done === due) this.takeScene();
+      if (late) {
+        this.credit = 0;
+        return;
+      }
+    }
+    this.credit -= due;
+  }
+
+  /** Pause, then advance by exactly `count` ticks, or by the ticks of `count` decisions. Rests are skipped. */
+  stepBy(unit: StepUnit, count: number): void {
+    this.pause();
+    const ticks = count * (unit === "decision" ? this.actionRepeat : 1);
+    for (let k = 0; k < ticks; k++) {
+      if (this.rest > 0) this.nextEpisode();
+      this.keepScene();
+      this.step();
+      this.takeScene();
+    }
+  }
+
+  play(): void {
+    this.playing = true;
+    this.changes++;
+  }
+
+  pause(): void {
+    this.playing = false;
+    this.credit = 0;
+    this.changes++;
+  }
+
+  /** A new match: same seed, same match, as far as the policies and the person act the same. */
+  reset(seed = this.seed): void {
+    this.seed = seed >>> 0;
+    this.rng = (this.seed ^ 0x9e3779b9) >>> 0; // apart from the game's own generator
+    this.tick = 0;
+    this.score = [0, 0];
+    this.credit = 0;
+    this.fading = null;
+    this.state.rng_key[0] = this.seed;
+    this.state.rng_count[0] = 0;
+    this.keys.releaseAll();
+    this.nextEpisode();
+    this.takeScene();
+    this.tell("reset", -1);
+  }
+
+  /** Throws an Error for a speed that is not offered. */
+  setSpeed(speed: number): void {
+    if (!(speed >= SPEEDS[0] && speed <= SPEEDS[SPEEDS.length - 1]!)) {
+      throw new Error(`Speed ${speed} is not offered: choose one of ${SPEEDS.join(", ")}.`);
+    }
+    this.rate = speed;
+  }
+
+  // ---- who plays
+
+  /** Throws an Error for an unknown mode or opponent. */
+  setMode(mode: Mode, opponent = this.opponent): void {
+    if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
+    const offered = ["idle", "random", ...this.spec.baselines];
+    if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
+    if (mode !== this.mode) this.keys.releaseAll();
+    this.mode = mode;
+    this.opponent = opponent;
+  }
+
+  /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
+  setPolicy(policy: Policy): void {
+    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
+    const { n_obs, n_actions } = this.spec;
+    if (first !== n_obs || last !== n_actions + 1) {
+      throw new Error(
+        `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
+          `got layers ${policy.layers.join("-")}. Reset the training.`,
+      );
+    }
+    this.pending = policy;
+    if (!this.policy) this.swap();
+  }
+
+  input(event: KeyInput): void {
+    this.keys.event(event);
+  }
+
+  /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
+  opinion(): { probabilities: number[][]; value: number } {
+    if (!this.policy) return { probabilities: [], value: 0 };
+    this.game.observe(this.state, 0, this.observation);
+    this.policy.forward(this.observation);
+    const sizes = this.spec.actions.map((choice) => choice.options.length);
+    return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
+  }
+
+  takeEvents(): ShowEvent[] {
+    const events = this.events;
+    this.events = [];
+    return events;
+  }
+
+  // ---- snapshots
+
+  snapshot(): Snapshot {
+    return {
+      tick: this.tick,
+      score: [...this.score],
+      version: this.version,
+      state: this.state.buffer.slice(0),
+      rules_hash: this.spec.rules_hash,
+      seed: this.seed,
+      rng: this.rng,
+      phase: this.phase,
+      rest: this.rest,
+    };
+  }
+
+  /** Go on from a snapshot. Throws an Error, and changes nothing, when it is of other rules. */
+  restore(snapshot: Snapshot): void {
+    const bytes = this.state.buffer.byteLength;
+    if (snapshot.rules_hash !== this.spec.rules_hash || snapshot.state.byteLength !== bytes) {
+      throw new Error("The saved match belongs to other rules and was left out: a new match has begun.");
+    }
+    new Uint8Array(this.state.buffer).set(new Uint8Array(copyOf(snapshot.state)));
+    this.tick = snapshot.tick;
+    this.score = [...snapshot.score];
+    this.seed = snapshot.seed;
+    this.rng = snapshot.rng >>> 0;
+    this.phase = snapshot.phase;
+    this.rest = snapshot.rest;
+    this.restoredVersion = snapshot.version;
+    this.credit = 0;
+    this.cut = true;
+    this.takeScene();
+  }
+
+  // ---- one tick
+
+  private step(): void {
+    if (this.rest > 0) {
+      if (--this.rest === 0) this.nextEpisode();
+      return;
+    }
+    if (this.phase === 0) this.decide();
+    this.game.tick(this.state);
+    this.tick++;
+    this.phase++;
+    this.spectator?.ticked();
+    if (this.phase >= this.actionRepeat) {
+      this.phase = 0;
+      if (this.game.terminated(this.state) || this.state.ticks[0]! >= this.spec.time_limit) this.endEpisode();
+    }
+  }
+
+  private decide(): void {
+    if (this.pending && this.now() - this.swapTime >= this.swapInterval) this.swap();
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.choose(side);
+    this.game.decide(this.state);
+  }
+
+  private endEpisode(): void {
+    const winner = this.game.winner(this.state);
+    if (winner > 0) this.score[0]++;
+    if (winner < 0) this.score[1]++;
+    if (winner === 0) this.tell("draw", -1);
+    else this.tell("goal", winner > 0 ? 0 : 1);
+    const seconds = winner === 0 ? DRAW_REST : GOAL_REST;
+    this.rest = this.rate > LAST_RESTING_SPEED ? 0 : Math.round(seconds * this.spec.tick_rate);
+    if (this.rest === 0) this.nextEpisode();
+  }
+
+  private nextEpisode(): void {
+    this.rest = 0;
+    this.phase = 0;
+    this.state.practice[0] = 0;
+    this.game.reset(this.state);
+    this.cut = true;
+  }
+
+  // ---- actions
+
+  private choose(side: number): number {
+    if (this.mode === "human_vs_ai" && side === 0) return this.keys.take();
+    if (this.mode === "sandbox" && side === 1) return this.baseline(this.opponent, side);
+    const ready = this.policy && (this.policy.version > 0 || this.mode === "ai_vs_ai");
+    if (!ready) return this.baseline(side === 0 ? "random" : this.opponent, side);
+
+    this.game.observe(this.state, side, this.observation);
+    this.policy!.forward(this.observation);
+    return sample(this.faded(this.policy!.probabilities), this.random());
+  }
+
+  private baseline(name: string, side: number): number {
+    if (name === "idle") return 0;
+    if (name === "random") return Math.floor(this.random() * this.spec.n_actions);
+    return this.game.baselines[name]!(this.state, side);
+  }
+
+  /** (1 - a) old + a new while a blend lasts, a rising with show time. */
+  private faded(fresh: Float32Array): Float32Array {
+    if (!this.fading) return fresh;
+    const a = (this.tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
+    if (!(a >= 0 && a < 1)) {
+      this.fading = null;
+      return fresh;
+    }
+    this.fading.forward(this.observation);
+    const old = this.fading.probabilities;
+    for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
+    return this.mixed;
+  }
+
+  private swap(): void {
+    this.fading = this.blend > 0 ? this.policy : null;
+    this.policy = this.pending;
+    this.pending = null;
+    this.swapTick = this.tick;
+    this.swapTime = this.now();
+    this.tell("swap", -1);
+  }
+
+  /** mulberry32 (T. Ettinger, 2017, public domain): f64 in [0, 1) from 32 bits of state. */
+  private random(): number {
+    this.rng = (this.rng + 0x6d2b79f5) >>> 0;
+    let t = this.rng;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 0x100000000;
+  }
+
+  // ---- what is seen
+
+  private keepScene(): void {
+    this.previousCount = this.game.scene(this.state, this.previous);
+  }
+
+  private takeScene(): void {
+    this.count = this.game.scene(this.state, this.current);
+    if (this.cut || this.count !== this.previousCount) this.previous.set(this.current);
+    this.cut = false;
+    this.changes++;
+  }
+
+  private tell(kind: ShowEvent["kind"], side: number): void {
+    const event = { kind, tick: this.tick, side, version: this.version };
+    this.events.push(event);
+    this.spectator?.happened(event);
+  }
+}
