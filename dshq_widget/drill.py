@@ -1,0 +1,202 @@
+"""What a drill is: a class of declarations and rules, and `compile_drill`, which turns it into plain data that travels anywhere.
+
+Nothing downstream of `CompiledDrill` needs the author's class or source: the kernel, worker processes and the page all run what is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from math import prod
+from typing import Any, ClassVar
+
+from dshq_kernels.cpu import CpuGame, python_source
+from dshq_kernels.javascript import javascript_source
+from dshq_kernels.rules import Source, translate
+from dshq_kernels.subset import RulesError, rule
+
+__all__ = ["Choice", "CompiledDrill", "Drill", "Handle", "Observation", "RulesError", "compile_drill", "rule"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
+
+    name: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`."""
+
+    name: str
+    scale: float = 1.0
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array fields."""
+
+    name: str
+    x: str
+    y: str
+    vx: str
+    vy: str
+    index: int = 0
+
+
+class Drill:
+    """Base class of games. Subclasses declare these and write rules; docs/rules.md and dshq_widget/drills/README.md say how."""
+
+    name: ClassVar[str]
+    title: ClassVar[str] = ""
+    sides: ClassVar[int] = 1
+    tick_rate: ClassVar[int] = 120
+    """Ticks per second."""
+    action_repeat: ClassVar[int] = 4
+    """Ticks per decision."""
+    time_limit: ClassVar[int] = 1200
+    """Ticks after which an unfinished episode is truncated."""
+    world: ClassVar[tuple[float, float, float, float]] = (-1.0, -1.0, 1.0, 1.0)
+    """x0, y0, x1, y1 of what is drawn, in world units."""
+    mirrored: ClassVar[bool] = False
+    """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
+    state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
+    actions: ClassVar[tuple[Choice, ...]] = ()
+    keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """KeyboardEvent.code -> (choice, option)."""
+    observations: ClassVar[tuple[Observation, ...]] = ()
+    rewards: ClassVar[Mapping[str, float]] = {}
+    """Reward rules and their weights: the rule's value is paid once per decision."""
+    potentials: ClassVar[Mapping[str, float]] = {}
+    """Potential rules and their weights: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada & Russell 1999)."""
+    baselines: ClassVar[tuple[str, ...]] = ()
+    drag: ClassVar[tuple[Handle, ...]] = ()
+    palette: ClassVar[tuple[str, ...]] = ()
+    tags: ClassVar[tuple[str, ...]] = ()
+    scene_max: ClassVar[int] = 64
+
+
+@dataclass(frozen=True)
+class CompiledDrill:
+    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python and JavaScript source."""
+
+    spec: dict[str, Any]
+    python: str
+    javascript: str
+
+    @property
+    def name(self) -> str:
+        return self.spec["name"]
+
+    @property
+    def rules_hash(self) -> str:
+        """Changes whenever the rules, the observations or the actions do."""
+        return self.spec["rules_hash"]
+
+    def game(self) -> CpuGame:
+        """Compile for this machine, or load what was compiled before."""
+        return CpuGame(self.python, self.spec)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"spec": self.spec, "python": self.python, "javascript": self.javascript}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> CompiledDrill:
+        return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""))
+
+
+_DECLARED = {name for name in vars(Drill) if not name.startswith("_")} | {"name"}
+_RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "scene")
+
+
+@lru_cache(maxsize=64)
+def compile_drill(drill: type[Drill]) -> CompiledDrill:
+    """Check and translate a drill. Raises RulesError, naming the line and the mend, for rules outside the subset and ValueError for wrong declarations."""
+    _check(drill)
+    members: dict[str, Any] = {}
+    for base in reversed(drill.__mro__):
+        if base not in (object, Drill):
+            members.update(vars(base))
+    rules: dict[str, Callable] = {name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")}
+    terms = [*drill.rewards, *drill.potentials]
+    source = Source(
+        name=drill.name,
+        sides=drill.sides,
+        state=drill.state,
+        n_obs=len(drill.observations),
+        n_actions=prod(len(choice.options) for choice in drill.actions),
+        terms=terms,
+        baselines=drill.baselines,
+        rules=rules,
+        constants={name: value for name, value in members.items() if name not in _DECLARED and name not in rules and not name.startswith("_")},
+        scene_max=drill.scene_max,
+    )
+    program = translate(source)
+    javascript, python = javascript_source(program), python_source(program)
+    spec: dict[str, Any] = {
+        "name": drill.name,
+        "title": drill.title or drill.name.replace("_", " ").capitalize(),
+        "sides": drill.sides,
+        "tick_rate": drill.tick_rate,
+        "action_repeat": drill.action_repeat,
+        "time_limit": drill.time_limit,
+        "world": list(drill.world),
+        "mirrored": drill.mirrored,
+        "fields": [[f.name, f.type, f.length] for f in program.fields],
+        "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
+        "n_actions": source.n_actions,
+        "keys": {code: list(pair) for code, pair in drill.keys.items()},
+        "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
+        "n_obs": source.n_obs,
+        "terms": [{"name": n, "weight": w, "kind": "reward"} for n, w in drill.rewards.items()]
+        + [{"name": n, "weight": w, "kind": "potential"} for n, w in drill.potentials.items()],
+        "baselines": list(drill.baselines),
+        "drag": [{"name": h.name, "x": h.x, "y": h.y, "vx": h.vx, "vy": h.vy, "index": h.index} for h in drill.drag],
+        "palette": list(drill.palette),
+        "tags": list(drill.tags),
+        "scene_max": drill.scene_max,
+    }
+    meaning = {k: spec[k] for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")}
+    digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
+    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript)
+
+
+def _check(drill: type[Drill]) -> None:
+    """Everything about the declarations that the translation would not notice."""
+    if not (isinstance(drill, type) and issubclass(drill, Drill)):
+        raise TypeError(f"wanted a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
+    name = getattr(drill, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f'{drill.__name__}.name: wanted a short identifier such as name = "my_drill", got {name!r}')
+    where = f"drill {name!r}"
+    if drill.sides not in (1, 2):
+        raise ValueError(f"{where}: sides is 1 or 2, got {drill.sides!r}")
+    if not drill.actions or not drill.observations:
+        raise ValueError(f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, and one observation, `observations = (Observation("x"),)`')
+    if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
+        raise ValueError(f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple of action_repeat ({drill.action_repeat})")
+    options = {choice.name: choice.options for choice in drill.actions}
+    for code, (choice, option) in drill.keys.items():
+        if choice not in options or option not in options[choice]:
+            near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
+            raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{f'; did you mean {near[0]!r}?' if near else ''}")
+    for handle in drill.drag:
+        for field in (handle.x, handle.y, handle.vx, handle.vy):
+            if field not in drill.state:
+                raise ValueError(f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist")
+    clash = set(drill.rewards) & set(drill.potentials)
+    if clash:
+        raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")
+    missing = [n for n in (*drill.rewards, *drill.potentials, *drill.baselines) if not hasattr(getattr(drill, n, None), "__dshq_rule__")]
+    if missing:
+        raise ValueError(f"{where}: {missing[0]!r} is declared but there is no rule of that name: add `@rule def {missing[0]}(s, i, side): ...`")
+    unmarked = [n for n in _RULES if callable(vars(drill).get(n)) and not hasattr(vars(drill)[n], "__dshq_rule__")]
+    if unmarked:
+        raise ValueError(f"{where}: {unmarked[0]!r} is not marked: write @rule on the line above it")

@@ -1,0 +1,182 @@
+"""The typed program that the rules front end makes and every back end reads: a few expressions, a few statements.
+
+A back end walks these with one function per node type; there is nothing else in a `Program`. Expressions have no side effects and evaluate
+everything they mention (both arms of `Select`, both sides of `Logic`), so any order of evaluation gives the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+F32, I32, U32, BOOL = "f32", "i32", "u32", "bool"
+TYPES = (F32, I32, U32, BOOL)
+
+
+@dataclass(frozen=True)
+class Const:
+    """A literal. `value` is a Python float (already rounded to float32), int or bool, according to `type`."""
+
+    value: float | int | bool
+    type: str
+
+
+@dataclass(frozen=True)
+class Var:
+    """A local variable of the flattened rule. `bounds` (inclusive) is known for the index of a loop that was not unrolled."""
+
+    name: str
+    type: str
+    bounds: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Load:
+    """The lane's value of a state field; `index` is None for scalar fields and in range (the front end clamps it) for array fields."""
+
+    field: str
+    index: Expr | None
+    type: str
+
+
+@dataclass(frozen=True)
+class Unary:
+    """`neg`, `inv` (~), `not`, `abs`, `sqrt`, `floor`."""
+
+    op: str
+    a: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Binary:
+    """`+ - * /` on f32; `+ - * // % & | ^ << >>` on i32 and u32. Both operands have the result's type (shift counts too)."""
+
+    op: str
+    a: Expr
+    b: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`< <= > >= == !=` of two operands of one type."""
+
+    op: str
+    a: Expr
+    b: Expr
+    type: str = BOOL
+
+
+@dataclass(frozen=True)
+class Logic:
+    """`and` or `or` of two bools, both evaluated."""
+
+    op: str
+    a: Expr
+    b: Expr
+    type: str = BOOL
+
+
+@dataclass(frozen=True)
+class Select:
+    """`a if test else b`, both evaluated."""
+
+    test: Expr
+    a: Expr
+    b: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Conversion of a number: f32 -> i32 truncates (its operand is clamped to the i32 range by the front end), i32 <-> u32 keeps the bits."""
+
+    a: Expr
+    type: str
+
+
+Expr = Const | Var | Load | Unary | Binary | Compare | Logic | Select | Cast
+
+
+@dataclass(frozen=True)
+class Assign:
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write the lane's value of a state field."""
+
+    field: str
+    index: Expr | None
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Out:
+    """Write element `index` of the verb's result for this lane."""
+
+    index: Expr
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Emit:
+    """Append one shape to the scene: 12 floats (see docs/architecture.md)."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class If:
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class For:
+    """`for var in range(start, stop, step)` with constant bounds."""
+
+    var: str
+    start: int
+    stop: int
+    step: int
+    body: tuple[Stmt, ...]
+
+
+Stmt = Assign | Store | Out | Emit | If | For
+
+
+@dataclass(frozen=True)
+class Field:
+    """One state field: `length` 0 for a scalar, else the number of elements. Every element is 4 bytes (bool is an i32 of 0 or 1)."""
+
+    name: str
+    type: str
+    length: int
+
+    @property
+    def words(self) -> int:
+        return max(1, self.length)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A translated drill. `verbs` maps a verb's key (`tick`, `observe:0`, `baseline:chaser:1`, ...) to its flattened statements for one lane."""
+
+    name: str
+    sides: int
+    n_obs: int
+    n_terms: int
+    n_actions: int
+    scene_max: int
+    baselines: tuple[str, ...]
+    fields: tuple[Field, ...]
+    verbs: dict[str, tuple[Stmt, ...]]
+
+    @property
+    def words(self) -> int:
+        """4-byte words of one game's state."""
+        return sum(field.words for field in self.fields)

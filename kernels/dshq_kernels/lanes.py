@@ -1,0 +1,110 @@
+"""What generated CPU rules are written with: branch-free scalar operations that LLVM widens over the 16 lanes, and raw addresses as records.
+
+Ternaries would become branches in numba's control flow; an LLVM `select` stays one instruction, vectorises, and compiles several times faster.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 16
+
+
+@intrinsic
+def select(typingctx, test, a, b):
+    """`a if test else b` without a branch; a and b have one type."""
+    if a != b:
+        raise TypeError(f"select wants two values of one type, got {a} and {b}")
+
+    def codegen(context, builder, signature, args):
+        flag = context.cast(builder, args[0], test, types.boolean)
+        return builder.select(builder.trunc(flag, ir.IntType(1)) if flag.type.width > 1 else flag, args[1], args[2])
+
+    return a(test, a, b), codegen
+
+
+def _unary(name: str):
+    @intrinsic
+    def operation(typingctx, x):
+        def codegen(context, builder, signature, args):
+            real = ir.FloatType()
+            function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(real, [real]), f"llvm.{name}.f32")
+            return builder.call(function, args)
+
+        return types.float32(types.float32), codegen
+
+    return operation
+
+
+absolute, square_root, floor = _unary("fabs"), _unary("sqrt"), _unary("floor")
+
+
+@intrinsic
+def record_at(typingctx, address, dtype):
+    """The record of NumPy dtype `dtype` that lies at an address."""
+    record = dtype.dtype
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], context.get_value_type(record))
+
+    return record(types.int64, dtype), codegen
+
+
+@intrinsic
+def pointer(typingctx, address):
+    """A `void *` from an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), codegen
+
+
+@intrinsic
+def call_verb(typingctx, function, a, b):
+    """Call the C function `void(i64, i64)` at an address. Verbs of one argument ignore the second (both are integer registers)."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        pointer = builder.inttoptr(args[0], ir.FunctionType(ir.VoidType(), [word, word]).as_pointer())
+        builder.call(pointer, [args[1], args[2]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def call_scene(typingctx, function, a, b, c):
+    """Call the C function `i64(i64, i64, i64)` at an address."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        pointer = builder.inttoptr(args[0], ir.FunctionType(word, [word] * 3).as_pointer())
+        return builder.call(pointer, args[1:])
+
+    return types.int64(types.int64, types.int64, types.int64, types.int64), codegen
+
+
+@njit(cache=True, nogil=True)
+def each_tile(function, tiles, stride, n_tiles, results, result_stride):
+    """Call a verb on every tile; tile k's second argument is `results + k * result_stride`."""
+    for k in range(n_tiles):
+        call_verb(function, tiles + k * stride, results + k * result_stride)
+
+
+@njit(cache=True, nogil=True)
+def each_lane(function, tiles, stride, chosen):
+    """Call a verb on (tile, lane) wherever `chosen[tile, lane]` is not zero."""
+    for k in range(chosen.shape[0]):
+        for lane in range(chosen.shape[1]):
+            if chosen[k, lane] != 0:
+                call_verb(function, tiles + k * stride, lane)
+
+
+@njit(cache=True, nogil=True)
+def scene_of(function, tile, lane, out):
+    """The number of shapes written to `out`."""
+    return call_scene(function, tile, lane, out)
