@@ -1,0 +1,124 @@
+"""How much of this machine is ours: processors and memory, read from affinity, control groups and the hub.
+
+`os.cpu_count()`, torch and numba all ignore a container's quota; half a core shared by a class is normal. Linux keeps the
+quota in control groups, version 2 (`cpu.max`, `memory.max`) or version 1 (`cpu.cfs_quota_us`, `memory.limit_in_bytes`), and
+the tightest level between our own group and the root counts (kernel documentation, admin-guide/cgroup-v2 and
+scheduler/sched-bwc). JupyterHub announces its limits as `CPU_LIMIT` and `MEM_LIMIT`. Elsewhere affinity and the machine's
+own size remain.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+UNLIMITED = float("inf")
+LEARNER_BYTES = 350e6  # measured: torch and numba together take 316 MB
+WORKER_BYTES = 130e6  # measured: a process with numba takes 129 MB
+DEFAULT_BYTES = 1e9  # what a session takes at most unless asked
+MOST_THREADS = 8  # assumed: small networks gain nothing from more
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who gets which processors."""
+
+    workers: int
+    """Rollout processes, one thread each; 0: the learner steps the games itself."""
+    threads: int
+    """Threads of the learner."""
+
+
+def plan(cpu: float, memory: float) -> Plan:
+    """Splits `cpu` processors and `memory` bytes.
+
+    Below three whole processors one learner does everything, on as many threads as there are whole processors (at least
+    one). From three on, one stays with the notebook and the page; of the others a bit less than half become rollout
+    processes, since an update costs more than its rollout, and the learner gets the rest. Half the memory, at most 1 GB, must
+    hold them all.
+    """
+    whole = int(cpu)
+    if whole < 3:
+        return Plan(workers=0, threads=max(1, whole))
+    affordable = max(0, int((min(memory / 2, DEFAULT_BYTES) - LEARNER_BYTES) // WORKER_BYTES))
+    workers = min(max(1, (whole - 1) * 2 // 5), affordable)
+    return Plan(workers=workers, threads=min(whole - 1 - workers, MOST_THREADS))
+
+
+def cpu_budget(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
+    """Processors that this process may use, fractions included: min of affinity, control-group quota and hub limit.
+
+    `root` is where `/proc` and `/sys` are looked for.
+    """
+    quotas = [_cpu_quota(directory) for directory in _groups(root, "cpu")]
+    return min([_affinity(), _number(environ.get("CPU_LIMIT")), *quotas])
+
+
+def memory_limit(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
+    """Bytes of memory that this process may use: min of the machine's, the control group's and the hub's."""
+    limits = [_memory_maximum(directory) for directory in _groups(root, "memory")]
+    return min([_meminfo(root, "MemTotal"), _number(environ.get("MEM_LIMIT")), *limits])
+
+
+def memory_available(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
+    """Bytes that can be allocated now without swapping, as far as the system tells; never above `memory_limit`."""
+    return min(memory_limit(root, environ), _meminfo(root, "MemAvailable"))
+
+
+def _affinity() -> float:
+    if hasattr(os, "sched_getaffinity"):
+        return float(len(os.sched_getaffinity(0)))
+    return float(os.cpu_count() or 1)
+
+
+def _groups(root: str, controller: str) -> Iterator[Path]:
+    """Every directory that can limit `controller` for this process, from its own group up to the mount."""
+    base = Path(root, "sys/fs/cgroup")
+    for line in (_text(Path(root, "proc/self/cgroup")) or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        names = controllers.split(",")
+        if controllers == "":
+            mounts = [base]
+        elif controller in names:
+            mounts = [base / controllers, base / controller]
+        else:
+            continue
+        for mount in mounts:
+            group = mount / path.strip("/")
+            yield group
+            yield from (parent for parent in group.parents if parent.is_relative_to(mount))
+
+
+def _cpu_quota(group: Path) -> float:
+    words = (_text(group / "cpu.max") or "").split()  # version 2: "50000 100000" or "max 100000"
+    if len(words) != 2:
+        words = [_text(group / "cpu.cfs_quota_us") or "", _text(group / "cpu.cfs_period_us") or ""]
+    quota, period = (_number(word) for word in words)
+    return quota / period if 0 < quota < UNLIMITED and 0 < period < UNLIMITED else UNLIMITED
+
+
+def _memory_maximum(group: Path) -> float:
+    return min(_number(_text(group / "memory.max")), _number(_text(group / "memory.limit_in_bytes")))
+
+
+def _meminfo(root: str, key: str) -> float:
+    for line in (_text(Path(root, "proc/meminfo")) or "").splitlines():
+        if line.startswith(key + ":"):
+            return float(line.split()[1]) * 1024
+    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
+def _number(text: str | None) -> float:
+    """The number in `text`; no text, "max", a negative or an empty one mean no limit."""
+    try:
+        number = float(text or "inf")
+    except ValueError:
+        return UNLIMITED
+    return number if number > 0 else UNLIMITED
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:  # Absent or unreadable here: this source says nothing.
+        return None

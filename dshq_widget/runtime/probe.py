@@ -1,0 +1,60 @@
+"""A role that does as it is told, to try out the machinery on this machine: `dshq doctor` and the tests start it.
+
+Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop without the
+interpreter lock), SLEEP {seconds} (a main loop that does not poll), FILL {block, value} (writes every byte, answers FILLED).
+"""
+
+import os
+import time
+
+import numpy as np
+
+
+def run(channel, config: dict, blocks: dict) -> None:
+    """Announces itself with READY {pid, nice, config}, then obeys commands until the channel closes."""
+    channel.send({"type": "READY", "pid": os.getpid(), "nice": os.nice(0), "config": config})
+    while not channel.closed:
+        for command in channel.poll(timeout=1.0):
+            _obey(channel, command, blocks)
+
+
+def _obey(channel, command: dict, blocks: dict) -> None:
+    match command["type"]:
+        case "ECHO":
+            channel.send(command)
+        case "PRINT":
+            print(command["text"], flush=True)
+        case "RAISE":
+            raise RuntimeError(command["text"])
+        case "EXIT":
+            os._exit(command["status"])
+        case "SPIN":
+            _spin(channel, command["seconds"])
+        case "SLEEP":
+            time.sleep(command["seconds"])
+        case "FILL":
+            blocks[command["block"]].array(np.uint8, blocks[command["block"]].nbytes)[:] = command["value"]
+            channel.send({"type": "FILLED"})
+        case unknown:
+            raise ValueError(f"the probe knows no command {unknown}; the list is in {__name__}")
+
+
+def _spin(channel, seconds: float) -> None:
+    """One compiled call of about that many seconds; SPINNING tells that it is about to begin."""
+    from numba import njit  # Here, so that a probe that does not spin starts at once.
+
+    @njit(nogil=True)
+    def turn(n):
+        x = np.uint64(1)
+        for _ in range(n):
+            x ^= x << np.uint64(13)
+            x ^= x >> np.uint64(7)
+            x ^= x << np.uint64(17)
+        return x
+
+    turn(1)
+    begin = time.perf_counter()
+    turn(10_000_000)
+    rate = 10_000_000 / (time.perf_counter() - begin)
+    channel.send({"type": "SPINNING"})
+    turn(int(rate * seconds))

@@ -1,0 +1,185 @@
+"""The child's side of a supervised process: `python -m dshq_widget.runtime.process ROLE PARENT_PID`.
+
+A role is a function of this package, named "dshq_widget.module:function" and called as `function(channel, config, blocks)`:
+its `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON line on
+stdin, `{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. What it
+sends goes as JSON lines down the pipe `messages`, so that stray prints cannot disturb it.
+
+A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog thread that
+asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's interrupt sends to the
+whole process group, and runs at lower priority than the notebook.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import re
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+
+from dshq_widget.runtime.memory import SharedBlock
+
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+ROLE = re.compile(r"dshq_widget(\.\w+)+:\w+")
+STDIN = 0
+WATCH_SECONDS = 0.5
+NICENESS = 10
+OUTBOX_BYTES = 1 << 20
+FLUSH_SECONDS = 2.0
+ORPHANED = 3  # exit status
+
+
+class Channel:
+    """JSON messages to the parent and commands from it.
+
+    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second and ends the
+    process when the parent is gone. A BEAT carries how often the main loop has polled, so a stuck loop shows.
+    """
+
+    def __init__(self, messages: int, parent: int, unread: bytes = b""):
+        os.set_blocking(messages, False)
+        self.dropped = 0  # messages refused because the parent read none for long
+        self._messages = messages
+        self._parent = parent
+        self._inbox = bytearray(unread)
+        self._outbox = bytearray()
+        self._outbox_lock = threading.Lock()
+        self._commands: deque[dict] = deque()
+        self._arrived = threading.Event()
+        self._closed = False
+        self._progress = 0
+        self._take_lines()
+        threading.Thread(target=self._watch, name="dshq-watchdog", daemon=True).start()
+
+    @property
+    def closed(self) -> bool:
+        """True once the parent has asked for the end: the role should return soon."""
+        return self._closed
+
+    def send(self, message: dict) -> bool:
+        """Queues a JSON-able message and never blocks; False when 1 MB waits unread and the message was dropped."""
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._outbox_lock:
+            if len(self._outbox) + len(line) > OUTBOX_BYTES:
+                self.dropped += 1
+                return False
+            self._outbox += line
+            self._write()
+        return True
+
+    def poll(self, timeout: float = 0.0) -> list[dict]:
+        """Commands that arrived, oldest first, waiting up to `timeout` seconds for the first. Call it in every turn."""
+        deadline = time.monotonic() + timeout
+        self._progress += 1
+        while not self._commands and not self._closed and (left := deadline - time.monotonic()) > 0:
+            self._arrived.wait(min(left, WATCH_SECONDS))
+            self._progress += 1
+        self._arrived.clear()
+        return [self._commands.popleft() for _ in range(len(self._commands))]
+
+    def flush(self) -> None:
+        """Waits, 2 s at most, until the parent has been handed everything."""
+        deadline = time.monotonic() + FLUSH_SECONDS
+        while self._outbox and time.monotonic() < deadline:
+            time.sleep(0.01)
+            with self._outbox_lock:
+                self._write()
+
+    def _write(self) -> None:
+        """Hands over what the pipe takes now; the caller holds the lock."""
+        try:
+            while self._outbox:
+                del self._outbox[: os.write(self._messages, self._outbox)]
+        except BlockingIOError:
+            return  # The pipe is full; the watchdog tries again.
+        except BrokenPipeError:
+            os._exit(ORPHANED)
+
+    def _watch(self) -> None:
+        stdin = select.poll()
+        stdin.register(STDIN, select.POLLIN)
+        next_beat = 0.0
+        while os.getppid() == self._parent:
+            if stdin.poll(WATCH_SECONDS * 1000):
+                received = os.read(STDIN, 1 << 16)
+                if not received:
+                    break
+                self._inbox += received
+                self._take_lines()
+            now = time.monotonic()
+            if now >= next_beat:
+                next_beat = now + WATCH_SECONDS
+                self.send({"type": "BEAT", "progress": self._progress})
+        os._exit(ORPHANED)
+
+    def _take_lines(self) -> None:
+        *lines, rest = self._inbox.split(b"\n")
+        self._inbox = rest
+        for line in lines:
+            command = json.loads(line)
+            if command["type"] == "STOP":
+                self._closed = True
+            else:
+                self._commands.append(command)
+        if lines:
+            self._arrived.set()
+
+
+def main(role: str, parent: int) -> int:
+    """Runs one role to its end and returns the exit status: 0, or 1 after a FAILED message."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # The supervisor started us with it blocked.
+    _die_with_parent(parent)
+    if os.nice(0) < NICENESS:
+        os.nice(NICENESS - os.nice(0))
+    line, unread = _first_line()
+    settings = json.loads(line)
+    channel = Channel(settings["messages"], parent, unread)
+    try:
+        function = resolve(role)
+        blocks = {name: SharedBlock.attach(fd, nbytes) for name, (fd, nbytes) in settings["blocks"].items()}
+        function(channel, settings["config"], blocks)
+        return 0
+    except Exception as error:
+        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
+        return 1
+    finally:
+        channel.flush()
+
+
+def resolve(role: str):
+    """The function that "dshq_widget.module:function" names. Raises ValueError for a name outside this package."""
+    if not ROLE.fullmatch(role):
+        raise ValueError(f'a role is named "dshq_widget.module:function", not "{role}"; roles live in this package')
+    module, function = role.split(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _die_with_parent(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # It died before the line above.
+        os._exit(ORPHANED)
+
+
+def _first_line() -> tuple[bytes, bytes]:
+    """The configuration line, and what came after it."""
+    received = bytearray()
+    while b"\n" not in received:
+        piece = os.read(STDIN, 1 << 16)
+        if not piece:
+            os._exit(ORPHANED)
+        received += piece
+    line, _, rest = received.partition(b"\n")
+    return bytes(line), bytes(rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,401 @@
+"""The parent's side of supervised processes: one thread that starts, hears, watches, replaces and ends them.
+
+It must be one thread that lives as long as the session, because Linux sends the parent-death signal when the *thread* that
+started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be called from any thread and returns at once, unless it
+says otherwise. Callbacks run on the supervisor's thread: they should be short.
+"""
+
+import atexit
+import functools
+import importlib.util
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from dshq_widget.runtime.memory import SharedBlock
+
+TURN_SECONDS = 0.25
+START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
+SILENT_SECONDS = 3.0  # six missed beats
+TERM_GRACE_SECONDS = 1.0
+TAIL_BYTES = 16_384
+INBOX_BYTES = 64 << 20  # commands that wait for a child that reads none
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Replace a child that ends unasked; commands that it had not read are lost with it."""
+
+    limit: int = 5
+    """Replacements allowed within `window`; one more ends the child for good."""
+    window: float = 60.0
+    """Seconds."""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How one process of a child ended."""
+
+    status: int | None
+    """Exit status, negative for a signal; None when it could not be started."""
+    expected: bool
+    """It was asked to stop, or finished its role."""
+    restarting: bool
+    """A replacement is being started under the same handle."""
+    error: str
+    """One sentence; empty when expected."""
+    traceback: str
+    """Python traceback that the child sent, or empty."""
+    tail: str
+    """The last 16 kB that the child printed."""
+
+
+class Child:
+    """Handle of one supervised role; it survives replacements (`generation` counts them)."""
+
+    def __init__(self, supervisor, role, config, blocks, on_message, on_exit, threads, restart, stuck_seconds):
+        self.role: str = role
+        self.pid: int | None = None
+        self.generation = 0
+        self.progress = 0
+        self.health = "starting"
+        self._supervisor = supervisor
+        self._config, self._blocks, self._threads = config, blocks, threads
+        self._on_message, self._on_exit = on_message, on_exit
+        self._restart, self._restarts = restart, deque()
+        self._stuck_seconds = stuck_seconds
+        self._over = threading.Event()
+        self._stopping = False
+        self._signals: deque = deque()  # (due time, signal) still to send while it will not stop
+        self._process: subprocess.Popen | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process, or a replacement, is running or about to."""
+        return not self._over.is_set()
+
+    @property
+    def beat_age(self) -> float:
+        """Seconds since the last sign of life of its process; 0 before it was started."""
+        return time.monotonic() - self._last_beat if self._process else 0.0
+
+    def send(self, message: dict) -> None:
+        """Queues a JSON-able command with a `type`; one for a child that is over is dropped."""
+        self._supervisor._ask(self._queue, json.dumps(message).encode() + b"\n")
+
+    def stop(self, timeout: float = 3.0) -> None:
+        """Asks for the end; SIGTERM after `timeout` seconds, SIGKILL one second later. Does not wait: see `join`."""
+        self._supervisor._ask(self._stop, timeout)
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Waits until the child is over; False when it is not after `timeout` seconds. Never call it from a callback."""
+        return self._over.wait(timeout)
+
+    # What follows runs on the supervisor's thread.
+
+    def _spawn(self) -> None:
+        self._last_beat = self._last_progress = time.monotonic()
+        self._beaten = False
+        self.progress = 0
+        self.health = "starting"
+        self._failure: dict = {}
+        self._partial, self._tail, self._inbox = bytearray(), bytearray(), bytearray()
+        messages, child_end = os.pipe()
+        try:
+            blocks = {name: [block.fd, block.nbytes] for name, block in self._blocks.items()}
+            settings = {"messages": child_end, "blocks": blocks, "config": {**self._config, "generation": self.generation}}
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dshq_widget.runtime.process", self.role, str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                pass_fds=[child_end, *(fd for fd, _ in blocks.values())],
+                env=_environment(self._threads),
+            )
+        except (OSError, ValueError) as error:
+            os.close(messages)
+            self._process = None
+            self._end(Exit(None, False, False, f"{self.role} could not be started: {error}", "", ""))
+            return
+        finally:
+            os.close(child_end)
+        self.pid = self._process.pid
+        self._messages = messages
+        self._stdin, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        for fd in (self._messages, self._stdin, self._output):
+            os.set_blocking(fd, False)
+        self._supervisor._watch(self._messages, selectors.EVENT_READ, self._hear)
+        self._supervisor._watch(self._output, selectors.EVENT_READ, self._overhear)
+        self._queue(json.dumps(settings).encode() + b"\n")
+
+    def _queue(self, line: bytes) -> None:
+        if self._process is None:
+            return
+        if len(self._inbox) + len(line) > INBOX_BYTES:
+            log.error("%s reads no commands, so one of %d bytes was dropped", self.role, len(line))
+            return
+        self._inbox += line
+        self._write()
+
+    def _write(self) -> None:
+        try:
+            while self._inbox:
+                del self._inbox[: os.write(self._stdin, self._inbox)]
+        except BlockingIOError:
+            self._supervisor._watch(self._stdin, selectors.EVENT_WRITE, self._write)
+            return
+        except BrokenPipeError:
+            self._inbox.clear()  # It is ending; its exit will tell why.
+        self._supervisor._unwatch(self._stdin)
+
+    def _hear(self) -> None:
+        for line in self._read(self._messages, self._partial):
+            message = json.loads(line)
+            if message["type"] == "BEAT":
+                self._beat(message["progress"])
+                continue
+            if message["type"] == "FAILED":
+                self._failure = message
+            self._supervisor._safely(self._on_message, self, message)
+
+    def _beat(self, progress: int) -> None:
+        self._beaten = True
+        self._last_beat = time.monotonic()
+        if progress != self.progress or progress == 0:
+            self.progress = progress
+            self._last_progress = self._last_beat
+
+    def _overhear(self) -> None:
+        self._read(self._output, self._tail, lines=False)
+        del self._tail[:-TAIL_BYTES]
+
+    def _read(self, fd: int, buffer: bytearray, lines: bool = True) -> list[bytes]:
+        """Adds what is there to `buffer` and takes the complete lines out of it."""
+        try:
+            while received := os.read(fd, 1 << 16):
+                buffer += received
+            self._supervisor._unwatch(fd)  # End of file: its exit follows.
+        except BlockingIOError:
+            pass  # All read for now.
+        if not lines:
+            return []
+        *complete, rest = bytes(buffer).split(b"\n")
+        buffer[:] = rest
+        return complete
+
+    def _stop(self, timeout: float) -> None:
+        if self._process is None or self._stopping:
+            return
+        self._stopping = True
+        term = time.monotonic() + timeout
+        self._signals.extend([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
+        self._queue(b'{"type":"STOP"}\n')
+
+    def _check(self) -> None:
+        """Once a turn: has it ended, is it well, does it need a push?"""
+        if self._process.poll() is not None:
+            self._reap()
+            return
+        now = time.monotonic()
+        while self._signals and now >= self._signals[0][0]:
+            self._process.send_signal(self._signals.popleft()[1])
+        if now - self._last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
+            health = "silent"
+        elif now - self._last_progress > self._stuck_seconds:
+            health = "stuck"
+        else:
+            health = "running" if self.progress else "starting"
+        if health != self.health:
+            self.health = health
+            self._supervisor._safely(self._on_message, self, {"type": "HEALTH", "health": health})
+
+    def _reap(self) -> None:
+        self._hear()
+        self._overhear()
+        for fd in (self._messages, self._stdin, self._output):
+            self._supervisor._unwatch(fd)
+        os.close(self._messages)
+        self._process.stdin.close()
+        self._process.stdout.close()
+        status, self._process = self._process.returncode, None
+        expected = self._stopping or status == 0
+        tail = self._tail.decode(errors="replace")
+        error = "" if expected else self._failure.get("error") or _describe(self.role, status, tail)
+        self._end(Exit(status, expected, self._may_restart(expected), error, self._failure.get("traceback", ""), tail))
+
+    def _may_restart(self, expected: bool) -> bool:
+        if expected or self._restart is None:
+            return False
+        now = time.monotonic()
+        while self._restarts and now - self._restarts[0] > self._restart.window:
+            self._restarts.popleft()
+        return len(self._restarts) < self._restart.limit
+
+    def _end(self, end: Exit) -> None:
+        if end.restarting:
+            self._restarts.append(time.monotonic())
+            self.generation += 1
+            self._supervisor._safely(self._on_exit, self, end)
+            self._spawn()
+            return
+        self.health = "over"
+        self._supervisor._forget(self)
+        self._supervisor._safely(self._on_exit, self, end)
+        self._over.set()
+
+
+class Supervisor:
+    """Starts children and looks after them until `close`, or until this process ends."""
+
+    def __init__(self):
+        self._owner = os.getpid()
+        self._requests: SimpleQueue = SimpleQueue()
+        self._selector = selectors.DefaultSelector()
+        self._children: set[Child] = set()
+        self._closing = False
+        self._gate = threading.Lock()  # nothing is asked for after the request to close
+        self._bell, self._bell_push = os.pipe()
+        os.set_blocking(self._bell, False)
+        os.set_blocking(self._bell_push, False)
+        self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
+        self._thread = threading.Thread(target=self._run, name="dshq-supervisor", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def start(
+        self,
+        role: str,
+        config: dict | None = None,
+        blocks: Mapping[str, SharedBlock] | None = None,
+        on_message: Callable[[Child, dict], None] | None = None,
+        on_exit: Callable[[Child, Exit], None] | None = None,
+        threads: int = 1,
+        restart: Restart | None = None,
+        stuck_seconds: float = 4.0,
+    ) -> Child:
+        """Starts `role` ("dshq_widget.module:function") with a JSON-able `config`, to which `generation` is added.
+
+        `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and HEALTH
+        {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`), "silent" (no beat
+        for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the libraries' thread counts.
+        Raises RuntimeError after `close` or in a forked copy of the process.
+        """
+        child = Child(
+            self, role, dict(config or {}), dict(blocks or {}), on_message, on_exit, threads, restart, stuck_seconds
+        )
+        if not self._ask(self._adopt, child):
+            raise RuntimeError(f"this supervisor is closed and cannot start {role}; make a new Supervisor")
+        return child
+
+    def close(self, timeout: float = 3.0) -> None:
+        """Stops all children as `Child.stop` does and waits until they are gone. Closing twice is fine."""
+        if os.getpid() != self._owner:  # In a forked copy the children are not ours.
+            return
+        self._ask(self._begin_close, timeout, last=True)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout + TERM_GRACE_SECONDS + 1.0)
+        atexit.unregister(self.close)
+
+    def _ask(self, function: Callable, *arguments, last: bool = False) -> bool:
+        """Has the supervisor's thread call `function`; False when it is closed. Raises RuntimeError in a forked copy."""
+        if os.getpid() != self._owner:
+            raise RuntimeError("this is a forked copy of the process that owns the supervisor; make a new Supervisor here")
+        with self._gate:
+            if self._closing:
+                return False
+            self._closing = last
+            self._requests.put((function, arguments))
+            try:
+                os.write(self._bell_push, b"!")
+            except BlockingIOError:
+                pass  # The bell is ringing already.
+        return True
+
+    # What follows runs on the supervisor's thread.
+
+    def _run(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Inherited: a child is deaf to it from birth.
+        while self._children or not self._closing or not self._requests.empty():
+            events = self._selector.select(TURN_SECONDS if self._children or self._closing else None)
+            for key, _ in events:
+                self._safely(key.data)
+            for child in list(self._children):
+                self._safely(child._check)
+        self._selector.close()
+        os.close(self._bell)
+        os.close(self._bell_push)
+
+    def _answer_bell(self) -> None:
+        os.read(self._bell, 4096)
+        while True:
+            try:
+                function, arguments = self._requests.get_nowait()
+            except Empty:
+                return
+            self._safely(function, *arguments)
+
+    def _adopt(self, child: Child) -> None:
+        self._children.add(child)
+        child._spawn()
+
+    def _forget(self, child: Child) -> None:
+        self._children.discard(child)
+
+    def _begin_close(self, timeout: float) -> None:
+        for child in list(self._children):
+            child._stop(timeout)
+
+    def _watch(self, fd: int, event: int, function: Callable) -> None:
+        if fd not in self._selector.get_map():
+            self._selector.register(fd, event, function)
+
+    def _unwatch(self, fd: int) -> None:
+        if fd in self._selector.get_map():
+            self._selector.unregister(fd)
+
+    def _safely(self, function: Callable | None, *arguments) -> None:
+        """Calls it; an exception is logged and does not end the thread, whose end would kill every child."""
+        if function is None:
+            return
+        try:
+            function(*arguments)
+        except Exception:
+            log.exception("a supervisor callback failed: %r", function)
+
+
+@functools.cache
+def _import_roots() -> list[str]:
+    """Where this process found the project's packages, so that a child imports the same ones."""
+    specs = [importlib.util.find_spec(name) for name in ("dshq_widget", "dshq_kernels")]
+    return [str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin]
+
+
+def _environment(threads: int) -> dict[str, str]:
+    roots = [root for root in _import_roots() if Path(root).name not in ("site-packages", "dist-packages")]
+    paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
+    counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
+    return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
+
+
+def _describe(role: str, status: int, tail: str) -> str:
+    if status < 0:
+        name = signal.Signals(-status).name
+        hint = "; often the system was out of memory" if status == -signal.SIGKILL else ""
+        return f"{role} was ended by {name}{hint}"
+    last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
+    return f"{role} ended with status {status}: {last[0]}"
