@@ -1,0 +1,1 @@
+"""Training from start to end: the loop in its own process, the trainer that steers it, evaluation, files, telemetry."""

@@ -1,0 +1,93 @@
+"""The history of metrics: bounded however long training runs, evenly thinned instead of cut off."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+
+def clean(values: Mapping[str, Any]) -> dict[str, float | int]:
+    """`values` without what JSON and charts cannot hold: booleans, texts, infinities and NaN."""
+    return {
+        str(name): value
+        for name, value in values.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    }
+
+
+class History:
+    """Rows of metrics, at most `limit` of them; safe to use from several threads.
+
+    When it is full every second row goes and from then on only every second new one is kept, and so on: the rows stay
+    evenly spaced over the whole run.
+    """
+
+    def __init__(self, limit: int = 2000) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._rows: list[dict[str, float | int]] = []
+        self._stride = 1
+        self._skip = 0
+        self._last: dict[str, float | int] = {}
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add the newest row."""
+        with self._lock:
+            self._last = clean(row)
+            if self._skip:
+                self._skip -= 1
+                return
+            if len(self._rows) >= self.limit:
+                self._rows = self._rows[::2]
+                self._stride *= 2
+            self._rows.append(self._last)
+            self._skip = self._stride - 1
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._rows, self._stride, self._skip, self._last = [], 1, 0, {}
+
+    def rows(self) -> list[dict[str, float | int]]:
+        """The rows kept, oldest first, and always the newest one; copies."""
+        with self._lock:
+            rows = [dict(row) for row in self._rows]
+            if self._rows and self._rows[-1] is not self._last:
+                rows.append(dict(self._last))
+            return rows
+
+
+class Progress:
+    """A one-line progress bar on stderr, redrawn in place, in a terminal and in a notebook cell alike."""
+
+    WIDTH = 24
+
+    def __init__(self, enabled: bool = True) -> None:
+        self._enabled = enabled
+        self._shown = ""
+        self._drawn = 0.0
+
+    def show(self, share: float, text: str) -> None:
+        """Draw `share` (0..1) and a short text, at most 4 times a second."""
+        full = round(share * self.WIDTH)
+        line = f"[{'#' * full}{'.' * (self.WIDTH - full)}] {share:4.0%} {text[:80]}"
+        now = time.monotonic()
+        if self._enabled and line != self._shown and (now - self._drawn >= 0.25 or share >= 1):
+            print(f"\r{line:<{len(self._shown)}}", end="", file=sys.stderr, flush=True)
+            self._shown, self._drawn = line, now
+
+    def note(self, text: str) -> None:
+        """Print one sentence on a line of its own."""
+        self.close()
+        if self._enabled:
+            print(text, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """End the line."""
+        if self._shown:
+            print(file=sys.stderr, flush=True)
+            self._shown = ""

@@ -1,0 +1,496 @@
+"""The kernel's end of training: starts, steers and watches one learner process, and never blocks for it.
+
+User calls change a few fields under a lock or send the learner a message; everything that the learner says arrives on the
+supervisor's thread. torch is imported in the learner only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+import os
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dshq_widget import config as settings
+from dshq_widget import drills, policy, protocol
+from dshq_widget.config import TrainConfig
+from dshq_widget.drill import CompiledDrill, Drill, compile_drill
+from dshq_widget.training import checkpoint
+from dshq_widget.training.telemetry import History, Progress, clean
+
+if TYPE_CHECKING:
+    from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.slots import WeightSlots
+    from dshq_widget.runtime.supervisor import Child, Exit, Supervisor
+
+ROLE = "dshq_widget.training.loop:run"
+STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
+"""How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
+MAX_DEATHS = 3
+"""Learners that die one after the other without a new version before training gives up."""
+WIN_SHARE_FLOOR = 0.2
+"""A win rate against the chaser counts only with this share of all matches won."""
+RUNNING = ("starting", "training", "stopping")
+
+log = logging.getLogger("dshq_widget")
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyVersion:
+    """One published policy: `weights` is its blob, f32 `[blob_floats(layers)]`, read-only; `step` counts agent steps."""
+
+    version: int
+    step: int
+    layers: tuple[int, ...]
+    activation: str
+    weights: np.ndarray
+
+
+class Trainer:
+    """Trains a drill in the background.
+
+    `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a drill
+    of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). Raises ConfigError,
+    CheckpointError or the drill's own error before anything is started.
+    """
+
+    def __init__(self, drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball", *,
+                 resume: str | os.PathLike[str] | None = None, **hyper: Any) -> None:
+        if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
+            resume = drill
+        saved = None if resume is None else checkpoint.load(resume)
+        self.drill = _compiled(saved.drill if saved is not None and drill is resume else drill)
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._listeners: list[Callable[[], None]] = []
+        self._given: set[str] = set()
+        self._config = TrainConfig()
+        self._status, self._status_text, self._error = "idle", "not started", ""
+        self._metrics: dict[str, float | int] = {}
+        self._history = History()
+        self._child: Child | None = None
+        self._block: SharedBlock | None = None
+        self._slots: WeightSlots | None = None
+        self._resume: str | None = None
+        self._saves: dict[str, bool] = {}
+        self._start_again = self._closed = False
+        self._deaths = self._started_from = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._configure({} if saved is None else self._saved_settings(saved), hyper)
+        self._policy = self._untrained()
+        if saved is not None:
+            self._adopt(saved, Path(os.fspath(resume or "")).expanduser())
+
+    # ---- what a user reads
+
+    @property
+    def status(self) -> str:
+        """idle, starting, training, stopping, stopped or error."""
+        return self._status
+
+    @property
+    def status_text(self) -> str:
+        """What is going on, as a sentence."""
+        return self._status_text
+
+    @property
+    def error(self) -> str:
+        """What went wrong, as a sentence; empty when nothing did."""
+        return self._error
+
+    @property
+    def config(self) -> TrainConfig:
+        """The settings as they stand."""
+        return self._config
+
+    @property
+    def metrics(self) -> dict[str, float | int]:
+        """The newest metrics by flat name (docs/contract.md); a copy."""
+        with self._lock:
+            return dict(self._metrics)
+
+    @property
+    def history(self) -> list[dict[str, float | int]]:
+        """All metrics since the last reset, oldest first, thinned when there are very many."""
+        return self._history.rows()
+
+    def history_frame(self) -> Any:
+        """The history as a pandas DataFrame; raises ImportError with advice where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("history_frame() needs pandas: pip install pandas, or use .history, a list of dicts") from error
+        return pandas.DataFrame(self.history)
+
+    @property
+    def version(self) -> int:
+        """The newest policy version; 0 is untrained."""
+        return self.latest_policy().version
+
+    def latest_policy(self) -> PolicyVersion:
+        """The newest complete policy. Never waits for the learner."""
+        with self._lock:
+            if self._slots is not None:
+                found = self._slots.read(self._policy.version)
+                if found is not None:
+                    version, step, weights = found
+                    weights.setflags(write=False)
+                    self._policy = dataclasses.replace(self._policy, version=version, step=step, weights=weights)
+            return self._policy
+
+    # ---- what a user does
+
+    def start(self, **hyper: Any) -> None:
+        """Start training, or go on after a stop with the same policy; returns at once.
+
+        Hyper-parameters given here are set first. Another network (`hidden_sizes`, `activation`) starts from version 0.
+        """
+        with self._lock:
+            self._check_open()
+            self.set_hyper(**hyper)
+            if self._status == "stopping":
+                self._start_again = True
+            elif self._status not in RUNNING:
+                self._deaths = 0
+                self._spawn()
+        self._notify()
+
+    def stop(self) -> None:
+        """Stop training; returns at once. The policy stays, and `start` goes on from it."""
+        with self._lock:
+            self._start_again = False
+            if self._status in ("starting", "training") and self._child is not None:
+                self._set_status("stopping", "finishing the update and saving")
+                self._resume = str(self._autosave_path())
+                self._child.send({"type": "SAVE", "path": self._resume})
+                self._child.stop(STOP_SECONDS)
+        self._notify()
+
+    def reset_training(self) -> None:
+        """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
+        with self._lock:
+            self._check_open()
+            self._start_again = False
+            self._abandon()
+            self._forget()
+            self._set_status("idle", "not started")
+        self._notify()
+
+    def set_hyper(self, **values: Any) -> None:
+        """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong.
+
+        Each takes effect as its label says: now, at the next update, or at the next start.
+        """
+        if not values:
+            return
+        with self._lock:
+            self._check_open()
+            before = self._config
+            self._configure(values)
+            after = self._config.to_json()
+            changed = [key for key, value in before.to_json().items() if value != after[key]]
+            for key in changed:
+                if settings.FIELDS[key]["effect"] != settings.RESTART and self._child is not None:
+                    self._child.send({"type": "SET_HYPER", "key": key, "value": after[key]})
+            waiting = [key for key in changed if settings.FIELDS[key]["effect"] == settings.RESTART]
+            if self._child is not None and waiting:
+                self._status_text = f"{', '.join(waiting)} will change at the next start"
+            elif self._child is None and self._policy.version == 0:
+                self._policy = self._untrained()
+        self._notify()
+
+    def wait(self, *, seconds: float | None = None, updates: int | None = None, win_rate: float | None = None,
+             progress: bool = True) -> bool:
+        """Block until training has run for `seconds`, made `updates` in all, or wins `win_rate` against the chaser.
+
+        True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
+        training. Seconds count from status `training`. Raises RuntimeError when training failed or nobody started it.
+        """
+        goals = {"seconds": seconds, "updates": updates, "win_rate": win_rate}
+        goals = {key: value for key, value in goals.items() if value is not None}
+        if not goals or any(isinstance(value, bool) or not value >= 0 for value in goals.values()):
+            raise ValueError("wait() needs seconds=, updates= or win_rate=, a number of at least 0")
+        if self._status in ("idle", "stopped"):
+            raise RuntimeError("nothing is training, so there is nothing to wait for: call train() or start() first")
+        bar = Progress(enabled=progress)
+        began = None
+        try:
+            while True:
+                if self._status == "error":
+                    raise RuntimeError(self._error)
+                if began is None and self._status == "training":
+                    began = time.monotonic()
+                passed = 0.0 if began is None else time.monotonic() - began
+                done = self._progress(goals, passed)
+                bar.show(done, f"{self._status}: {self._status_text}")
+                if done >= 1 or self._status in ("idle", "stopped"):
+                    return done >= 1
+                with self._changed:
+                    self._changed.wait(0.1)
+        except KeyboardInterrupt:
+            bar.note("stopped waiting; training goes on")
+            return False
+        finally:
+            bar.close()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
+
+        While training, the learner writes it between two updates, with all that an exact continuation needs.
+        """
+        target = str(Path(os.path.abspath(os.path.expanduser(path))))
+        with self._changed:
+            child = self._child if self._status == "training" else None
+            if child is not None:
+                self._saves[target] = False
+                child.send({"type": "SAVE", "path": target})
+                self._changed.wait_for(lambda: self._saves[target] or self._child is not child, STOP_SECONDS)
+                if self._saves.pop(target):
+                    return Path(target)
+        return checkpoint.save(target, self._as_checkpoint())
+
+    def close(self) -> None:
+        """End training and give everything back; closing twice is fine. What was learned can still be read and saved."""
+        with self._lock:
+            if self._closed:
+                return
+            self._abandon()
+            self.latest_policy()
+            self._release()
+            if self._status in RUNNING:
+                self._set_status("stopped", "closed")
+            self._closed = True
+            if self._folder is not None:
+                self._folder.cleanup()
+        self._notify()
+
+    def __enter__(self) -> Trainer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener`, from any thread, whenever something to read has changed. It must return at once."""
+        self._listeners.append(listener)
+
+    # ---- settings and policies
+
+    def _configure(self, *layers: Mapping[str, Any]) -> None:
+        """Override the settings, checked against the drill; all or nothing."""
+        given = set(self._given)
+        config = self._config
+        for layer in layers:
+            given |= set(settings.canonical(layer, config))
+            config = config.replace(layer)
+        spec = self.drill.spec
+        terms = [term["name"] for term in spec["terms"]]
+        self._config = settings.for_drill(config, given, spec["baselines"], terms, spec["sides"])
+        self._given = given
+
+    def _layers(self) -> tuple[int, ...]:
+        spec = self.drill.spec
+        return (spec["n_obs"], *self._config.hidden_sizes, spec["n_actions"] + 1)
+
+    def _untrained(self) -> PolicyVersion:
+        layers = self._layers()
+        weights = policy.initial_weights(layers, self._config.seed)
+        weights.setflags(write=False)
+        return PolicyVersion(0, 0, layers, self._config.activation, weights)
+
+    def _saved_settings(self, saved: checkpoint.Checkpoint) -> dict[str, Any]:
+        """A file's settings, as far as this release and the drill know them; the network's shape comes from the layers."""
+        known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
+        return {**known, "hidden_sizes": saved.layers[1:-1], "activation": saved.activation}
+
+    def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
+        """Go on from a file; raises CheckpointError where it does not fit the drill."""
+        spec = self.drill.spec
+        if (saved.layers[0], saved.layers[-1]) != (spec["n_obs"], spec["n_actions"] + 1) or saved.layers != self._layers():
+            raise checkpoint.CheckpointError(
+                f"{path.name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} needs "
+                f"{list(self._layers())}: take a file of this drill and network")
+        if saved.rules_hash != spec["rules_hash"]:
+            log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
+        self._policy = PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights)
+        self._metrics = clean(saved.metrics)
+        self._resume = str(path.resolve())
+        self._status_text = f"loaded {path.name}"
+
+    def _as_checkpoint(self) -> checkpoint.Checkpoint:
+        newest, spec = self.latest_policy(), self.drill.spec
+        return checkpoint.Checkpoint(spec["name"], spec["rules_hash"], newest.layers, newest.activation, newest.weights,
+                                     newest.version, newest.step, self._config.seed, self._config.to_json(), self.metrics)
+
+    # ---- the learner process
+
+    def _spawn(self) -> None:
+        """Start a learner on the newest policy. The caller holds the lock, so its first message waits for this to end."""
+        from dshq_widget.runtime import budget
+        from dshq_widget.runtime.memory import SharedBlock  # numba comes with the slots; keep it out of the import
+        from dshq_widget.runtime.slots import WeightSlots
+
+        newest = self.latest_policy()
+        if (newest.layers, newest.activation) != (self._layers(), self._config.activation):
+            self._forget()
+            newest = self._policy
+        floats = len(newest.weights)
+        try:
+            if self._block is None:
+                self._block = SharedBlock.create(WeightSlots.nbytes_for(floats))
+                self._slots = WeightSlots.create(self._block, floats)
+                if newest.version:
+                    self._slots.publish(newest.version, newest.step, newest.weights)
+        except MemoryError as error:
+            self._fail(str(error))
+            return
+        self._started_from = newest.version
+        self._error = ""
+        self._set_status("starting", "starting the learner")
+        job = {
+            "drill": {"spec": self.drill.spec, "python": self.drill.python},
+            "hyper": self._config.to_json(),
+            "seed": self._config.seed,
+            "slots": {"block": "weights", "floats": floats},
+            "resume": self._resume if self._resume and os.path.exists(self._resume) else None,
+            "start_version": newest.version,
+        }
+        threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
+        self._child = _supervisor(os.getpid()).start(ROLE, job, {"weights": self._block}, self._on_message, self._on_exit, threads)
+
+    def _on_message(self, child: Child, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            if child is not self._child:
+                return
+            kind = message["type"]
+            if kind == "PHASE" and self._status != "stopping":
+                self._set_status(message["phase"], message["text"])
+            elif kind == "STATUS":
+                self._status_text = message["text"]
+            elif kind == "METRICS":
+                self._metrics = clean(message["values"])
+                self._history.append(self._metrics)
+            elif kind == "CHECKPOINT" and message["path"] in self._saves:
+                self._saves[message["path"]] = True
+            elif kind == "WARNING":
+                self._warn(message["text"])
+            elif kind == "HEALTH" and message["health"] in ("stuck", "silent"):
+                self._warn("the learner has not answered for some seconds")
+        self._notify()
+
+    def _on_exit(self, child: Child, end: Exit) -> None:
+        with self._lock:
+            if child is not self._child:
+                return
+            self._child = None
+            if end.expected:
+                self._set_status("stopped", f"stopped at version {self.version}")
+                if self._start_again:
+                    self._start_again = False
+                    self._spawn()
+            else:
+                self._replace(end)
+        self._notify()
+
+    def _replace(self, end: Exit) -> None:
+        """A learner was lost: start another one from the last published weights, unless that leads nowhere."""
+        advanced = self.version > self._started_from
+        self._deaths = 1 if advanced else self._deaths + 1
+        if end.traceback:
+            log.warning("the learner of %s failed:\n%s", self.drill.spec["name"], end.traceback)
+        if self._deaths >= MAX_DEATHS or (end.traceback and not advanced):
+            self._fail(end.error)
+            return
+        self._spawn()
+        self._warn(f"{end.error}; a new learner goes on from version {self.version}")
+
+    def _abandon(self) -> None:
+        """Let go of the learner at once: it is told to stop, and nobody listens to it any more."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop(ABANDON_SECONDS)
+
+    def _forget(self) -> None:
+        """Back to version 0, in new memory: a learner that is still ending may yet write to the old one."""
+        self._release()
+        self._resume, self._error = None, ""
+        self._metrics = {}
+        self._history.clear()
+        self._policy = self._untrained()
+
+    def _release(self) -> None:
+        if self._block is not None:
+            self._block.close()
+        self._block = self._slots = None
+
+    def _autosave_path(self) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="dshq-")
+            weakref.finalize(self, self._folder.cleanup)
+        return Path(self._folder.name) / "autosave.dshq"
+
+    # ---- small things
+
+    def _progress(self, goals: Mapping[str, float], passed: float) -> float:
+        """How much of the nearest goal is reached, 0..1."""
+        metrics = self._metrics
+        shares = []
+        if "seconds" in goals:
+            shares.append(passed / goals["seconds"] if goals["seconds"] else 1.0)
+        if "updates" in goals:
+            shares.append(metrics.get("updates", 0) / goals["updates"] if goals["updates"] else 1.0)
+        if "win_rate" in goals:
+            counts = metrics.get("win_share", 0.0) >= WIN_SHARE_FLOOR
+            reached = metrics.get("win_rate_ema", 0.0) / goals["win_rate"] if goals["win_rate"] else 1.0
+            shares.append(reached if counts else min(reached, 0.99))
+        return min(max(shares), 1.0)
+
+    def _set_status(self, status: str, text: str) -> None:
+        assert status in protocol.STATUSES, status
+        self._status, self._status_text = status, text
+
+    def _warn(self, sentence: str) -> None:
+        self._status_text = sentence
+        log.warning("%s: %s", self.drill.spec["name"], sentence)
+
+    def _fail(self, sentence: str) -> None:
+        self._error = sentence
+        self._set_status("error", sentence)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this trainer is closed: make a new one, from a .dshq file if you saved it")
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+        for listener in tuple(self._listeners):
+            listener()
+
+
+@functools.cache
+def _supervisor(pid: int) -> Supervisor:
+    """The one supervisor of this process; a forked copy, which has another `pid`, gets its own."""
+    from dshq_widget.runtime.supervisor import Supervisor
+
+    return Supervisor()
+
+
+def _compiled(drill: str | type[Drill] | CompiledDrill | Any) -> CompiledDrill:
+    """Any form of a drill, compiled; raises the registry's or the rules' own error."""
+    if isinstance(drill, CompiledDrill):
+        return drill
+    if isinstance(drill, str):
+        drill = drills.get(drill)
+    if not (isinstance(drill, type) and issubclass(drill, Drill)):
+        raise TypeError(f"a drill must be a name, a Drill subclass or a .dshq path, got {drill!r:.60}")
+    return compile_drill(drill)
