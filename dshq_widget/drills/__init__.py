@@ -1,0 +1,19 @@
+"""Every game of the package: one file each, and this registry of their classes."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dshq_widget.drill import Drill
+from dshq_widget.drills.ball import Ball
+
+drills: dict[str, type[Drill]] = {drill.name: drill for drill in (Ball,)}
+
+
+def get(name: str) -> type[Drill]:
+    """The drill called `name`. Raises ValueError that names the nearest one."""
+    if name not in drills:
+        near = get_close_matches(name, drills, 1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else "choose one of these, or write a class of your own."
+        raise ValueError(f"there is no drill called {name!r}: {hint} Known drills: {', '.join(sorted(drills))}.")
+    return drills[name]
