@@ -1,10 +1,10 @@
 """How much of this machine is ours: processors and memory, read from affinity, control groups and the hub.
 
-`os.cpu_count()`, torch and numba all ignore a container's quota; half a core shared by a class is normal. Linux keeps the
-quota in control groups, version 2 (`cpu.max`, `memory.max`) or version 1 (`cpu.cfs_quota_us`, `memory.limit_in_bytes`), and
-the tightest level between our own group and the root counts (kernel documentation, admin-guide/cgroup-v2 and
-scheduler/sched-bwc). JupyterHub announces its limits as `CPU_LIMIT` and `MEM_LIMIT`. Elsewhere affinity and the machine's
-own size remain.
+`os.cpu_count()`, torch and numba all ignore a container's quota; half a core shared by a class is normal. Linux keeps
+the quota in control groups, version 2 (`cpu.max`, `memory.max`) or version 1 (`cpu.cfs_quota_us`,
+`memory.limit_in_bytes`), and the tightest level between our own group and the root counts (kernel documentation,
+admin-guide/cgroup-v2 and scheduler/sched-bwc). JupyterHub announces its limits as `CPU_LIMIT` and `MEM_LIMIT`.
+Elsewhere affinity and the machine's own size remain.
 """
 
 import os
@@ -32,10 +32,10 @@ class Plan:
 def plan(cpu: float, memory: float) -> Plan:
     """Splits `cpu` processors and `memory` bytes.
 
-    Below three whole processors one learner does everything, on as many threads as there are whole processors (at least
-    one). From three on, one stays with the notebook and the page; of the others a bit less than half become rollout
-    processes, since an update costs more than its rollout, and the learner gets the rest. Half the memory, at most 1 GB, must
-    hold them all.
+    Below three whole processors one learner does everything, on as many threads as there are whole processors (at
+    least one). From three on, one stays with the notebook and the page; of the others a bit less than half become
+    rollout processes, since an update costs more than its rollout, and the learner gets the rest. Half the memory, at
+    most 1 GB, must hold them all.
     """
     whole = int(cpu)
     if whole < 3:

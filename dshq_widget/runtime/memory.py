@@ -1,8 +1,8 @@
 """Shared memory without a name: nothing in /dev/shm, nothing left behind when every process that maps it is gone.
 
-On Linux a block is a memfd, elsewhere an unlinked temporary file. Either way it is allocated in full before it is mapped, so
-that a full disk or a small container is an exception here and never a SIGBUS at the first write. A block travels to a child
-as an inherited descriptor (`subprocess` `pass_fds`), never by name.
+On Linux a block is a memfd, elsewhere an unlinked temporary file. Either way it is allocated in full before it is
+mapped, so that a full disk or a small container is an exception here and never a SIGBUS at the first write. A block
+travels to a child as an inherited descriptor (`subprocess` `pass_fds`), never by name.
 """
 
 import errno
@@ -22,15 +22,15 @@ ZEROS = bytes(1 << 20)
 class SharedBlock:
     """A zero-filled, fixed-size piece of memory that other processes can map by its descriptor.
 
-    `fd` is the descriptor to inherit, `nbytes` the size, `address` where this process maps it. Arrays made by `array` keep the
-    mapping alive after `close`; a bare `address` does not.
+    `fd` is the descriptor to inherit, `nbytes` the size, `address` where this process maps it. Arrays made by `array`
+    keep the mapping alive after `close`; a bare `address` does not.
     """
 
     def __init__(self, fd: int, nbytes: int):
         self.fd = fd
         self.nbytes = nbytes
         try:
-            self._bytes = np.frombuffer(mmap.mmap(fd, nbytes), np.uint8)  # u8[nbytes]
+            self._bytes: np.ndarray | None = np.frombuffer(mmap.mmap(fd, nbytes), np.uint8)  # u8[nbytes]
         except OSError as error:
             os.close(fd)
             raise _no_room(nbytes, error) if error.errno in NO_ROOM else error from error
@@ -39,8 +39,9 @@ class SharedBlock:
     def create(cls, nbytes: int, directory: str | None = None) -> "SharedBlock":
         """Allocates `nbytes` bytes of zeros.
 
-        With `directory`, or where the system has no memfd, the block is an unlinked file in that directory (default: the
-        temporary one). Raises ValueError for a size below 1 and MemoryError when the machine cannot hold the block.
+        With `directory`, or where the system has no memfd, the block is an unlinked file in that directory (default:
+        the temporary one). Raises ValueError for a size below 1 and MemoryError when the machine cannot hold the
+        block.
         """
         nbytes = int(nbytes)
         if nbytes < 1:
@@ -60,7 +61,7 @@ class SharedBlock:
 
     @classmethod
     def attach(cls, fd: int, nbytes: int) -> "SharedBlock":
-        """Maps an inherited descriptor, which the block then owns. Raises ValueError when fewer than `nbytes` are there."""
+        """Maps an inherited descriptor, which the block then owns. ValueError when fewer than `nbytes` are there."""
         size = os.fstat(fd).st_size
         if size < nbytes:
             raise ValueError(
@@ -74,7 +75,7 @@ class SharedBlock:
         return self._open_bytes().ctypes.data
 
     def array(self, dtype, shape, offset: int = 0) -> np.ndarray:
-        """A view, not a copy, of `shape` items of `dtype` from byte `offset` on. Raises ValueError when it does not fit."""
+        """A view, not a copy, of `shape` items of `dtype` from byte `offset` on. ValueError when it does not fit."""
         view_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
         if offset < 0 or offset + view_bytes > self.nbytes:
             raise ValueError(
@@ -125,7 +126,7 @@ def _seal(fd: int) -> None:
 
 
 def _no_room(nbytes: int, error: OSError) -> MemoryError:
-    return MemoryError(_sentence(nbytes, f"the system said {errno.errorcode[error.errno]} ({error.strerror})"))
+    return MemoryError(_sentence(nbytes, f"the system said: {error.strerror}"))
 
 
 def _sentence(nbytes: int, reason: str) -> str:

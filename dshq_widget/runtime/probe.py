@@ -1,7 +1,8 @@
 """A role that does as it is told, to try out the machinery on this machine: `dshq doctor` and the tests start it.
 
-Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop without the
-interpreter lock), SLEEP {seconds} (a main loop that does not poll), FILL {block, value} (writes every byte, answers FILLED).
+Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop
+without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), FILL {block, value} (writes every
+byte, answers FILLED).
 """
 
 import os

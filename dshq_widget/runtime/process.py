@@ -1,13 +1,13 @@
 """The child's side of a supervised process: `python -m dshq_widget.runtime.process ROLE PARENT_PID`.
 
-A role is a function of this package, named "dshq_widget.module:function" and called as `function(channel, config, blocks)`:
-its `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON line on
-stdin, `{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. What it
-sends goes as JSON lines down the pipe `messages`, so that stray prints cannot disturb it.
+A role is a function of this package, named "dshq_widget.module:function" and called as `function(channel, config,
+blocks)`: its `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON
+line on stdin, `{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. What
+it sends goes as JSON lines down the pipe `messages`, so that stray prints cannot disturb it.
 
-A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog thread that
-asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's interrupt sends to the
-whole process group, and runs at lower priority than the notebook.
+A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog
+thread that asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's
+interrupt sends to the whole process group, and runs at lower priority than the notebook.
 """
 
 import ctypes
@@ -38,8 +38,9 @@ ORPHANED = 3  # exit status
 class Channel:
     """JSON messages to the parent and commands from it.
 
-    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second and ends the
-    process when the parent is gone. A BEAT carries how often the main loop has polled, so a stuck loop shows.
+    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second
+    and ends the process when the parent is gone. A BEAT carries how often the main loop has polled, so a stuck loop
+    shows.
     """
 
     def __init__(self, messages: int, parent: int, unread: bytes = b""):

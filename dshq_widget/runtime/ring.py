@@ -1,8 +1,8 @@
-"""Experience on its way from one rollout process to the learner: a lane of fixed-size chunks, written and read in place.
+"""Experience on its way from a rollout process to the learner: a lane of fixed-size chunks, used in place.
 
-One producer, one consumer, no locks. A process may be killed anywhere: a chunk that was not committed does not exist, a chunk
-that was not released is read again by the consumer's successor. Memory layout, little-endian, version 1; each counter has a
-cache line to itself:
+One producer, one consumer, no locks. A process may be killed anywhere: a chunk that was not committed does not exist,
+a chunk that was not released is read again by the consumer's successor. Memory layout, little-endian, version 1; each
+counter has a cache line to itself:
 
     offset  type   content
     0       i64    magic, the bytes "DSHQRING"
@@ -17,10 +17,10 @@ cache line to itself:
 
     chunk   i64 policy_version, i64 sequence, zeros up to 64 bytes, then each field on a multiple of 64 bytes, C order
 
-`sequence` numbers the chunks that were made, dropped ones included, so that a gap shows a drop. Protocol: the producer fills
-the chunk at `head`, then store_release head + 1; the consumer's load_acquire of head makes the chunk visible, and its
-store_release of tail gives the room back (L. Lamport, "Specifying concurrent program modules", TOPLAS 1983, with the orders
-spelled out).
+`sequence` numbers the chunks that were made, dropped ones included, so that a gap shows a drop. Protocol: the
+producer fills the chunk at `head`, then store_release head + 1; the consumer's load_acquire of head makes the chunk
+visible, and its store_release of tail gives the room back (L. Lamport, "Specifying concurrent program modules",
+TOPLAS 1983, with the orders spelled out).
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class Lane:
 
     @classmethod
     def create(cls, block: SharedBlock, fields: Fields, capacity: int, offset: int = 0) -> "Lane":
-        """Lays out an empty lane at byte `offset` of a block, a multiple of 64. Raises ValueError when it does not fit."""
+        """Lays out an empty lane at byte `offset` of a block, a multiple of 64. ValueError when it does not fit."""
         if capacity < 1 or offset % LINE:
             raise ValueError(
                 f"a lane needs at least 1 chunk and an offset that is a multiple of {LINE}, not {capacity} and {offset}"
@@ -93,7 +93,7 @@ class Lane:
         magic, layout, found, capacity, stride = (int(word) for word in block.array(np.int64, 5, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION:
             raise ValueError(
-                f"wanted a lane of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with magic {magic:#x}; "
+                f"wanted a lane of layout {LAYOUT_VERSION} at offset {offset}, found {layout} with magic {magic:#x}; "
                 "create it first, with the same version of this package in every process"
             )
         if found != layout_hash(fields) or stride != _stride(fields):

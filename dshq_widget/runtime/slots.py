@@ -1,7 +1,7 @@
 """Policy weights on their way from one learner to any number of readers: three slots under a seqlock.
 
-The writer never waits for a reader and a reader never waits for the writer. Memory layout, little-endian, version 1; every
-control word has a cache line of 64 bytes to itself:
+The writer never waits for a reader and a reader never waits for the writer. Memory layout, little-endian, version 1;
+every control word has a cache line of 64 bytes to itself:
 
     offset  type      content
     0       i64       magic, the bytes "DSHQWGTS"
@@ -16,9 +16,9 @@ control word has a cache line of 64 bytes to itself:
     320 + stride      slot 1
     320 + 2 stride    slot 2
 
-Version v lives in slot v mod 3, so the slot that readers are sent to is never the one being written, nor the one written
-before: a reader has two publications' time for its copy. Protocol (a seqlock as in H.-J. Boehm, "Can seqlocks get along with
-programming language memory models?", MSPC 2012, with fences):
+Version v lives in slot v mod 3, so the slot that readers are sent to is never the one being written, nor the one
+written before: a reader has two publications' time for its copy. Protocol (a seqlock as in H.-J. Boehm, "Can seqlocks
+get along with programming language memory models?", MSPC 2012, with fences):
 
     publish v                          read, holding version `have`
       store_relaxed seq[s] = 2v - 1      v = load_acquire latest; if v <= have: nothing new
@@ -65,7 +65,7 @@ class WeightSlots:
 
     @classmethod
     def create(cls, block: SharedBlock, n_floats: int, offset: int = 0) -> "WeightSlots":
-        """Lays out empty slots at byte `offset` of a block, a multiple of 64. Raises ValueError when they do not fit."""
+        """Lays out empty slots at byte `offset` of a block, a multiple of 64. ValueError when they do not fit."""
         if n_floats < 1 or offset % LINE:
             raise ValueError(
                 f"slots need at least 1 weight and an offset that is a multiple of {LINE}, not {n_floats} and {offset}"
@@ -86,7 +86,7 @@ class WeightSlots:
             )
         if n_floats is not None and found != n_floats:
             raise ValueError(
-                f"wanted slots for {n_floats} weights, found slots for {found}; a network of another shape needs new slots"
+                f"wanted slots for {n_floats} weights, found slots for {found}; another network needs new slots"
             )
         return cls(block, found, offset)
 
@@ -98,9 +98,9 @@ class WeightSlots:
     def publish(self, version: int, step: int, blob: np.ndarray) -> None:
         """Makes f32[n_floats] weights visible to all readers as `version`, with the training `step` they come from.
 
-        The first version may be any positive number, each further one is `latest + 1`: skipping could overwrite the slot that
-        readers use. One writer at a time. Raises ValueError, with nothing changed, for a wrong version, size, type or a weight
-        that is not finite.
+        The first version may be any positive number, each further one is `latest + 1`: skipping could overwrite the
+        slot that readers use. One writer at a time. Raises ValueError, with nothing changed, for a wrong version,
+        size, type or a weight that is not finite.
         """
         latest = self.latest
         if version < 1 or (latest and version != latest + 1):

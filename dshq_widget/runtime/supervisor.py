@@ -1,11 +1,12 @@
 """The parent's side of supervised processes: one thread that starts, hears, watches, replaces and ends them.
 
-It must be one thread that lives as long as the session, because Linux sends the parent-death signal when the *thread* that
-started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be called from any thread and returns at once, unless it
-says otherwise. Callbacks run on the supervisor's thread: they should be short.
+It must be one thread that lives as long as the session, because Linux sends the parent-death signal when the *thread*
+that started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be called from any thread and returns at
+once, unless it says otherwise. Callbacks run on the supervisor's thread: they should be short.
 """
 
 import atexit
+import contextlib
 import functools
 import importlib.util
 import json
@@ -30,6 +31,7 @@ START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
 SILENT_SECONDS = 3.0  # six missed beats
 TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
+READS_PER_TURN = 16  # of 64 kB: one chatty child must not starve the others
 INBOX_BYTES = 64 << 20  # commands that wait for a child that reads none
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -69,19 +71,18 @@ class Child:
 
     def __init__(self, supervisor, role, config, blocks, on_message, on_exit, threads, restart, stuck_seconds):
         self.role: str = role
-        self.pid: int | None = None
         self.generation = 0
-        self.progress = 0
         self.health = "starting"
-        self._supervisor = supervisor
+        self._supervisor: Supervisor = supervisor
         self._config, self._blocks, self._threads = config, blocks, threads
         self._on_message, self._on_exit = on_message, on_exit
-        self._restart, self._restarts = restart, deque()
-        self._stuck_seconds = stuck_seconds
-        self._over = threading.Event()
+        self._restart: Restart | None = restart
+        self._restarts: deque[float] = deque()  # times
+        self._stuck_seconds: float = stuck_seconds
+        self._run: _Run | None = None
         self._stopping = False
-        self._signals: deque = deque()  # (due time, signal) still to send while it will not stop
-        self._process: subprocess.Popen | None = None
+        self._signals: deque[tuple[float, signal.Signals]] = deque()  # (due time, signal) while it does not stop
+        self._over = threading.Event()
 
     @property
     def alive(self) -> bool:
@@ -89,9 +90,22 @@ class Child:
         return not self._over.is_set()
 
     @property
+    def pid(self) -> int | None:
+        """Of its process now; None before the first and after the last."""
+        run = self._run
+        return run.process.pid if run else None
+
+    @property
     def beat_age(self) -> float:
-        """Seconds since the last sign of life of its process; 0 before it was started."""
-        return time.monotonic() - self._last_beat if self._process else 0.0
+        """Seconds since the last sign of life of its process; 0 while there is none."""
+        run = self._run
+        return time.monotonic() - run.last_beat if run else 0.0
+
+    @property
+    def progress(self) -> int:
+        """How often its main loop has polled, as of the last beat."""
+        run = self._run
+        return run.progress if run else 0
 
     def send(self, message: dict) -> None:
         """Queues a JSON-able command with a `type`; one for a child that is over is dropped."""
@@ -102,55 +116,140 @@ class Child:
         self._supervisor._ask(self._stop, timeout)
 
     def join(self, timeout: float | None = None) -> bool:
-        """Waits until the child is over; False when it is not after `timeout` seconds. Never call it from a callback."""
+        """Waits until the child is over; False when it is not after `timeout` seconds. Not for callbacks."""
         return self._over.wait(timeout)
 
     # What follows runs on the supervisor's thread.
 
-    def _spawn(self) -> None:
-        self._last_beat = self._last_progress = time.monotonic()
-        self._beaten = False
-        self.progress = 0
+    def _start(self) -> None:
         self.health = "starting"
-        self._failure: dict = {}
-        self._partial, self._tail, self._inbox = bytearray(), bytearray(), bytearray()
-        messages, child_end = os.pipe()
+        config = {**self._config, "generation": self.generation}
         try:
-            blocks = {name: [block.fd, block.nbytes] for name, block in self._blocks.items()}
-            settings = {"messages": child_end, "blocks": blocks, "config": {**self._config, "generation": self.generation}}
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dshq_widget.runtime.process", self.role, str(os.getpid())],
+            self._run = _Run(self._supervisor, self.role, config, self._blocks, self._threads, self._hear)
+        except (OSError, ValueError) as error:
+            self._end(Exit(None, False, False, f"{self.role} could not be started: {error}", "", ""))
+
+    def _queue(self, line: bytes) -> None:
+        if self._run:
+            self._run.queue(line)
+
+    def _hear(self, message: dict) -> None:
+        self._supervisor._safely(self._on_message, self, message)
+
+    def _stop(self, timeout: float) -> None:
+        if self._run is None or self._stopping:
+            return
+        self._stopping = True
+        term = time.monotonic() + timeout
+        self._signals.extend([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
+        self._run.queue(b'{"type":"STOP"}\n')
+
+    def _check(self) -> None:
+        """Once a turn: has it ended, does it need a push, is it well?"""
+        run = self._run
+        if run is None:
+            return
+        if run.process.poll() is not None:
+            self._run = None
+            self._reap(run)
+            return
+        while self._signals and time.monotonic() >= self._signals[0][0]:
+            run.process.send_signal(self._signals.popleft()[1])
+        health = run.health(self._stuck_seconds)
+        if health != self.health:
+            self.health = health
+            self._hear({"type": "HEALTH", "health": health})
+
+    def _reap(self, run: "_Run") -> None:
+        self._supervisor._safely(run.close)
+        status, tail = run.process.returncode, run.tail.decode(errors="replace")
+        expected = self._stopping or status == 0
+        error = "" if expected else run.failure.get("error") or _describe(self.role, status, tail)
+        self._end(Exit(status, expected, self._may_restart(expected), error, run.failure.get("traceback", ""), tail))
+
+    def _may_restart(self, expected: bool) -> bool:
+        if expected or self._restart is None:
+            return False
+        while self._restarts and time.monotonic() - self._restarts[0] > self._restart.window:
+            self._restarts.popleft()
+        return len(self._restarts) < self._restart.limit
+
+    def _end(self, end: Exit) -> None:
+        if end.restarting:
+            self._restarts.append(time.monotonic())
+            self.generation += 1
+            self._supervisor._safely(self._on_exit, self, end)
+            self._start()
+            return
+        self.health = "over"
+        self._supervisor._children.discard(self)
+        self._supervisor._safely(self._on_exit, self, end)
+        self._over.set()
+
+
+class _Run:
+    """One process of a child, with its three pipes; lives on the supervisor's thread."""
+
+    def __init__(self, supervisor, role, config, blocks, threads, on_message):
+        self.last_beat = self._last_progress = time.monotonic()
+        self.progress = 0
+        self.failure: dict = {}  # its FAILED message
+        self.tail = bytearray()  # the end of what it printed
+        self._supervisor: Supervisor = supervisor
+        self._on_message = on_message
+        self._beaten = False
+        self._inbox = bytearray()  # commands it has yet to read
+        self._partial = bytearray()  # of a message
+        fds = {name: [block.fd, block.nbytes] for name, block in blocks.items()}
+        self._messages, child_end = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dshq_widget.runtime.process", role, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=0,
-                pass_fds=[child_end, *(fd for fd, _ in blocks.values())],
-                env=_environment(self._threads),
+                pass_fds=[child_end, *(fd for fd, _ in fds.values())],
+                env=_environment(threads),
             )
-        except (OSError, ValueError) as error:
-            os.close(messages)
-            self._process = None
-            self._end(Exit(None, False, False, f"{self.role} could not be started: {error}", "", ""))
-            return
+        except (OSError, ValueError):
+            os.close(self._messages)
+            raise
         finally:
             os.close(child_end)
-        self.pid = self._process.pid
-        self._messages = messages
-        self._stdin, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        assert self.process.stdin and self.process.stdout  # they are pipes
+        self._stdin, self._output = self.process.stdin.fileno(), self.process.stdout.fileno()
         for fd in (self._messages, self._stdin, self._output):
             os.set_blocking(fd, False)
-        self._supervisor._watch(self._messages, selectors.EVENT_READ, self._hear)
-        self._supervisor._watch(self._output, selectors.EVENT_READ, self._overhear)
-        self._queue(json.dumps(settings).encode() + b"\n")
+        supervisor._watch(self._messages, selectors.EVENT_READ, self._hear)
+        supervisor._watch(self._output, selectors.EVENT_READ, self._overhear)
+        self.queue(json.dumps({"messages": child_end, "blocks": fds, "config": config}).encode() + b"\n")
 
-    def _queue(self, line: bytes) -> None:
-        if self._process is None:
-            return
+    def health(self, stuck_seconds: float) -> str:
+        now = time.monotonic()
+        if now - self.last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
+            return "silent"
+        if now - self._last_progress > stuck_seconds and self.progress:
+            return "stuck"
+        return "running" if self.progress else "starting"
+
+    def queue(self, line: bytes) -> None:
         if len(self._inbox) + len(line) > INBOX_BYTES:
-            log.error("%s reads no commands, so one of %d bytes was dropped", self.role, len(line))
+            log.error("process %d reads no commands, so one of %d bytes was dropped", self.process.pid, len(line))
             return
         self._inbox += line
         self._write()
+
+    def close(self) -> None:
+        """Takes in what the dead process left in its pipes and closes them."""
+        self._hear()
+        self._overhear()
+        for fd in (self._messages, self._stdin, self._output):
+            self._supervisor._unwatch(fd)
+        os.close(self._messages)
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
 
     def _write(self) -> None:
         try:
@@ -164,99 +263,39 @@ class Child:
         self._supervisor._unwatch(self._stdin)
 
     def _hear(self) -> None:
-        for line in self._read(self._messages, self._partial):
+        self._read(self._messages, self._partial)
+        *lines, rest = bytes(self._partial).split(b"\n")
+        self._partial[:] = rest
+        for line in lines:
             message = json.loads(line)
             if message["type"] == "BEAT":
                 self._beat(message["progress"])
                 continue
             if message["type"] == "FAILED":
-                self._failure = message
-            self._supervisor._safely(self._on_message, self, message)
+                self.failure = message
+            self._on_message(message)
 
     def _beat(self, progress: int) -> None:
         self._beaten = True
-        self._last_beat = time.monotonic()
-        if progress != self.progress or progress == 0:
-            self.progress = progress
-            self._last_progress = self._last_beat
+        self.last_beat = time.monotonic()
+        if progress != self.progress:
+            self.progress, self._last_progress = progress, self.last_beat
 
     def _overhear(self) -> None:
-        self._read(self._output, self._tail, lines=False)
-        del self._tail[:-TAIL_BYTES]
+        self._read(self._output, self.tail)
+        del self.tail[:-TAIL_BYTES]
 
-    def _read(self, fd: int, buffer: bytearray, lines: bool = True) -> list[bytes]:
-        """Adds what is there to `buffer` and takes the complete lines out of it."""
+    def _read(self, fd: int, buffer: bytearray) -> None:
+        """Moves what is there now, a megabyte at most, into `buffer`."""
         try:
-            while received := os.read(fd, 1 << 16):
+            for _ in range(READS_PER_TURN):
+                received = os.read(fd, 1 << 16)
+                if not received:
+                    self._supervisor._unwatch(fd)  # End of file: its exit follows.
+                    return
                 buffer += received
-            self._supervisor._unwatch(fd)  # End of file: its exit follows.
         except BlockingIOError:
-            pass  # All read for now.
-        if not lines:
-            return []
-        *complete, rest = bytes(buffer).split(b"\n")
-        buffer[:] = rest
-        return complete
-
-    def _stop(self, timeout: float) -> None:
-        if self._process is None or self._stopping:
-            return
-        self._stopping = True
-        term = time.monotonic() + timeout
-        self._signals.extend([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
-        self._queue(b'{"type":"STOP"}\n')
-
-    def _check(self) -> None:
-        """Once a turn: has it ended, is it well, does it need a push?"""
-        if self._process.poll() is not None:
-            self._reap()
-            return
-        now = time.monotonic()
-        while self._signals and now >= self._signals[0][0]:
-            self._process.send_signal(self._signals.popleft()[1])
-        if now - self._last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
-            health = "silent"
-        elif now - self._last_progress > self._stuck_seconds:
-            health = "stuck"
-        else:
-            health = "running" if self.progress else "starting"
-        if health != self.health:
-            self.health = health
-            self._supervisor._safely(self._on_message, self, {"type": "HEALTH", "health": health})
-
-    def _reap(self) -> None:
-        self._hear()
-        self._overhear()
-        for fd in (self._messages, self._stdin, self._output):
-            self._supervisor._unwatch(fd)
-        os.close(self._messages)
-        self._process.stdin.close()
-        self._process.stdout.close()
-        status, self._process = self._process.returncode, None
-        expected = self._stopping or status == 0
-        tail = self._tail.decode(errors="replace")
-        error = "" if expected else self._failure.get("error") or _describe(self.role, status, tail)
-        self._end(Exit(status, expected, self._may_restart(expected), error, self._failure.get("traceback", ""), tail))
-
-    def _may_restart(self, expected: bool) -> bool:
-        if expected or self._restart is None:
-            return False
-        now = time.monotonic()
-        while self._restarts and now - self._restarts[0] > self._restart.window:
-            self._restarts.popleft()
-        return len(self._restarts) < self._restart.limit
-
-    def _end(self, end: Exit) -> None:
-        if end.restarting:
-            self._restarts.append(time.monotonic())
-            self.generation += 1
-            self._supervisor._safely(self._on_exit, self, end)
-            self._spawn()
-            return
-        self.health = "over"
-        self._supervisor._forget(self)
-        self._supervisor._safely(self._on_exit, self, end)
-        self._over.set()
+            return  # All read for now.
 
 
 class Supervisor:
@@ -290,14 +329,12 @@ class Supervisor:
     ) -> Child:
         """Starts `role` ("dshq_widget.module:function") with a JSON-able `config`, to which `generation` is added.
 
-        `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and HEALTH
-        {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`), "silent" (no beat
-        for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the libraries' thread counts.
-        Raises RuntimeError after `close` or in a forked copy of the process.
+        `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and
+        HEALTH {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`),
+        "silent" (no beat for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the
+        libraries' thread counts. Raises RuntimeError after `close` or in a forked copy of the process.
         """
-        child = Child(
-            self, role, dict(config or {}), dict(blocks or {}), on_message, on_exit, threads, restart, stuck_seconds
-        )
+        child = Child(self, role, config or {}, blocks or {}, on_message, on_exit, threads, restart, stuck_seconds)
         if not self._ask(self._adopt, child):
             raise RuntimeError(f"this supervisor is closed and cannot start {role}; make a new Supervisor")
         return child
@@ -312,18 +349,16 @@ class Supervisor:
         atexit.unregister(self.close)
 
     def _ask(self, function: Callable, *arguments, last: bool = False) -> bool:
-        """Has the supervisor's thread call `function`; False when it is closed. Raises RuntimeError in a forked copy."""
+        """Has the supervisor's thread call `function`; False when it is closed, RuntimeError in a forked copy."""
         if os.getpid() != self._owner:
-            raise RuntimeError("this is a forked copy of the process that owns the supervisor; make a new Supervisor here")
+            raise RuntimeError("this is a fork of the process that owns the supervisor; make a new Supervisor here")
         with self._gate:
             if self._closing:
                 return False
             self._closing = last
             self._requests.put((function, arguments))
-            try:
+            with contextlib.suppress(BlockingIOError):  # The bell is ringing already.
                 os.write(self._bell_push, b"!")
-            except BlockingIOError:
-                pass  # The bell is ringing already.
         return True
 
     # What follows runs on the supervisor's thread.
@@ -351,10 +386,7 @@ class Supervisor:
 
     def _adopt(self, child: Child) -> None:
         self._children.add(child)
-        child._spawn()
-
-    def _forget(self, child: Child) -> None:
-        self._children.discard(child)
+        child._start()
 
     def _begin_close(self, timeout: float) -> None:
         for child in list(self._children):

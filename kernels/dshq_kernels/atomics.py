@@ -1,9 +1,12 @@
 """Atomic loads, stores and fences on 8-byte words, for memory that several processes share.
 
-Numba has no CPU atomics, so these are thin `@intrinsic`s over LLVM's `load atomic`, `store atomic` and `fence`. They work
-inside `@njit` code only. An address is an int64, a multiple of 8, in mapped memory: nothing is checked. Orders carry their C11
-names; LLVM calls `relaxed` `monotonic` (LLVM Language Reference, "Atomic Memory Ordering Constraints").
+Numba has no CPU atomics, so these are thin `@intrinsic`s over LLVM's `load atomic`, `store atomic` and `fence`. They
+work inside `@njit` code only. An address is an int64, a multiple of 8, in mapped memory: nothing is checked. Orders
+carry their C11 names; LLVM calls `relaxed` `monotonic` (LLVM Language Reference, "Atomic Memory Ordering
+Constraints").
 """
+
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -11,6 +14,8 @@ from numba.extending import intrinsic
 
 WORD = ir.IntType(64)
 WORD_BYTES = 8
+
+atomic: Any = intrinsic  # Any, because callers do not pass the typing context that a type checker sees below
 
 
 def _load(order):
@@ -36,37 +41,37 @@ def _fence(order):
     return types.void(), codegen
 
 
-@intrinsic
+@atomic
 def load_acquire(typing, address):
     """The int64 at `address`; what its writer stored before a matching `store_release` is visible afterwards."""
     return _load("acquire")
 
 
-@intrinsic
+@atomic
 def load_relaxed(typing, address):
     """The int64 at `address`, whole, with no order towards other memory."""
     return _load("monotonic")
 
 
-@intrinsic
+@atomic
 def store_release(typing, address, value):
     """Writes the int64 `value` to `address` after everything that this thread wrote before."""
     return _store("release")
 
 
-@intrinsic
+@atomic
 def store_relaxed(typing, address, value):
     """Writes the int64 `value` to `address`, whole, with no order towards other memory."""
     return _store("monotonic")
 
 
-@intrinsic
+@atomic
 def fence_acquire(typing):
     """No later access moves before an earlier load."""
     return _fence("acquire")
 
 
-@intrinsic
+@atomic
 def fence_release(typing):
     """No earlier access moves after a later store."""
     return _fence("release")
