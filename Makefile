@@ -17,7 +17,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 setup: .venv/.installed $(BUNDLE)
 
 lab: setup
-	cd $(CURDIR) && $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
+	$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
 
 test: setup chromium lint vitest
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
