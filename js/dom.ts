@@ -1,0 +1,87 @@
+/** Small builders of DOM nodes. Strings only ever become text nodes or attributes, so nothing from outside is parsed as HTML. */
+
+type Attribute = string | number | boolean | null | undefined;
+type Child = Node | string | null | undefined;
+
+/** An element; `true` sets an empty attribute, `false`, null and undefined leave it out. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, Attribute> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  for (const child of children) if (child != null) element.append(child);
+  return element;
+}
+
+export function setAttribute(element: Element, name: string, value: Attribute): void {
+  if (value === false || value == null) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+/** Writes a text only when it differs, so that a live region is not read out again and layout is left alone. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** A `<select>` of [value, visible text] pairs. */
+export function select(attributes: Record<string, Attribute>, options: readonly (readonly [string, string])[]): HTMLSelectElement {
+  const element = h("select", attributes);
+  setOptions(element, options);
+  return element;
+}
+
+export function setOptions(element: HTMLSelectElement, options: readonly (readonly [string, string])[]): void {
+  element.replaceChildren(...options.map(([value, text]) => h("option", { value }, text)));
+}
+
+/** Selects `value`, adding it as an option of its own where nobody offered it. */
+export function selectValue(element: HTMLSelectElement, value: string, text = value): void {
+  if (![...element.options].some((option) => option.value === value)) element.append(h("option", { value }, text));
+  element.value = value;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Outlines on a 16 x 16 grid, drawn for this project. */
+const ICONS = {
+  play: "M4.5 2.6v10.8L13 8z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  tick: "M3.5 3v10L10 8zM11 3h2v10h-2z",
+  decision: "M2 3v10l5-5zM7 3v10l5-5zM12.5 3h1.8v10h-1.8z",
+  reset: "M8 2.5a5.5 5.5 0 1 0 5.5 5.5h-1.8A3.7 3.7 0 1 1 8 4.3v2.2L11.6 3.4 8 .4z",
+  dice: "M3.5 2h9A1.5 1.5 0 0 1 14 3.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 12.5v-9A1.5 1.5 0 0 1 3.5 2zM5.2 4a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zm5.6 0a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zM8 6.8a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zM5.2 9.6a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zm5.6 0a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4z",
+  expand: "M2 2h5v1.8H3.8V7H2zM9 2h5v5h-1.8V3.8H9zM2 9h1.8v3.2H7V14H2zM12.2 9H14v5H9v-1.8h3.2z",
+  stop: "M3.5 3.5h9v9h-9z",
+  chevron: "M5.2 2.8 10.4 8l-5.2 5.2-1.3-1.3L7.8 8 3.9 4.1z",
+} as const;
+export type Icon = keyof typeof ICONS;
+
+export function icon(name: Icon): SVGSVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [key, value] of [["viewBox", "0 0 16 16"], ["class", "icon"], ["aria-hidden", "true"]] as const) svg.setAttribute(key, value);
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  path.setAttribute("fill-rule", "evenodd");
+  svg.append(path);
+  return svg;
+}
+
+/** A button whose accessible name is `name`; `text` is what it shows (nothing: the icon alone). */
+export function button(name: string, options: { text?: string; icon?: Icon; title?: string; class?: string }, press: () => void) {
+  const element = h(
+    "button",
+    { type: "button", "aria-label": name, title: options.title ?? name, class: options.class ?? "button" },
+    options.icon ? icon(options.icon) : null,
+    options.text ? h("span", { class: "text" }, options.text) : null,
+  );
+  element.addEventListener("click", press);
+  return element;
+}
+
+/** A visible caption above a control; the control's accessible name is the caption, or `name` where the caption is shorter. */
+export function field(caption: string, control: HTMLElement, name = caption): HTMLElement {
+  control.setAttribute("aria-label", name);
+  return h("label", { class: "field" }, h("span", { class: "caption" }, caption), control);
+}

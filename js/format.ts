@@ -1,0 +1,36 @@
+/** Numbers and times as people read them. */
+
+const UNITS = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+] as const;
+
+/** Three significant digits with a metric suffix: 950, 12.3k, 1.23M. Not a number: "–". */
+export function compact(value: number | null | undefined): string {
+  if (value == null || !Number.isFinite(value)) return "–";
+  for (const [size, suffix] of UNITS) {
+    // 999,500 already reads as 1.00M
+    if (Math.abs(value) >= size * 0.9995) return trim((value / size).toPrecision(3)) + suffix;
+  }
+  if (value === 0 || Number.isInteger(value)) return String(value);
+  return Math.abs(value) < 1e-3 ? value.toExponential(1) : trim(value.toPrecision(3));
+}
+
+/** A share from 0 to 1 in percent. */
+export function percent(share: number | null | undefined): string {
+  return share == null || !Number.isFinite(share) ? "–" : `${Math.round(100 * share)}%`;
+}
+
+/** Seconds as m:ss, or h:mm:ss from an hour on. */
+export function clock(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (n: number) => String(n).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+function trim(digits: string): string {
+  return digits.includes(".") && !digits.includes("e") ? digits.replace(/\.?0+$/, "") : digits;
+}

@@ -1,0 +1,123 @@
+/**
+ * The page's end of the comm: acknowledges what it receives while somebody looks, tells the kernel how the show is at most
+ * once a second, and notices when the kernel is gone.
+ */
+import { listen, type Model } from "./model";
+import type { PageToKernel } from "./protocol";
+
+const SILENCE_MS = 6_000; // training sends a keyframe every second; this long without one means the kernel is gone
+const CHECK_MS = 1_000;
+const PAGE_STATE_MS = 1_000;
+const FROM_KERNEL = ["seq", "status", "status_text", "error", "metrics", "policy", "config"] as const;
+
+/** The parts of JupyterLab's kernel connection that tell of its death. Other front ends have none, which is fine. */
+interface JupyterKernel {
+  statusChanged?: Signal<string>;
+  connectionStatusChanged?: Signal<string>;
+}
+interface Signal<T> {
+  connect(slot: (sender: unknown, value: T) => void): void;
+  disconnect(slot: (sender: unknown, value: T) => void): void;
+}
+
+export type PageState = Omit<Extract<PageToKernel, { type: "PAGE_STATE" }>, "type">;
+
+export class KernelLink {
+  connected = true;
+  private heard = performance.now(); // ms, when something last came from the kernel
+  private acknowledged = Number.NaN;
+  private told = Number.NEGATIVE_INFINITY; // ms, when PAGE_STATE was last sent
+
+  constructor(
+    private readonly model: Model,
+    private readonly changed: (connected: boolean) => void,
+    private readonly signal: AbortSignal,
+  ) {
+    for (const trait of FROM_KERNEL) listen(model, `change:${trait}`, () => this.hear(), signal);
+    listen(model, "msg:custom", () => this.hear(), signal);
+    listen(model, "change:seq", () => this.acknowledge(), signal);
+    listen(model, "comm:close", () => this.set(false), signal);
+    document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
+    const timer = setInterval(() => this.check(), CHECK_MS);
+    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    this.watchJupyter();
+  }
+
+  send(message: PageToKernel): void {
+    try {
+      this.model.send(message);
+    } catch (error) {
+      console.warn("dshq-widget: the kernel takes no messages:", error);
+      this.set(false);
+    }
+  }
+
+  /** PAGE_STATE, unless one went out within the last second or nobody looks. */
+  tell(state: PageState): void {
+    const now = performance.now();
+    if (document.hidden || now - this.told < PAGE_STATE_MS) return;
+    this.told = now;
+    this.send({ type: "PAGE_STATE", ...state });
+  }
+
+  /** A view whose element ipywidgets marks when its comm is dead; until `signal` ends. */
+  watchView(element: Element, signal: AbortSignal): void {
+    const look = () => {
+      const dead = element.closest(".jupyter-widgets-disconnected") !== null;
+      if (dead) this.set(false);
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(element, { attributes: true, attributeFilter: ["class"] });
+    signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+    look();
+  }
+
+  private hear(): void {
+    this.heard = performance.now();
+    this.set(true);
+  }
+
+  private acknowledge(): void {
+    const seq = this.model.get("seq");
+    if (document.hidden || seq === this.acknowledged || !this.connected) return;
+    this.acknowledged = seq;
+    this.send({ type: "ACK", seq });
+  }
+
+  private lookedAt(): void {
+    this.heard = performance.now(); // the kernel was right to be silent while nobody looked
+    this.acknowledge();
+  }
+
+  private check(): void {
+    if (document.hidden || !["starting", "training", "stopping"].includes(this.model.get("status"))) return;
+    if (performance.now() - this.heard > SILENCE_MS) this.set(false);
+  }
+
+  private set(connected: boolean): void {
+    if (this.connected === connected) return;
+    this.connected = connected;
+    this.changed(connected);
+  }
+
+  private watchJupyter(): void {
+    const kernel = (this.model.widget_manager as { kernel?: JupyterKernel | null } | undefined)?.kernel;
+    if (!kernel) return;
+    const status = (_: unknown, value: string) => {
+      if (["restarting", "autorestarting", "dead", "terminating"].includes(value)) this.set(false);
+    };
+    const connection = (_: unknown, value: string) => {
+      if (value === "disconnected") this.set(false);
+    };
+    kernel.statusChanged?.connect(status);
+    kernel.connectionStatusChanged?.connect(connection);
+    this.signal.addEventListener(
+      "abort",
+      () => {
+        kernel.statusChanged?.disconnect(status);
+        kernel.connectionStatusChanged?.disconnect(connection);
+      },
+      { once: true },
+    );
+  }
+}

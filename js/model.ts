@@ -1,0 +1,37 @@
+/** The typed face of an anywidget model: its synced traits, events and custom messages. */
+import type { ConfigTrait, DrillTrait, MetricsRow, PageToKernel, PolicyTrait, ShowTrait, Snapshot, Status } from "./protocol";
+
+export interface Traits {
+  drill: DrillTrait | null;
+  policy: PolicyTrait | null;
+  status: Exclude<Status, "disconnected">;
+  status_text: string;
+  error: string;
+  metrics: MetricsRow;
+  config: ConfigTrait;
+  show: ShowTrait;
+  snapshot: SavedSnapshot | null;
+  seq: number;
+}
+
+/** `match` is the show's reset counter when it was taken: a reset from elsewhere makes the snapshot stale. */
+export type SavedSnapshot = Snapshot & { match?: number };
+
+type Handler = (...values: never[]) => void;
+
+export interface Model {
+  get<K extends keyof Traits>(name: K): Traits[K];
+  set<K extends keyof Traits>(name: K, value: Traits[K]): void;
+  save_changes(): void;
+  send(message: PageToKernel): void;
+  on(event: string, handler: Handler): void;
+  off(event: string, handler: Handler): void;
+  widget_manager?: unknown;
+}
+
+/** `model.on` that ends with `signal`. */
+export function listen(model: Model, event: string, handler: Handler, signal: AbortSignal): void {
+  if (signal.aborted) return;
+  model.on(event, handler);
+  signal.addEventListener("abort", () => model.off(event, handler), { once: true });
+}

@@ -1,0 +1,246 @@
+/**
+ * Live learning curves. Each says in a sentence what it shows and whether it should rise. New rows only mark the charts as
+ * stale; they are drawn at most once a frame, and only while they can be seen.
+ */
+import uPlot from "uplot";
+import { h, select, setText } from "../dom";
+import { compact, percent } from "../format";
+import { columns, decimate, type Columns } from "../history";
+import type { MetricsRow } from "../protocol";
+import { METRICS, REWARD_TERM } from "../tables";
+import type { Panel, View } from "./panel";
+
+interface Series {
+  key: string;
+  name: string;
+  colour: string; // a custom property of style.css
+}
+
+interface Curve {
+  title: string;
+  help: string;
+  series: Series[];
+  format: (value: number | null | undefined) => string;
+  range?: [number, number];
+  wide?: boolean;
+}
+
+const CURVES: Curve[] = [
+  {
+    title: "Win rate",
+    help: "Won of decided matches, against each opponent. Should rise.",
+    series: [
+      { key: "win_rate_chaser", name: "chaser", colour: "--curve-1" },
+      { key: "win_rate_random", name: "random", colour: "--curve-2" },
+      { key: "win_rate_ema", name: "smoothed", colour: "--curve-3" },
+    ],
+    format: percent,
+    range: [0, 1],
+    wide: true,
+  },
+  {
+    title: "Return",
+    help: told("return_mean"),
+    series: [{ key: "return_mean", name: "mean", colour: "--curve-1" }],
+    format: compact,
+  },
+  {
+    title: "Entropy",
+    help: told("entropy"),
+    series: [{ key: "entropy", name: "nats", colour: "--curve-4" }],
+    format: compact,
+  },
+  {
+    title: "Losses",
+    help: "How wrong policy and value still are. The value's should fall; the policy's hovers around zero.",
+    series: [
+      { key: "loss_policy", name: "policy", colour: "--curve-1" },
+      { key: "loss_value", name: "value", colour: "--curve-2" },
+    ],
+    format: compact,
+  },
+  {
+    title: "Speed",
+    help: "Decisions of learning sides per second. Should stay steady.",
+    series: [{ key: "agent_steps_per_second", name: "steps / s", colour: "--curve-3" }],
+    format: compact,
+  },
+];
+
+const AXES = [
+  ["agent_steps", "agent steps"],
+  ["seconds", "seconds"],
+] as const;
+const HEIGHT = 118; // CSS px of one plot with its axes
+const POINTS_PER_PIXEL = 1;
+
+export const charts: Panel = { area: "learn", build };
+
+function build(view: View): HTMLElement {
+  const { session, signal } = view;
+  const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
+  const cursor = `dshq-${session.id}-${serial++}`;
+  const figures = CURVES.map((curve) => new Figure(curve, cursor));
+  const grid = h("div", { class: "curves" }, ...figures.map((figure) => figure.element));
+  const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
+  const section = h(
+    "section",
+    { class: "charts", "aria-label": "Learning curves" },
+    h("header", {}, h("h3", { class: "heading" }, "Learning curves"), axis),
+    empty,
+    grid,
+  );
+
+  let frame = 0;
+  let seen = false;
+  let stale = true;
+  const draw = () => {
+    frame = 0;
+    if (!seen || document.hidden || !stale) return;
+    stale = false;
+    const rows = session.history.rows;
+    const drawn = figures.map((figure) => figure.draw(rows, axis.value)).some(Boolean);
+    empty.hidden = drawn;
+    grid.hidden = !drawn;
+  };
+  const refresh = () => {
+    stale = true;
+    frame ||= requestAnimationFrame(draw);
+  };
+
+  const visibility = new IntersectionObserver((entries) => {
+    seen = entries.at(-1)!.isIntersecting;
+    if (seen) frame ||= requestAnimationFrame(draw);
+  });
+  visibility.observe(section);
+  const size = new ResizeObserver(refresh);
+  size.observe(section);
+  session.events.on("history", refresh, signal);
+  axis.addEventListener("change", refresh);
+  document.addEventListener("visibilitychange", refresh, { signal });
+  view.themed(refresh);
+  signal.addEventListener(
+    "abort",
+    () => {
+      cancelAnimationFrame(frame);
+      visibility.disconnect();
+      size.disconnect();
+      for (const figure of figures) figure.dispose();
+    },
+    { once: true },
+  );
+  refresh();
+  return section;
+}
+let serial = 0;
+
+/** One titled plot. It appears with its first point, and offers only the series that have any. */
+class Figure {
+  readonly element: HTMLElement;
+  private readonly plot: HTMLElement;
+  private readonly legend: { item: HTMLElement; value: HTMLElement }[];
+  private chart: uPlot | null = null;
+  private data: Columns = [[]];
+
+  constructor(
+    private readonly curve: Curve,
+    private readonly cursor: string,
+  ) {
+    this.legend = curve.series.map(({ name, colour }) => {
+      const value = h("output", { class: "number" }, "–");
+      const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
+      return { item, value };
+    });
+    this.plot = h("div", { class: "plot" });
+    this.element = h(
+      "figure",
+      { class: curve.wide ? "curve wide" : "curve" },
+      h("figcaption", {}, h("span", { class: "title" }, curve.title), h("span", { class: "legend" }, ...this.legend.map((l) => l.item))),
+      this.plot,
+      h("p", { class: "help" }, curve.help),
+    );
+  }
+
+  /** Draws over metric `x`; false where there is nothing to draw. */
+  draw(rows: readonly MetricsRow[], x: string): boolean {
+    const keys = this.curve.series.map(({ key }) => key);
+    const all = columns(rows, x, keys);
+    this.element.hidden = all[0].length === 0;
+    if (this.element.hidden) return false;
+    this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
+
+    const width = Math.floor(this.plot.clientWidth);
+    if (width === 0) return true;
+    this.data = decimate(all, width * POINTS_PER_PIXEL);
+    this.chart ??= this.create(width);
+    if (this.chart.width !== width) this.chart.setSize({ width, height: HEIGHT });
+    this.chart.setData(this.data);
+    this.readOut();
+    return true;
+  }
+
+  dispose(): void {
+    this.chart?.destroy();
+  }
+
+  /** The values under the cursor, else the newest ones. */
+  private readOut(): void {
+    const hovered = this.chart?.cursor.idx;
+    this.legend.forEach(({ value }, index) => {
+      const column = this.data[index + 1]!;
+      const at = hovered == null ? column.findLast((v) => v != null) : column[hovered];
+      setText(value, this.curve.format(at));
+    });
+  }
+
+  private create(width: number): uPlot {
+    const colour = (name: string) => () => getComputedStyle(this.plot).getPropertyValue(name).trim();
+    const { curve } = this;
+    const axis: uPlot.Axis = {
+      stroke: colour("--muted"),
+      grid: { stroke: colour("--hairline"), width: 1 },
+      ticks: { show: false },
+      font: `11px ${getComputedStyle(this.plot).fontFamily}`,
+    };
+    return new uPlot(
+      {
+        width,
+        height: HEIGHT,
+        padding: [6, 6, 0, 0],
+        legend: { show: false },
+        cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
+        scales: { x: { time: false }, y: curve.range ? { range: curve.range } : { range: padded } },
+        axes: [
+          { ...axis, size: 22, gap: 4, space: 64, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
+          { ...axis, size: 42, gap: 4, space: 26, values: (_, splits) => splits.map((v) => curve.format(v)) },
+        ],
+        series: [
+          {},
+          ...curve.series.map(({ name, colour: property }) => ({
+            label: name,
+            stroke: colour(property),
+            width: 1.75,
+            spanGaps: true,
+            points: { show: false },
+          })),
+        ],
+        hooks: { setCursor: [() => this.readOut()] },
+      },
+      this.data,
+      this.plot,
+    );
+  }
+}
+
+/** A little air around the data, and some height around a constant. */
+function padded(_: uPlot, low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [0, 1];
+  const air = (high - low) * 0.08 || Math.max(Math.abs(high) * 0.1, 1e-3);
+  return [low - air, high + air];
+}
+
+/** The table's sentence on a metric, with what to hope for. */
+function told(name: string): string {
+  const { text, should_rise } = (METRICS as Record<string, { text: string; should_rise: boolean | null }>)[name] ?? REWARD_TERM;
+  return should_rise ? `${text} Should rise.` : text;
+}

@@ -1,0 +1,57 @@
+/** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
+import { h, setText } from "../dom";
+import type { Status } from "../protocol";
+import type { Panel, View } from "./panel";
+
+const NAMES: Record<Status, string> = {
+  idle: "Ready",
+  starting: "Starting",
+  training: "Training",
+  stopping: "Stopping",
+  stopped: "Stopped",
+  error: "Needs attention",
+  disconnected: "Kernel gone",
+};
+
+/** Said where the kernel says nothing more exact. */
+export const SENTENCES: Record<Status, string> = {
+  idle: "Press Train: the players learn in the background, and every better policy joins the match you are watching.",
+  starting: "Getting processes and compiled rules ready.",
+  training: "Learning. Every better policy joins the match as it is published.",
+  stopping: "Finishing the last update.",
+  stopped: "Training rests here. Train goes on from the last update.",
+  error: "Training stopped because of an error.",
+  disconnected: "Run the cell again to train on.",
+};
+
+export const status: Panel = { area: "learn", build };
+
+function build({ session, signal }: View): HTMLElement {
+  const pill = h("span", { class: "pill" });
+  const sentence = h("p", { class: "sentence" });
+  const problem = h("p", { class: "problem" });
+  const notice = h("p", { class: "notice" });
+
+  const follow = () => {
+    const now = session.status;
+    pill.dataset.status = now;
+    setText(pill, NAMES[now] ?? now);
+    setText(sentence, (now !== "disconnected" && session.model.get("status_text")) || (SENTENCES[now] ?? ""));
+    setText(problem, session.model.get("error") ?? "");
+    problem.hidden = !problem.textContent;
+    sentence.hidden = !problem.hidden && now === "error";
+  };
+  session.events.on("status", follow, signal);
+  session.events.on(
+    "notice",
+    (text) => {
+      setText(notice, text);
+      notice.hidden = !text;
+    },
+    signal,
+  );
+  notice.hidden = true;
+  follow();
+
+  return h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
+}

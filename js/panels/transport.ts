@@ -1,0 +1,85 @@
+/** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
+import { button, field, h, select, selectValue, setAttribute, setOptions } from "../dom";
+import { MODES, SPEEDS, type Mode } from "../protocol";
+import type { Panel, View } from "./panel";
+
+const MODE_NAMES: Record<Mode, string> = {
+  ai_vs_ai: "AI against AI",
+  human_vs_ai: "You against AI",
+  sandbox: "AI against a script",
+};
+const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
+const LARGEST_SEED = 2 ** 32 - 1;
+
+export const transport: Panel = { area: "play", build };
+
+function build({ session, stage, signal }: View): HTMLElement {
+  const play = button("Play", { icon: "play", title: "Play: let the match go on" }, () => session.setShow({ playing: true }));
+  const pause = button("Pause", { icon: "pause", title: "Pause: hold the match" }, () => session.setShow({ playing: false }));
+  const tick = button("Step", { icon: "tick", text: "Step", title: "Step: one tick of simulation" }, () => session.step("tick"));
+  const decision = button(
+    "Step decision",
+    { icon: "decision", text: "Decision", title: "Step decision: up to the players' next choice" },
+    () => session.step("decision"),
+  );
+
+  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
+  const chosenSeed = () => {
+    const value = Math.trunc(Number(seed.value));
+    return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
+  };
+  const reset = button(
+    "Reset match",
+    { icon: "reset", text: "Reset", title: "Reset match: a new match from this seed, at 0 – 0" },
+    () => session.resetMatch(chosenSeed()),
+  );
+  const dice = button("Random seed", { icon: "dice", class: "button quiet", title: "Random seed: a new match that nobody has seen" }, () =>
+    session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
+  );
+  seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
+
+  const speed = select({ title: "How fast the match runs" }, SPEEDS.map((value) => [String(value), speedName(value)]));
+  speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
+  const mode = select({ title: "Who plays" }, MODES.map((value) => [value, MODE_NAMES[value]]));
+  mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
+  const opponent = select({}, []);
+  opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
+
+  const full = button("Full screen", { icon: "expand", class: "button quiet" }, () => {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    else void stage.requestFullscreen({ navigationUI: "hide" });
+  });
+  full.hidden = !document.fullscreenEnabled;
+
+  const offerOpponents = () => {
+    const baselines = session.model.get("drill")?.spec.baselines ?? [];
+    setOptions(opponent, [...new Set([...baselines, "random", "idle"])].map((name) => [name, name]));
+    follow();
+  };
+  const follow = () => {
+    const show = session.show;
+    setAttribute(play, "aria-pressed", String(show.playing));
+    setAttribute(pause, "aria-pressed", String(!show.playing));
+    selectValue(speed, String(show.speed), speedName(show.speed));
+    selectValue(mode, show.mode);
+    selectValue(opponent, session.opponent);
+    opponent.disabled = show.mode !== "sandbox";
+    opponent.title = opponent.disabled ? "The script to play against, in the mode AI against a script" : "The script on the other side";
+    if (document.activeElement !== seed) seed.value = String(show.seed);
+  };
+  session.events.on("drill", offerOpponents, signal);
+  session.events.on("show", follow, signal);
+  offerOpponents();
+
+  return h(
+    "div",
+    { class: "transport", role: "group", "aria-label": "Match controls" },
+    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, reset),
+    h("div", { class: "cluster" }, field("Speed", speed), field("Mode", mode), field("Opponent", opponent)),
+    h("div", { class: "cluster" }, field("Seed", seed), dice, full),
+  );
+}
+
+function speedName(speed: number): string {
+  return SPEED_NAMES[speed] ?? `${speed} ×`;
+}

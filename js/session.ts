@@ -1,0 +1,292 @@
+/**
+ * One widget on this page, shared by all its views: keeps traits, show host and history in step. What a person presses goes
+ * into the `show` trait or to the kernel; the `show` trait, whoever changed it, is what the host is told.
+ */
+import { Events } from "./events";
+import { History } from "./history";
+import { KernelLink } from "./kernel";
+import { listen, type Model, type SavedSnapshot } from "./model";
+import type { Bytes, ConfigValue, FromWorker, KernelToPage, RendererKind, ShowTrait, Snapshot, Status, StepUnit, ToWorker } from "./protocol";
+import { registry, type ShowHost } from "./registry";
+import { SHOW_DEFAULTS } from "./tables";
+
+export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
+export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
+
+/** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
+export interface SessionEvents {
+  drill: void;
+  show: void;
+  config: void;
+  status: void;
+  history: void;
+  notice: string; // one sentence from the kernel's log or the show; "" takes it back
+  state: ShowState;
+  ready: Ready;
+  lost: { view: number; reason: string };
+}
+
+export class Session {
+  readonly id = registry().nextId();
+  readonly events = new Events<SessionEvents>();
+  readonly history = new History();
+  readonly kernel: KernelLink;
+  state: ShowState;
+  private readonly ending = new AbortController();
+  private readonly host = registry().host;
+  private shown: ShowTrait;
+  private renderer: RendererKind = "canvas2d";
+  private drafted: Record<string, ConfigValue> = {}; // hyper-parameters that were changed here, until the kernel has them
+  private unsaved: Snapshot | null = null;
+  private views = 0;
+
+  constructor(readonly model: Model) {
+    const signal = this.ending.signal;
+    const saved = this.savedSnapshot();
+    this.shown = this.show;
+    this.state = {
+      tick: saved?.tick ?? 0,
+      score: saved?.score ?? [0, 0],
+      version: saved?.version ?? 0,
+      fps: 0,
+      playing: this.shown.playing,
+      events: [],
+      probabilities: [],
+      value: 0,
+    };
+    this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
+    const unsubscribe = registry().subscribe(this.id, (message) => this.fromHost(message));
+    signal.addEventListener("abort", unsubscribe, { once: true });
+
+    listen(model, "change:drill", () => this.beginDrill(null), signal);
+    listen(model, "change:policy", () => this.sendPolicy(), signal);
+    listen(model, "change:show", () => this.showChanged(), signal);
+    listen(model, "change:config", () => this.configChanged(), signal);
+    for (const trait of ["status", "status_text", "error"]) {
+      listen(model, `change:${trait}`, () => this.events.emit("status", undefined), signal);
+    }
+    listen(model, "change:metrics", () => this.appendMetrics(), signal);
+    listen(model, "msg:custom", (message: KernelToPage) => this.fromKernel(message), signal);
+    window.addEventListener("pagehide", () => this.saveSnapshot(), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden && this.saveSnapshot(), { signal });
+
+    this.appendMetrics();
+    this.beginDrill(saved);
+  }
+
+  /** Ends the show and every listener. */
+  dispose(): void {
+    this.saveSnapshot();
+    this.post({ type: "DISPOSE", id: this.id });
+    this.ending.abort();
+  }
+
+  // ---- what the panels read
+
+  get show(): ShowTrait {
+    return { ...SHOW_DEFAULTS, ...this.model.get("show") };
+  }
+
+  get status(): Status {
+    return this.kernel.connected ? (this.model.get("status") ?? "idle") : "disconnected";
+  }
+
+  /** Who plays side 1 in the sandbox, and both sides before any training. */
+  get opponent(): string {
+    return this.show.opponent || (this.model.get("drill")?.spec.baselines[0] ?? "random");
+  }
+
+  // ---- what a person does
+
+  /** Changes the show for everybody: this page, other views, Python. */
+  setShow(change: Partial<ShowTrait>): void {
+    this.model.set("show", { ...this.show, ...change });
+    this.model.save_changes();
+  }
+
+  step(unit: StepUnit, count = 1): void {
+    if (this.show.playing) this.setShow({ playing: false });
+    this.post({ type: "STEP", id: this.id, unit, count });
+  }
+
+  resetMatch(seed: number): void {
+    this.setShow({ seed, match: this.show.match + 1 });
+  }
+
+  /** Starts training with the hyper-parameters that were changed here. */
+  train(): void {
+    this.events.emit("notice", "");
+    this.kernel.send({ type: "START_TRAINING", ...this.drafted });
+  }
+
+  /** Hyper-parameters that were changed here and that the kernel does not have yet. */
+  drafts(): Readonly<Record<string, ConfigValue>> {
+    return this.drafted;
+  }
+
+  /** At once while training runs and the parameter allows it, else with the next Train. */
+  setHyper(key: string, value: ConfigValue): void {
+    const config = this.model.get("config");
+    this.drafted = { ...this.drafted, [key]: value };
+    const running = this.model.get("status") === "training" || this.model.get("status") === "starting";
+    if (running && config.schema[key]?.effect !== "restart") this.kernel.send({ type: "SET_HYPER", key, value });
+    this.configChanged();
+  }
+
+  // ---- the host
+
+  /** The host, once the ladder has been climbed; null when this session ended meanwhile. */
+  async ready(): Promise<ShowHost | null> {
+    const host = await this.host;
+    return this.ending.signal.aborted ? null : host;
+  }
+
+  nextView(): number {
+    this.kernel.send({ type: "HELLO" });
+    return this.views++;
+  }
+
+  /** In order, as soon as there is a host. */
+  post(message: ToWorker, transfer: Transferable[] = []): void {
+    void this.host.then((host) => host.post(message, transfer));
+  }
+
+  private beginDrill(saved: SavedSnapshot | null): void {
+    const drill = this.model.get("drill");
+    if (!drill) return;
+    const id = this.id;
+    const show = this.show;
+    this.post({ type: "DRILL", id, ...drill });
+    this.post({ type: "RESET_SHOW", id, seed: show.seed });
+    this.tellShow(show, null);
+    this.sendPolicy();
+    if (saved && saved.rules_hash === drill.spec.rules_hash) this.post({ type: "RESTORE", id, snapshot: saved });
+    this.events.emit("drill", undefined);
+  }
+
+  private sendPolicy(): void {
+    const policy = this.model.get("policy");
+    if (!policy?.data) return;
+    const data = copyBytes(policy.data);
+    const { version, layers, activation } = policy;
+    this.post({ type: "POLICY", id: this.id, version, layers, activation, data }, [data]);
+  }
+
+  private showChanged(): void {
+    const before = this.shown;
+    this.shown = this.show;
+    this.tellShow(this.shown, before);
+    this.events.emit("show", undefined);
+  }
+
+  /** What differs from `before`; everything where there is no before. */
+  private tellShow(now: ShowTrait, before: ShowTrait | null): void {
+    const id = this.id;
+    const differs = (...keys: (keyof ShowTrait)[]) => keys.some((key) => now[key] !== before?.[key]);
+    if (differs("action_repeat", "swap_interval_ms", "blend_ms")) {
+      const { swap_interval_ms, blend_ms } = now;
+      const action_repeat = now.action_repeat || (this.model.get("drill")?.spec.action_repeat ?? 1);
+      this.post({ type: "SHOW_CONFIG", id, action_repeat, swap_interval_ms, blend_ms });
+    }
+    if (differs("mode", "opponent")) this.post({ type: "SET_MODE", id, mode: now.mode, opponent: this.opponent });
+    if (differs("speed")) this.post({ type: "SET_SIM_SPEED", id, multiplier: now.speed });
+    if (before && differs("match")) this.post({ type: "RESET_SHOW", id, seed: now.seed });
+    if (differs("playing")) this.post({ type: now.playing ? "PLAY" : "PAUSE", id });
+  }
+
+  private fromHost(message: FromWorker): void {
+    switch (message.type) {
+      case "STATE":
+        this.state = message;
+        this.tellKernel();
+        this.events.emit("state", message);
+        return;
+      case "SNAPSHOT": {
+        const { type: _type, id: _id, ...snapshot } = message;
+        this.unsaved = snapshot;
+        this.saveSnapshot();
+        return;
+      }
+      case "READY":
+        this.renderer = message.renderer;
+        this.events.emit("ready", message);
+        return;
+      case "CANVAS_LOST":
+        this.events.emit("lost", message);
+        return;
+      case "ERROR":
+        this.events.emit("notice", message.text);
+        return;
+      case "CAPABILITIES":
+        return; // the registry's own question
+    }
+  }
+
+  // ---- the kernel
+
+  private configChanged(): void {
+    const values = this.model.get("config")?.values ?? {};
+    const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
+    this.drafted = Object.fromEntries(open);
+    this.events.emit("config", undefined);
+  }
+
+  private fromKernel(message: KernelToPage): void {
+    switch (message.type) {
+      case "HISTORY":
+        this.history.replace(message.start, message.rows);
+        this.events.emit("history", undefined);
+        return;
+      case "STEP":
+        this.step(message.unit, message.count);
+        return;
+      case "LOG":
+        this.events.emit("notice", message.text);
+        return;
+      default:
+        console.warn("dshq-widget: unknown message from the kernel:", message);
+    }
+  }
+
+  private tellKernel(): void {
+    const { fps, tick, score, version } = this.state;
+    this.kernel.tell({ fps, renderer: this.renderer, tick, score, version, visible: !document.hidden });
+  }
+
+  private appendMetrics(): void {
+    const metrics = this.model.get("metrics");
+    if (metrics && Object.keys(metrics).length) this.history.append(metrics);
+    else this.history.clear();
+    this.events.emit("history", undefined);
+  }
+
+  /** The snapshot of the match as the kernel keeps it, unless it never began or was reset since. */
+  private savedSnapshot(): SavedSnapshot | null {
+    const saved = this.model.get("snapshot");
+    if (!saved || !(saved.tick > 0) || !saved.state) return null;
+    return saved.match === undefined || saved.match === this.show.match ? saved : null;
+  }
+
+  private saveSnapshot(): void {
+    if (!this.unsaved) return;
+    this.model.set("snapshot", { ...this.unsaved, match: this.show.match });
+    this.unsaved = null;
+    this.model.save_changes();
+  }
+}
+
+/** A fresh ArrayBuffer of the same bytes: it may be transferred without taking the trait's own away. */
+function copyBytes(bytes: Bytes): ArrayBuffer {
+  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return view.slice().buffer;
+}
+
+/** Whether a setting as typed (text for lists and shares) is the one that the kernel reports. */
+function sameSetting(kernel: unknown, typed: ConfigValue): boolean {
+  const plain = (value: unknown): string => {
+    if (Array.isArray(value)) return value.join();
+    if (value !== null && typeof value === "object") return Object.entries(value).map(([k, v]) => `${k}=${v}`).join();
+    return String(value);
+  };
+  return plain(kernel) === plain(typed).replace(/\s/g, "");
+}

@@ -1,0 +1,214 @@
+/**
+ * The match as one sees it: a scoreboard over a focusable canvas. Gives the canvas to the show host, keeps its size, theme and
+ * visibility told, and puts a fresh canvas there when the old one can draw no more.
+ */
+import { h, setText } from "./dom";
+import { clock } from "./format";
+import { keyHelp, listenToKeys } from "./input";
+import type { View } from "./panels/panel";
+import type { RendererKind, Theme, ToWorker } from "./protocol";
+import type { ShowHost } from "./registry";
+import { reducedMotion } from "./theme";
+
+export interface StageOptions {
+  view: View;
+  number: number; // of the view among this widget's
+  theme: () => Theme;
+}
+
+/** Fills `stage` with the match; everything ends with the view's signal. */
+export function buildStage(stage: HTMLElement, { view, number, theme }: StageOptions): void {
+  const { session, signal } = view;
+  const address = { id: session.id, view: number };
+  const pitch = h("div", { class: "pitch" });
+  stage.append(buildScoreboard(view), pitch, buildKeyHelp(view, pitch), buildRendererNote(view, number));
+
+  let canvas = freshCanvas();
+  let attached = false;
+  let canvasEnd = new AbortController();
+
+  const measure = () => ({
+    width: Math.max(1, pitch.clientWidth),
+    height: Math.max(1, pitch.clientHeight),
+    dpi: devicePixelRatio || 1,
+  });
+
+  const attach = (host: ShowHost, renderer: RendererKind, reason: string) => {
+    const offscreen = host.thread === "worker" ? canvas.transferControlToOffscreen() : canvas;
+    const message: ToWorker = {
+      type: "INIT_CANVAS",
+      ...address,
+      offscreen,
+      ...measure(),
+      theme: theme(),
+      reducedMotion: reducedMotion(),
+      renderer,
+      reason,
+    };
+    host.post(message, offscreen instanceof HTMLCanvasElement ? [] : [offscreen]);
+    attached = true;
+    tellVisible();
+  };
+
+  const place = () => {
+    canvasEnd.abort();
+    canvasEnd = new AbortController();
+    pitch.replaceChildren(canvas);
+    const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
+    listenToKeys(canvas, keyboard, (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }), canvasEnd.signal);
+  };
+
+  const start = async (renderer?: RendererKind, reason?: string) => {
+    const host = await session.ready();
+    if (host && !signal.aborted) attach(host, renderer ?? host.renderer, reason ?? host.reason);
+  };
+
+  let onScreen = true;
+  let toldVisible = true;
+  const tellVisible = () => {
+    const visible = onScreen && !document.hidden;
+    if (!attached || visible === toldVisible) return;
+    toldVisible = visible;
+    session.post({ type: "VISIBLE", ...address, visible });
+  };
+  const intersection = new IntersectionObserver((entries) => {
+    onScreen = entries.at(-1)!.isIntersecting;
+    tellVisible();
+  });
+  intersection.observe(pitch);
+  document.addEventListener("visibilitychange", tellVisible, { signal });
+
+  const resize = new ResizeObserver(() => attached && pitch.clientWidth && session.post({ type: "RESIZE", ...address, ...measure() }));
+  resize.observe(pitch);
+  view.themed(() => attached && session.post({ type: "THEME", ...address, theme: theme(), reducedMotion: reducedMotion() }));
+
+  session.events.on(
+    "lost",
+    (lost) => {
+      if (lost.view !== number) return;
+      canvas = freshCanvas();
+      place();
+      void start("canvas2d", lost.reason);
+    },
+    signal,
+  );
+  signal.addEventListener(
+    "abort",
+    () => {
+      canvasEnd.abort();
+      intersection.disconnect();
+      resize.disconnect();
+      if (attached) session.post({ type: "DISPOSE", ...address });
+    },
+    { once: true },
+  );
+  place();
+  void start();
+}
+
+function freshCanvas(): HTMLCanvasElement {
+  return h("canvas", {
+    class: "match",
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Match",
+    "data-lm-suppress-shortcuts": "true",
+  });
+}
+
+/** Names, score, clock and policy version, as on television. */
+function buildScoreboard({ session, signal }: View): HTMLElement {
+  const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
+  const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
+  const time = h("span", { class: "time", title: "Match time since the widget began" }, "0:00");
+  const version = h("span", { class: "version" }, "v0");
+  const fps = h("span", { class: "fps" });
+
+  const follow = () => {
+    const { mode } = session.show;
+    const { version: playing } = session.state;
+    const ai = playing > 0 ? "AI" : "Untrained";
+    setText(names[0], mode === "human_vs_ai" ? "You" : ai);
+    setText(names[1], mode === "sandbox" || (playing === 0 && mode === "human_vs_ai") ? session.opponent : ai);
+    setText(version, `v${playing}`);
+    version.title = playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet";
+  };
+  const state = () => {
+    const { tick, score, fps: rate } = session.state;
+    score.forEach((count, side) => {
+      const before = Number(goals[side]!.textContent);
+      setText(goals[side]!, String(count));
+      if (count === before + 1) bump(goals[side]!);
+    });
+    setText(time, clock(tick / (session.model.get("drill")?.spec.tick_rate ?? 120)));
+    setText(fps, rate > 0 ? `${Math.round(rate)} fps` : "");
+    const was = version.textContent;
+    follow();
+    if (version.textContent !== was && was !== "v0") bump(version);
+  };
+  session.events.on("show", follow, signal);
+  session.events.on("drill", follow, signal);
+  session.events.on("state", state, signal);
+  state();
+
+  const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
+  return h(
+    "header",
+    { class: "scoreboard" },
+    h("span", { class: "corner" }, version),
+    h("span", { class: "board" }, side(0), time, side(1)),
+    h("span", { class: "corner end" }, fps),
+  );
+}
+
+/** A small leap, for those who like motion (style.css leaves it out for the others). */
+function bump(element: HTMLElement): void {
+  element.classList.remove("bump");
+  void element.offsetWidth; // restarts the animation
+  element.classList.add("bump");
+}
+
+/** What the keys do, shown while a person plays. */
+function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElement {
+  const keys = h("div", { class: "keys" });
+  const invitation = h("p", { class: "invitation" }, "Click the pitch to play, Escape to let go.");
+  const help = h("footer", { class: "key-help" }, invitation, keys);
+
+  const rebuild = () => {
+    const spec = session.model.get("drill")?.spec;
+    keys.replaceChildren(
+      ...(spec ? keyHelp(spec) : []).map(({ choice, option, caps }) =>
+        h("span", { class: "key", title: choice }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? choice : option),
+      ),
+    );
+  };
+  const follow = () => {
+    help.hidden = session.show.mode !== "human_vs_ai";
+  };
+  const focus = (has: boolean) => {
+    invitation.hidden = has;
+  };
+  pitch.addEventListener("focusin", () => focus(true), { signal });
+  pitch.addEventListener("focusout", () => focus(false), { signal });
+  session.events.on("drill", rebuild, signal);
+  session.events.on("show", follow, signal);
+  rebuild();
+  follow();
+  return help;
+}
+
+/** Why the match is not drawn by WebGPU in a worker, where it is not. */
+function buildRendererNote({ session, signal }: View, number: number): HTMLElement {
+  const note = h("p", { class: "renderer-note" });
+  note.hidden = true;
+  session.events.on(
+    "ready",
+    ({ view, renderer, reason }) => {
+      if (view !== number) return;
+      note.hidden = !reason;
+      setText(note, renderer === "canvas2d" ? `Drawn without WebGPU. ${reason}` : reason);
+    },
+    signal,
+  );
+  return note;
+}

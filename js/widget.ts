@@ -1,0 +1,102 @@
+/** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
+import "./style.css";
+import { h, setAttribute } from "./dom";
+import type { Model } from "./model";
+import { PANELS } from "./panels";
+import type { View } from "./panels/panel";
+import { Session, type Ready } from "./session";
+import { buildStage } from "./stage";
+import { detectTheme, watchTheme } from "./theme";
+
+type CleanUp = () => void;
+
+/** A factory, so that every model's session is its own even where hosts share one copy of this module. */
+export default function widget() {
+  let session: Session | null = null;
+  return {
+    initialize({ model }: { model: Model }): CleanUp {
+      session = new Session(model);
+      return () => session?.dispose();
+    },
+    render({ el }: { model: Model; el: HTMLElement }): CleanUp {
+      if (!session) throw new Error("render came before initialize: the widget's host has to call both");
+      return renderView(session, el);
+    },
+  };
+}
+
+function renderView(session: Session, el: HTMLElement): CleanUp {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const stage = h("div", { class: "stage" });
+  const themed = new Set<() => void>();
+  const view: View = { session, stage, signal, themed: (changed) => themed.add(changed) };
+
+  const banner = h("p", { class: "banner", role: "alert" });
+  const play = h("div", { class: "column play" }, stage);
+  const learn = h("div", { class: "column learn" });
+  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, h("div", { class: "frame" }, play, learn));
+
+  const followTheme = () => {
+    const theme = detectTheme();
+    if (root.dataset.theme === theme) return;
+    root.dataset.theme = theme;
+    for (const changed of themed) changed();
+  };
+  root.dataset.theme = detectTheme();
+  watchTheme(followTheme, signal);
+
+  el.append(root); // before the panels are built: charts and canvas measure themselves
+  for (const panel of PANELS) (panel.area === "play" ? play : learn).append(panel.build(view));
+  const number = session.nextView();
+  followContract(session, number, root, banner, signal);
+  buildStage(stage, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
+  session.kernel.watchView(el, signal);
+
+  // what is typed into the widget is no shortcut of the notebook
+  for (const type of ["keydown", "keyup", "keypress"] as const) root.addEventListener(type, (event) => event.stopPropagation());
+
+  return () => {
+    ending.abort();
+    root.remove();
+  };
+}
+
+/** The root's data-* attributes, which tests and scripts rely on (docs/contract.md). */
+function followContract(session: Session, number: number, root: HTMLElement, banner: HTMLElement, signal: AbortSignal): void {
+  const set = (name: string, value: string | number | boolean) => setAttribute(root, `data-${name}`, String(value));
+
+  const status = () => {
+    const now = session.status;
+    set("status", now);
+    banner.hidden = now !== "disconnected";
+    if (!banner.hidden) banner.textContent = "Kernel gone: the match goes on with the last policy.";
+  };
+  const show = () => set("mode", session.show.mode);
+  const drill = () => {
+    const spec = session.model.get("drill")?.spec;
+    set("drill", spec?.name ?? "");
+    if (spec) root.style.setProperty("--aspect", String((spec.world[2] - spec.world[0]) / (spec.world[3] - spec.world[1])));
+  };
+  const state = () => {
+    const { version, tick, score, fps, playing } = session.state;
+    set("version", version);
+    set("tick", tick);
+    set("score", score.join("-"));
+    set("fps", Math.round(fps));
+    set("playing", playing);
+  };
+  const ready = ({ view, renderer, thread, reason }: Ready) => {
+    if (view !== number) return;
+    set("renderer", renderer);
+    set("renderer-thread", thread);
+    set("renderer-reason", reason);
+  };
+
+  session.events.on("status", status, signal);
+  session.events.on("show", show, signal);
+  session.events.on("drill", drill, signal);
+  session.events.on("state", state, signal);
+  session.events.on("ready", ready, signal);
+  for (const follow of [status, show, drill, state]) follow();
+}
