@@ -1,0 +1,254 @@
+"""N copies of a drill on CPU tiles, and their Gymnasium faces.
+
+`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for Gymnasium. Games are numbered
+`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row 2g + 1 side 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from dshq_kernels.cpu import LANES
+from dshq_widget.drill import CompiledDrill, Drill, compile_drill
+from dshq_widget.drills import get
+
+GAMMA = 0.995  # of the shaping terms; the learner's default discount (docs/LOG.md, measured)
+
+
+def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
+    """A drill by name, class or as compiled data. Raises ValueError naming the nearest drill for an unknown name."""
+    if isinstance(drill, CompiledDrill):
+        return drill
+    return compile_drill(get(drill) if isinstance(drill, str) else drill)
+
+
+class Batch:
+    """`num_games` games side by side on tiles of 16 lanes (spare lanes play along unseen).
+
+    `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice` chooses the training starts.
+    """
+
+    def __init__(self, drill: str | type[Drill] | CompiledDrill, num_games: int, seed: int = 0, *, practice: bool = True,
+                 weights: Mapping[str, float] | None = None, shaping: bool = True, gamma: float = GAMMA):  # fmt: skip
+        if num_games < 1:
+            raise ValueError(f"num_games: wanted at least 1, got {num_games}")
+        self.drill = compiled(drill)
+        self.spec = self.drill.spec
+        self.game = self.drill.game()
+        self.num_games, self.sides = num_games, self.game.sides
+        self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
+        self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)
+        values = {t["name"]: float(t["weight"]) for t in self.spec["terms"]}
+        unknown = set(weights or {}) - set(values)
+        if unknown:
+            raise ValueError(f"drill {self.drill.name!r} has no reward term {sorted(unknown)[0]!r}: it has {', '.join(values) or 'none'}")
+        values |= dict(weights or {})
+        self.weights = np.array([values[t["name"]] for t in self.spec["terms"]], np.float32)
+        if not shaping:
+            self.weights = np.where(self.kinds, np.float32(0), self.weights)
+        self.gamma = np.float32(gamma)
+
+    def seed(self, seeds: NDArray) -> None:
+        """Key every game's generator, `seeds` (num_games,), and start new episodes."""
+        keys = np.zeros(len(self.tiles) * LANES, np.uint32)
+        keys[: self.num_games] = (np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32)
+        self.tiles["rng_key"] = keys.reshape(-1, LANES)
+        self.tiles["rng_count"] = 0
+        self.reset(np.ones(self.num_games, bool))
+
+    def reset(self, chosen: NDArray) -> None:
+        """New episodes in the chosen games, bool (num_games,)."""
+        self.game.reset(self.tiles, self._lanes(np.asarray(chosen, np.uint8)))
+
+    def observe(self) -> NDArray:
+        """f32 (num_games, sides, n_obs)."""
+        return self._games(self.game.observe(self.tiles))
+
+    def scripted(self, who: str) -> NDArray:
+        """Actions of a baseline, "random" or "idle" for every side: i32 (num_games, sides)."""
+        return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
+
+    def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32 (num_games, sides, n_terms),
+        terminated and truncated bool (num_games,). Finished games stay finished until `reset`."""
+        n = self.spec["n_actions"]
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
+            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got shape {actions.shape} in {actions.min()}..{actions.max()}")
+        self.tiles["action"] = self._lanes(actions.astype(np.int32))
+        before = self.game.terms(self.tiles)
+        self.game.decide(self.tiles)
+        self.game.tick(self.tiles, self.spec["action_repeat"])
+        after = self.game.terms(self.tiles)
+        kinds = self.kinds[:, None]
+        paid = np.where(kinds, self.gamma * after - before, after) * self.weights[:, None]
+        paid = self._games(paid)
+        terminated = self.game.status(self.tiles)[0].reshape(-1)[: self.num_games]
+        late = (self.tiles["ticks"] >= self.spec["time_limit"]).reshape(-1)[: self.num_games]
+        return paid.sum(-1), paid, terminated, late & ~terminated
+
+    def winners(self) -> NDArray:
+        """+1, 0 or -1 as the rules see it now: i32 (num_games,)."""
+        return self.game.status(self.tiles)[1].reshape(-1)[: self.num_games].copy()
+
+    def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
+        """The whole state of some games, u32 (n, words): a copy of their lanes."""
+        tile, lane = self._where(games)
+        return self._words()[tile, :, lane]
+
+    def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
+        """Put snapshots back, bit for bit; any snapshot fits any game of the same drill."""
+        tile, lane = self._where(games)
+        words = self._words()
+        if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
+            raise ValueError(f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}")
+        words[tile, :, lane] = states
+
+    def _words(self) -> NDArray:
+        return self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)
+
+    def _where(self, games: Sequence[int] | NDArray) -> tuple[NDArray, NDArray]:
+        index = np.asarray(games, np.int64)
+        if index.size and (index.min() < 0 or index.max() >= self.num_games):
+            raise IndexError(f"games are numbered 0..{self.num_games - 1}, got {index.min()}..{index.max()}")
+        return index // LANES, index % LANES
+
+    def _lanes(self, rows: NDArray) -> NDArray:
+        """(num_games, ...) -> (n_tiles, ..., 16)."""
+        full = np.zeros((len(self.tiles) * LANES, *rows.shape[1:]), rows.dtype)
+        full[: self.num_games] = rows
+        return np.ascontiguousarray(np.moveaxis(full.reshape(len(self.tiles), LANES, *rows.shape[1:]), 1, -1))
+
+    def _games(self, tiles: NDArray) -> NDArray:
+        """(n_tiles, sides, k, 16) -> (num_games, sides, k)."""
+        return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
+
+
+class DrillVectorEnv(VectorEnv):
+    """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions, `infos["reward_<term>"]` per row.
+
+    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its reward is 0), "same_step" at once, the last
+    observation then in `infos["final_obs"]`. Which one holds stands in `metadata["autoreset_mode"]`.
+    """
+
+    def __init__(self, drill: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, autoreset: str = "next_step",
+                 seed: int = 0, practice: bool = True, weights: Mapping[str, float] | None = None, shaping: bool = True, gamma: float = GAMMA):  # fmt: skip
+        modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
+        if autoreset not in modes:
+            raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")
+        self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
+        spec = self.batch.spec
+        default = (spec["baselines"] or ["random"])[0]
+        self.opponent = (opponent or default) if spec["sides"] == 2 else None
+        if self.opponent not in (None, "self", "idle"):
+            self.batch.game.verb_of(self.opponent)
+        self.learning = spec["sides"] if self.opponent == "self" else 1
+        self.num_envs = num_envs * self.learning
+        self.metadata = {"autoreset_mode": modes[autoreset], "render_modes": []}
+        self.same_step = autoreset == "same_step"
+        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32)
+        self.single_action_space = gym.spaces.Discrete(spec["n_actions"])
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
+        self._finished = np.zeros(num_envs, bool)
+
+    def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
+        """New episodes everywhere; an int seeds game g with seed + g, None keeps the games' generators going."""
+        n = self.batch.num_games
+        if seed is None:
+            self.batch.reset(np.ones(n, bool))
+        else:
+            seeds = seed + np.arange(n) if isinstance(seed, int) else np.asarray(seed)
+            if seeds.shape != (n,):
+                raise ValueError(f"seed: wanted an int or {n} of them, got {seeds.shape}")
+            self.batch.seed(seeds)
+        self._finished[:] = False
+        return self._rows(self.batch.observe()), {}
+
+    def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict]:
+        """One decision of every row."""
+        batch = self.batch
+        rows = np.asarray(actions).reshape(batch.num_games, self.learning)
+        chosen = rows if self.learning == batch.sides else np.concatenate([rows, batch.scripted(str(self.opponent))[:, 1:]], 1)
+        resting = self._finished.copy()
+        if resting.any():
+            batch.reset(resting)
+            kept = batch.snapshot(np.flatnonzero(resting))
+        rewards, paid, terminated, truncated = batch.step(chosen)
+        if resting.any():
+            batch.restore(np.flatnonzero(resting), kept)
+            rewards[resting], paid[resting], terminated[resting], truncated[resting] = 0, 0, False, False
+        done = terminated | truncated
+        infos: dict[str, Any] = {f"reward_{t['name']}": self._rows(paid[:, :, k]) for k, t in enumerate(batch.spec["terms"])}
+        if done.any():
+            infos["winner"] = np.repeat(batch.winners(), self.learning)
+        if self.same_step and done.any():
+            last = self._rows(batch.observe())
+            rows_done = np.repeat(done, self.learning)
+            final = np.full(self.num_envs, None, object)
+            for row in np.flatnonzero(rows_done):
+                final[row] = last[row]
+            infos["final_obs"], infos["_final_obs"] = final, rows_done
+            batch.reset(done)
+        self._finished = np.zeros_like(done) if self.same_step else done
+        repeat = self.learning
+        return self._rows(batch.observe()), self._rows(rewards), np.repeat(terminated, repeat), np.repeat(truncated, repeat), infos
+
+    def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
+        """See `Batch.snapshot`."""
+        return self.batch.snapshot(games)
+
+    def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
+        """See `Batch.restore`; a restored game is playing, even if the one it replaces had finished."""
+        self.batch.restore(games, states)
+        self._finished[np.asarray(games)] = False
+
+    def _rows(self, values: NDArray) -> NDArray:
+        """(num_games, sides, ...) -> (rows, ...)."""
+        return np.ascontiguousarray(values[:, : self.learning]).reshape(self.num_envs, *values.shape[2:])
+
+
+class DrillEnv(gym.Env):
+    """One side of one game as `gymnasium.Env`; the other side is a baseline, "random" or "idle"."""
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, drill: str | type[Drill] | CompiledDrill, opponent: str | None = None, **options: Any):
+        if opponent == "self":
+            raise ValueError('opponent="self" has two rows: use make_vec, or make_parallel for two named agents')
+        self._vector = DrillVectorEnv(drill, 1, opponent=opponent, **options)
+        self.observation_space = self._vector.single_observation_space
+        self.action_space = self._vector.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
+        super().reset(seed=seed)
+        first = int(self.np_random.integers(1 << 31)) if seed is not None else None
+        observed, infos = self._vector.reset(seed=first)
+        return observed[0], infos
+
+    def step(self, action: int) -> tuple[NDArray, float, bool, bool, dict]:
+        observed, rewards, terminated, truncated, infos = self._vector.step(np.array([action]))
+        return observed[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {k: v[0] for k, v in infos.items()}
+
+
+def make_vec(name: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, **options: Any) -> DrillVectorEnv:
+    """`num_envs` games of a drill; with `opponent="self"` both sides are rows."""
+    return DrillVectorEnv(name, num_envs, opponent=opponent, **options)
+
+
+def make(name: str | type[Drill] | CompiledDrill, opponent: str | None = None, **options: Any) -> DrillEnv:
+    """One side of one game."""
+    return DrillEnv(name, opponent, **options)
+
+
+def make_parallel(name: str | type[Drill] | CompiledDrill, **options: Any) -> Any:
+    """Both sides of one game as a PettingZoo ParallelEnv (needs the extra `pettingzoo`)."""
+    from dshq_widget.parallel import DrillParallelEnv
+
+    return DrillParallelEnv(name, **options)

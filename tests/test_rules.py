@@ -1,0 +1,322 @@
+"""The rules language: what it means, equal on both back ends, and what it says when something is outside it."""
+
+import inspect
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from dshq_kernels.rules import RulesError
+from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
+from dshq_widget.trace import node, trace
+
+# ruff: noqa: F821  (random, sin, circle ... are words of the rules language)
+
+GAIN = 0.5
+TABLE = (3, 1, 4)
+
+
+@rule
+def swap(a, b):
+    return b, a
+
+
+class Words(Drill):
+    """Uses every construct once, so that both back ends are held to the same bits on all of them."""
+
+    name = "words"
+    sides = 2
+    time_limit = 400
+    state = {"x": "f32", "n": "i32", "u": "u32", "flag": "bool", "row": ("f32", 5), "grid": ("i32", 40), "v": ("f32", 2)}
+    actions = (Choice("push", ("no", "left", "right")), Choice("spin", ("no", "yes")))
+    observations = (Observation("x"), Observation("v"), Observation("row"))
+    rewards = {"gain": 1.0}
+    potentials = {"height": 2.0}
+    baselines = ("pusher",)
+    LIMIT = 3.0
+
+    @rule
+    def reset(s, i):
+        s.u[i] = s.rng_key[i] * 3 + 7
+        if s.practice[i] == 1:
+            s.x[i] = random(s, i) - 0.5
+        else:
+            s.x[i] = 0.25
+        for k in range(40):
+            s.grid[k, i] = random_int(s, i, 9) - 4
+
+    @rule
+    def decide(s, i):
+        for k in range(2):
+            push = s.action[k, i] // 2
+            spin = s.action[k, i] % 2
+            if push == 1:
+                s.v[k, i] -= 0.1 * GAIN
+            elif push == 2:
+                s.v[k, i] += 0.1 * GAIN
+            else:
+                s.v[k, i] *= 0.9
+            s.row[k, i] = sin(s.x[i]) if spin == 1 else cos(s.x[i])
+
+    @rule
+    def tick(s, i):
+        x = s.x[i] + (s.v[0, i] - s.v[1, i]) / 12.0
+        a, b = swap(x, -x)
+        x, y = b, a
+        s.u[i] = (s.u[i] << 3) ^ (s.u[i] >> 5) ^ (s.u[i] * 2654435761) | 1
+        s.n[i] = s.n[i] * 1103515245 - (s.n[i] >> 3) + ~s.n[i] // 7 - s.n[i] % -5 + TABLE[2]
+        s.flag[i] = not (x > y and s.flag[i]) or abs(x) > LIMIT
+        total = 0
+        for k in range(40):
+            s.grid[k, i] = s.grid[k, i] + s.grid[s.ticks[i] % 40, i]
+            if s.grid[k, i] > 9:
+                s.grid[k, i] = -s.grid[k, i] // 2
+                total += 1
+        s.row[2, i] = float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
+        s.row[3, i] = float(int(x * 1e6)) + min(x, y, 0.25) - max(float(s.n[i]), -1e3)
+        s.row[4, i] = 1.0 / x if x != 0.0 else -1.0
+        s.x[i] = clamp(x, -LIMIT, LIMIT)
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i] if side == 0 else -s.x[i]
+        o[1, i] = s.v[1 - side, i]
+        o[2, i] = s.row[s.n[i], i]  # clamped into the array
+
+    @rule
+    def terminated(s, i):
+        return s.x[i] >= LIMIT
+
+    @rule
+    def winner(s, i):
+        return 1 if s.x[i] > 0.0 else -1
+
+    @rule
+    def gain(s, i, side):
+        return s.row[3, i] * 1e-6
+
+    @rule
+    def height(s, i, side):
+        return -length(s.x[i], s.v[side, i])
+
+    @rule
+    def pusher(s, i, side):
+        return 2 if s.x[i] < 0.0 else 5
+
+    @rule
+    def scene(s, i):
+        circle(s.x[i], 0.0, 0.1, 1)
+        for k in range(2):
+            if s.flag[i]:
+                box(s.v[k, i], 0.0, 0.1, 0.1, 1.0, 0.0, 0.02, k, alpha=0.5)
+        line(0, 0, s.x[i], 1, 0.02, 2)
+
+
+def compile_words():
+    return compile_drill(Words)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 77, 2**32 - 3])
+def test_every_construct_means_the_same_on_cpu_and_in_javascript(seed):
+    cpu, js = (trace(compile_words(), 800, seed, backend) for backend in ("cpu", "js"))
+    assert cpu["sha256"] == js["sha256"]
+    assert cpu["views_sha256"] == js["views_sha256"]
+    assert cpu["episodes"] == js["episodes"] > 0
+
+
+def test_different_seeds_give_different_traces():
+    assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
+
+
+def test_scene_is_the_same_on_both():
+    drill = compile_words()
+    game = drill.game()
+    tiles = game.new(1, 3)
+    game.tick(tiles, 7)
+    script = "const {source, words} = JSON.parse(require('fs').readFileSync(0, 'utf8')); const g = new Function(source)(); const s = g.create();" \
+        "new Uint32Array(s.buffer).set(words); const o = new Float32Array(64 * 12); const n = g.scene(s, o); console.log(JSON.stringify([...o.slice(0, n * 12)]))"  # fmt: skip
+    data = json.dumps({"source": drill.javascript, "words": game.words(tiles)[5].tolist()})
+    run = subprocess.run([node(), "-e", script], input=data, text=True, capture_output=True, check=True)
+    assert np.array_equal(np.array(json.loads(run.stdout), np.float32).reshape(-1, 12), game.scene(tiles, 0, 5))
+
+
+def python_meaning(n: int, u: int) -> tuple[int, int]:
+    """`Words.tick` on its integers, in unbounded Python ints, wrapped at 32 bits."""
+    u = ((u << 3) & 0xFFFFFFFF ^ (u >> 5) ^ (u * 2654435761 & 0xFFFFFFFF) | 1) & 0xFFFFFFFF
+    n = n * 1103515245 - (n >> 3) + (~n) // 7 - n % -5 + 4
+    n &= 0xFFFFFFFF
+    return (n - (1 << 32) if n >= 1 << 31 else n), u
+
+
+def test_integers_mean_what_python_means_wrapped():
+    game = compile_words().game()
+    tiles = game.new(1, 11)
+    n, u = int(tiles["n"][0, 0]), int(tiles["u"][0, 0])
+    for _ in range(200):
+        game.tick(tiles)
+        # each intermediate of the rule wraps too, which for + - * gives the same 32 bits; // and >> see the wrapped n
+        n, u = python_meaning(n, u)
+        assert (int(tiles["n"][0, 0]), int(tiles["u"][0, 0])) == (n, u)
+
+
+def drill_with(tick, **members):
+    body = {
+        "name": "bad", "state": {"x": "f32", "n": "i32", "row": ("f32", 3)}, "actions": (Choice("a", ("b", "c")),), "observations": (Observation("x"),),
+        "reset": rule(lambda_free_reset), "tick": rule(tick), "observe": rule(observe_x), **members,
+    }  # fmt: skip
+    return type("Bad", (Drill,), body)
+
+
+def lambda_free_reset(s, i):
+    s.x[i] = 0.0
+
+
+def observe_x(s, i, side, o):
+    o[0, i] = s.x[i]
+
+
+def uses_while(s, i):
+    while s.x[i] < 1.0:
+        s.x[i] += 0.1
+
+
+def uses_break(s, i):
+    for k in range(3):
+        s.x[i] += 1.0
+        break
+
+
+def mixes(s, i):
+    s.x[i] = s.x[i] + s.n[i]
+
+
+def early_return(s, i):
+    if s.x[i] > 0.0:
+        return
+    s.x[i] = 1.0
+
+
+def unknown_field(s, i):
+    s.xx[i] = 1.0
+
+
+def no_lane(s, i):
+    s.x[0] = 1.0
+
+
+def unknown_name(s, i):
+    s.x[i] = GAIM
+
+
+def unknown_rule(s, i):
+    s.x[i] = sine(s.x[i])
+
+
+def recursive(s, i):
+    recursive(s, i)
+
+
+def half_defined(s, i):
+    if s.x[i] > 0.0:
+        y = 1.0
+    s.x[i] = y
+
+
+def bad_index(s, i):
+    s.row[3, i] = 1.0
+
+
+def string(s, i):
+    s.x[i] = "a"
+
+
+def power(s, i):
+    s.x[i] = s.x[i] ** 2
+
+
+def chained(s, i):
+    s.x[i] = 1.0 if 0.0 < s.x[i] < 1.0 else 0.0
+
+
+def long_range(s, i):
+    for k in range(s.n[i]):
+        s.x[i] += 1.0
+
+
+def float_condition(s, i):
+    if s.x[i]:
+        s.x[i] = 1.0
+
+
+def comprehension(s, i):
+    s.x[i] = sum([1.0 for k in range(3)])
+
+
+@pytest.mark.parametrize(
+    "tick, found, mend",
+    [
+        (uses_while, "`while`", "for attempt in range"),
+        (uses_break, "`break`", "flag"),
+        (mixes, "f32 and i32 do not mix", "float()"),
+        (early_return, "`return` inside a block", "return it at the end"),
+        (unknown_field, "no field 'xx'", "'x'"),
+        (no_lane, "the last index of a state field is the lane", "s.field[i]"),
+        (unknown_name, "'GAIM'", "'GAIN'"),
+        (unknown_rule, "'sine' is not a rule", "'sin'"),
+        (recursive, "cannot call themselves", "loop"),
+        (half_defined, "'y' has a value on some paths only", "before the block"),
+        (bad_index, "index 3 is outside field 'row'", "0 to 2"),
+        (string, "'a' is not a number", "f32"),
+        (power, "Pow", "x * x"),
+        (chained, "one comparison at a time", "a < b and b < c"),
+        (long_range, "must be constants", "constant"),
+        (float_condition, "must be bool", "comparison"),
+        (comprehension, "'sum' is not a rule", ""),
+    ],
+)
+def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
+    lines, first = inspect.getsourcelines(tick)
+    with pytest.raises(RulesError) as caught:
+        compile_drill(drill_with(tick))
+    text = str(caught.value)
+    assert found in text and mend in text
+    assert any(f"test_rules.py:{first + k}:" in text and line.strip() in text for k, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    "members, found",
+    [
+        ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
+        ({"state": {"x": "f32", "ticks": "i32"}}, "every state has that field"),
+        ({"rewards": {"missing": 1.0}}, "@rule def missing"),
+        ({"time_limit": 7}, "multiple of action_repeat"),
+        ({"keys": {"KeyA": ("a", "d")}}, "which is no action"),
+        ({"name": "not a name"}, "short identifier"),
+        ({"actions": ()}, "at least one action"),
+        ({"sides": 3}, "sides is 1 or 2"),
+    ],
+)
+def test_wrong_declarations_say_what_was_wanted(members, found):
+    with pytest.raises(ValueError, match=found):
+        compile_drill(drill_with(lambda_free_reset, **members))
+
+
+def test_rules_hash_follows_the_rules():
+    a = compile_drill(drill_with(lambda_free_reset))
+    b = compile_drill(drill_with(lambda_free_reset))
+    c = compile_drill(drill_with(uses_table))
+    assert a.rules_hash == b.rules_hash != c.rules_hash
+
+
+def uses_table(s, i):
+    s.x[i] = float(TABLE[1])
+
+
+def test_conversion_saturates_and_never_leaves_the_array():
+    game = compile_words().game()
+    tiles = game.new(1, 0)
+    for value, index in ((2**31 - 1, 4), (-(2**31), 0)):
+        tiles["n"] = value
+        tiles["row"] = np.arange(5, dtype=np.float32)[None, :, None]
+        assert (game.observe(tiles)[:, :, 2] == index).all()
