@@ -27,6 +27,10 @@ export interface Handle {
   index?: number;
 }
 
+/** kind, colour, x, y, a, b, c, d, e, alpha, tag, spare (spare: softness of the edge in world units, used by effects). */
+export const SHAPE_FLOATS = 12;
+export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
+
 /** `CompiledDrill.spec`: a drill without its author's class or source. */
 export interface DrillSpec {
   name: string;

@@ -1,7 +1,5 @@
 /** A drill's rules as the kernel translated them to JavaScript (docs/architecture.md, "JavaScript form"). */
 
-export type Words = Float32Array | Int32Array | Uint32Array;
-
 /** A game: one block of 4-byte words, seen through one typed array per field. The drill's own fields are there by name. */
 export interface GameState {
   readonly buffer: ArrayBuffer;
@@ -45,11 +43,4 @@ export function loadRules(javascript: string): Game {
     throw new Error(`The drill's rules lack ${missing.join(", ")}: kernel and page are of different versions; restart the kernel and reload the page.`);
   }
   return game as Game;
-}
-
-/** A field of the drill by name. Throws an Error when the rules have no such field. */
-export function field(state: GameState, name: string): Words {
-  const words = (state as unknown as Record<string, Words | undefined>)[name];
-  if (!words) throw new Error(`The drill has no state field "${name}": correct the drill's \`drag\` handles.`);
-  return words;
 }

@@ -4,9 +4,9 @@
  */
 import { Keys } from "./keys";
 import { copyOf, marginals, sample, type Policy } from "./policy";
-import { MODES, SPEEDS, type DrillSpec, type KeyInput, type Mode, type ShowEvent, type Snapshot, type StepUnit } from "./protocol";
+import { MODES, SHAPE_FLOATS, SPEEDS, type DrillSpec, type KeyInput, type Mode, type ShowEvent, type Snapshot, type StepUnit } from "./protocol";
+import { Random } from "./random";
 import type { Game, GameState } from "./rules";
-import { SHAPE_FLOATS } from "./renderer/scene";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
 const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
@@ -44,9 +44,10 @@ export class Show {
 
   private rate = 1; // the speed
   private credit = 0; // ticks owed by the clock
+  private steps = 0; // ticks and ticks of rest since the show began
   private phase = 0; // ticks done of the present decision
   private rest = 0; // ticks left of the pause after an episode
-  private rng = 0; // u32, mulberry32
+  private readonly rng = new Random(0);
   private previousCount = 0;
   private cut = false; // the last tick began an episode: nothing to interpolate from
   private pending: Policy | null = null;
@@ -88,9 +89,9 @@ export class Show {
     return this.playing ? Math.min(this.credit, 1) : 1;
   }
 
-  /** Between two episodes: the ticks stand still. */
-  get resting(): boolean {
-    return this.rest > 0;
+  /** Seconds of show time that the picture shows: ticks, rests and what of the present tick has passed. */
+  get time(): number {
+    return (this.steps + this.alpha) / this.spec.tick_rate;
   }
 
   // ---- transport
@@ -140,7 +141,7 @@ export class Show {
   /** A new match: same seed, same match, as far as the policies and the person act the same. */
   reset(seed = this.seed): void {
     this.seed = seed >>> 0;
-    this.rng = (this.seed ^ 0x9e3779b9) >>> 0; // apart from the game's own generator
+    this.rng.state = (this.seed ^ 0x9e3779b9) >>> 0; // apart from the game's own generator
     this.tick = 0;
     this.score = [0, 0];
     this.credit = 0;
@@ -216,7 +217,7 @@ export class Show {
       state: this.state.buffer.slice(0),
       rules_hash: this.spec.rules_hash,
       seed: this.seed,
-      rng: this.rng,
+      rng: this.rng.state,
       phase: this.phase,
       rest: this.rest,
     };
@@ -232,7 +233,7 @@ export class Show {
     this.tick = snapshot.tick;
     this.score = [...snapshot.score];
     this.seed = snapshot.seed;
-    this.rng = snapshot.rng >>> 0;
+    this.rng.state = snapshot.rng >>> 0;
     this.phase = snapshot.phase;
     this.rest = snapshot.rest;
     this.restoredVersion = snapshot.version;
@@ -244,6 +245,7 @@ export class Show {
   // ---- one tick
 
   private step(): void {
+    this.steps++;
     if (this.rest > 0) {
       if (--this.rest === 0) this.nextEpisode();
       return;
@@ -294,12 +296,12 @@ export class Show {
 
     this.game.observe(this.state, side, this.observation);
     this.policy!.forward(this.observation);
-    return sample(this.faded(this.policy!.probabilities), this.random());
+    return sample(this.faded(this.policy!.probabilities), this.rng.next());
   }
 
   private baseline(name: string, side: number): number {
     if (name === "idle") return 0;
-    if (name === "random") return Math.floor(this.random() * this.spec.n_actions);
+    if (name === "random") return Math.floor(this.rng.next() * this.spec.n_actions);
     return this.game.baselines[name]!(this.state, side);
   }
 
@@ -324,15 +326,6 @@ export class Show {
     this.swapTick = this.tick;
     this.swapTime = this.now();
     this.tell("swap", -1);
-  }
-
-  /** mulberry32 (T. Ettinger, 2017, public domain): f64 in [0, 1) from 32 bits of state. */
-  private random(): number {
-    this.rng = (this.rng + 0x6d2b79f5) >>> 0;
-    let t = this.rng;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 0x100000000;
   }
 
   // ---- what is seen

@@ -23,7 +23,13 @@ export function choose(worker: Capabilities | null, page: Capabilities | null): 
   return { renderer: "canvas2d", thread, reason: sentence(reasons.join(", and ")) };
 }
 
-export function whyNoGpu(facts: Capabilities): string {
+/** The last step, inside the chosen thread: `wanted` as chosen, or Canvas2D with one more reason when the device is not there after all. */
+export function settle(wanted: RendererKind, reason: string, here: Capabilities): Pick<Choice, "renderer" | "reason"> {
+  if (wanted === "canvas2d" || here.device) return { renderer: wanted, reason };
+  return { renderer: "canvas2d", reason: [reason, sentence(whyNoGpu(here))].filter(Boolean).join(" ") };
+}
+
+function whyNoGpu(facts: Capabilities): string {
   if (!facts.secure) return "this page is not served over https, so the browser offers no WebGPU";
   if (!facts.gpu) return "this browser has no WebGPU, or it is switched off";
   return `the browser found no graphics adapter to use${facts.error ? ` (${facts.error})` : ""}`;

@@ -4,29 +4,30 @@
  */
 import type { Theme } from "../protocol";
 
-/** How a colour is painted. All 0..1. */
+/** How a colour is painted. */
 interface Style {
   shadow?: number; // a soft shadow on the ground
   gloss?: number; // lit from the upper left, with a darker rim
   glow?: number; // light around it
-  weave?: number; // 0 plain, 0.5 mown stripes, 1 a net
+  ground?: number; // how much it is ground: mown bands, darker corners, washed by a goal's colour
+  soft?: number; // blur of the edge, in hundredths of the world's width
   actor?: boolean; // moves: motion trails are drawn below it
 }
 
 type Paint = readonly [light: string, dark: string, style?: Style]; // #rrggbbaa
 
 const PAINTS: Record<string, Paint> = {
-  turf: ["#7cc48bff", "#17463bff", { weave: 0.5 }],
+  turf: ["#7cc48bff", "#17463bff", { ground: 1 }],
   line: ["#ffffffd8", "#d9f2e6a8"],
-  goal0: ["#2b7de073", "#3d8df25c", { weave: 1 }],
-  goal1: ["#f0781873", "#f5913a5c", { weave: 1 }],
+  goal0: ["#2b7de073", "#3d8df25c"],
+  goal1: ["#f0781873", "#f5913a5c"],
   ball: ["#ffffffff", "#fff8e8ff", { shadow: 1, gloss: 0.75, glow: 0.25, actor: true }],
   player0: ["#1a6fe0ff", "#4a9dffff", { shadow: 1, gloss: 1, actor: true }],
   player1: ["#f5791fff", "#ff9838ff", { shadow: 1, gloss: 1, actor: true }],
   heading: ["#fffffff2", "#ffffffeb"],
   cooldown: ["#fff6d0e0", "#ffe49ad0"],
   accent: ["#ffc53dff", "#ffd166ff", { glow: 0.5 }],
-  shadow: ["#10302338", "#00000066"],
+  shadow: ["#0b3a24c0", "#000000ff", { soft: 1.1 }],
   wall: ["#f4faf6ff", "#2f6a5cff", { shadow: 0.5 }],
   post: ["#ffffffff", "#f4f8f6ff", { shadow: 0.7, gloss: 0.6 }],
   mark: ["#ffffff8c", "#d9f2e65c"],
@@ -36,8 +37,8 @@ const PAINTS: Record<string, Paint> = {
 /** Names that effects paint with, present in every look. */
 const ALWAYS = ["ball", "player0", "player1", "accent", "line", "shadow"];
 
-/** Floats per palette entry: r, g, b, a, shadow, gloss, glow, weave. */
-export const ENTRY_FLOATS = 8;
+/** Floats per palette entry: r, g, b, a, shadow, gloss, glow, ground, soft and three to spare. */
+export const ENTRY_FLOATS = 12;
 export const MAX_ENTRIES = 64;
 
 /** The ground around the pitch, the corners' darkening and the depth of shadows. */
@@ -49,21 +50,23 @@ const GROUNDS: Record<Theme, { apron: string; vignette: number; shade: number }>
 /** A drill's palette in one theme, followed by the names effects need. */
 export class Look {
   readonly names: readonly string[];
-  readonly entries: Float32Array; // [n * 8]
+  readonly entries: Float32Array; // [n * 12]
   readonly apron: readonly number[]; // r, g, b, a
   readonly vignette: number;
   readonly shade: number;
 
   constructor(
-    palette: readonly string[],
+    readonly drill: readonly string[], // the drill's own palette
     readonly theme: Theme,
   ) {
-    this.names = [...palette, ...ALWAYS.filter((name) => !palette.includes(name))].slice(0, MAX_ENTRIES);
+    this.names = [...drill, ...ALWAYS.filter((name) => !drill.includes(name))].slice(0, MAX_ENTRIES);
+    const shaded = drill.includes("shadow"); // the drill draws its actors' shadows itself
     this.entries = new Float32Array(this.names.length * ENTRY_FLOATS);
     this.names.forEach((name, k) => {
       const [light, dark, style = {}] = PAINTS[name] ?? fallback(name);
       this.entries.set(rgba(theme === "light" ? light : dark), k * ENTRY_FLOATS);
-      this.entries.set([style.shadow ?? 0, style.gloss ?? 0, style.glow ?? 0, style.weave ?? 0], k * ENTRY_FLOATS + 4);
+      const shadow = style.actor && shaded ? 0 : (style.shadow ?? 0);
+      this.entries.set([shadow, style.gloss ?? 0, style.glow ?? 0, style.ground ?? 0, style.soft ?? 0], k * ENTRY_FLOATS + 4);
     });
     const ground = GROUNDS[theme];
     this.apron = rgba(ground.apron);

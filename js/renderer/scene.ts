@@ -1,10 +1,6 @@
 /** Shapes as the rules draw them (docs/architecture.md, "Scene"), the moment between two ticks, and what a renderer is. */
-import type { RendererKind } from "../protocol";
+import { KIND, SHAPE_FLOATS, type RendererKind } from "../protocol";
 import type { Look } from "./palette";
-
-/** kind, colour, x, y, a, b, c, d, e, alpha, tag, spare (spare: softness of the edge in world units, used by effects). */
-export const SHAPE_FLOATS = 12;
-export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
 
 /** A tag is drawn this many times as wide as its size. */
 export const TAG_ASPECT = 4;

@@ -11,7 +11,8 @@ struct Frame {
 }
 struct Paint {
   colour: vec4f,
-  style: vec4f, // shadow, gloss, glow, weave
+  style: vec4f, // shadow, gloss, glow, ground
+  edge: vec4f,  // softness in hundredths of the world's width
 }
 
 @group(0) @binding(0) var<uniform> frame: Frame;
@@ -26,6 +27,7 @@ const LIGHT = vec2f(-0.45, 0.9);      // where light comes from, on the ground
 const SHADOW_OFFSET = vec2f(0.7, -1.1); // hundredths of the world's width
 const SHADOW_BLUR = 1.5;
 const GLOW_REACH = 3.0;
+const BAND = 10.4;
 
 struct Quad {
   @builtin(position) position: vec4f,
@@ -60,31 +62,32 @@ fn shape_vertex(
   quad.style = paint.style;
   quad.axis = vec2f(1.0, 0.0);
   var centre = head.zw;
+  let soft = max(tail.w, paint.edge.x * frame.unit.y);
   switch (quad.kind) {
     case 1u: { // box
       quad.axis = body.zw;
-      quad.size = vec4f(body.xy, min(tail.x, min(body.x, body.y)), tail.w);
+      quad.size = vec4f(body.xy, min(tail.x, min(body.x, body.y)), soft);
     }
     case 2u: { // line: a box round at both ends
       let along = body.xy - head.zw;
       let span = length(along);
       if (span > 1e-6) { quad.axis = along / span; }
       centre = head.zw + along * 0.5;
-      quad.size = vec4f(span * 0.5 + body.z, body.z, body.z, tail.w);
+      quad.size = vec4f(span * 0.5 + body.z, body.z, body.z, soft);
     }
     case 3u: { // ring
       let half_opening = 3.14159265 * clamp(body.z, 0.0, 1.0);
       let middle = body.w + half_opening;
       quad.arc = vec4f(cos(middle), sin(middle), cos(half_opening), sin(half_opening));
       if (body.z >= 1.0) { quad.arc.z = -2.0; }
-      quad.size = vec4f(body.x, body.x, body.y, tail.w);
+      quad.size = vec4f(body.x, body.x, body.y, soft);
     }
     case 4u: { // tag
       quad.size = vec4f(body.x * 2.0, body.x * 0.5, 0.0, 0.0);
       quad.arc.x = tail.z;
     }
     default: { // circle
-      quad.size = vec4f(body.x, body.x, body.x, tail.w);
+      quad.size = vec4f(body.x, body.x, body.x, soft);
     }
   }
 
@@ -141,14 +144,9 @@ fn shape_fragment(quad: Quad) -> @location(0) vec4f {
   var rgb = quad.colour.rgb;
   var a = quad.colour.a;
 
-  if (quad.style.w > 0.75) { // net
-    let mesh = 1.4 * frame.unit.y;
-    let knot = abs(fract((quad.world + quad.world.yx * vec2f(1.0, -1.0)) / mesh) - 0.5) * mesh;
-    let thread = clamp(1.0 - min(knot.x, knot.y) / max(frame.unit.x, 0.1 * frame.unit.y), 0.0, 1.0);
-    a = min(1.0, a + thread * 0.3);
-    rgb = mix(rgb, vec3f(1.0), thread * 0.25);
-  } else if (quad.style.w > 0.25) { // mown stripes
-    rgb = lit_ground(rgb * (0.965 + 0.07 * band(quad.world.x, 8.7 * frame.unit.y)), quad.world);
+  if (quad.style.w > 0.0) {
+    let mown = band(quad.world.y, BAND * frame.unit.y) - 0.5;
+    rgb = mix(rgb, lit_ground(rgb * (1.0 + 0.05 * mown), quad.world), quad.style.w);
   }
   if (quad.style.y > 0.0) { // lit from the upper left, darker at the rim
     let p = vec2f(quad.axis.x * quad.local.x - quad.axis.y * quad.local.y, quad.axis.y * quad.local.x + quad.axis.x * quad.local.y);

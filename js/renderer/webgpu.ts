@@ -1,6 +1,7 @@
 /** WebGPU: one instanced draw a frame. Buffers and the bind group are built once; the instance buffer grows by doubling. */
+import { SHAPE_FLOATS } from "../protocol";
 import { ENTRY_FLOATS, MAX_ENTRIES, rgbaOf, type Look } from "./palette";
-import { place, SHAPE_FLOATS, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+import { place, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
 import shader from "./shapes.wgsl";
 
 const GROUND = 5; // the shader's own kind, after those of the rules

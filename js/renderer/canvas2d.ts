@@ -1,0 +1,195 @@
+/** Canvas2D: the same picture as WebGPU, shape by shape, for browsers and pages without a GPU. */
+import { KIND, SHAPE_FLOATS } from "../protocol";
+import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
+import { place, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+
+type Pen = OffscreenCanvasRenderingContext2D | CanvasRenderingContext2D;
+
+const BAND = 10.4; // width of a mown band and all further lengths: hundredths of the world's width, as in shapes.wgsl
+const SHADOW_OFFSET = [0.7, -1.1] as const;
+const SHADOW_BLUR = 1.5;
+const GLOW_REACH = 3;
+
+export class Canvas2dRenderer implements Renderer {
+  readonly kind = "canvas2d";
+  private readonly pen: Pen;
+  private scale = 1; // device pixels per world unit
+  private unit = 1; // world units per hundredth of the world's width
+
+  /** Throws an Error when the canvas gives no 2d context. */
+  constructor(private readonly canvas: Canvas) {
+    const pen = canvas.getContext("2d", { alpha: false }) as Pen | null;
+    if (!pen) throw new Error("The canvas gives no 2d context.");
+    this.pen = pen;
+  }
+
+  resize(width: number, height: number, dpi: number): void {
+    this.canvas.width = Math.max(1, Math.round(width * dpi));
+    this.canvas.height = Math.max(1, Math.round(height * dpi));
+  }
+
+  draw(picture: Picture): void {
+    const { world, look, shapes, count, tags } = picture;
+    const { width, height } = this.canvas;
+    const { scale, left, top } = place(world, width, height);
+    this.scale = scale;
+    this.unit = (world[2] - world[0]) / 100;
+    const pen = this.pen;
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.fillStyle = css(look.apron);
+    pen.fillRect(0, 0, width, height);
+    pen.setTransform(scale, 0, 0, -scale, left, top);
+    let lit = false;
+    for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
+      const ground = look.entries[shapes[at + 1]! * ENTRY_FLOATS + 7]! > 0;
+      if (!ground && !lit) {
+        this.light(picture, width, height);
+        lit = true;
+      }
+      this.shape(shapes, at, look, tags, ground);
+    }
+  }
+
+  dispose(): void {
+    this.canvas.width = this.canvas.height = 1;
+  }
+
+  /** Darkens the corners and lays a goal's colour over the ground. */
+  private light({ look, wash }: Picture, width: number, height: number): void {
+    const pen = this.pen;
+    pen.save();
+    const dark = (amount: number) => `rgba(0,0,0,${amount})`;
+    pen.setTransform(width / 2, 0, 0, height / 2, width / 2, height / 2);
+    const corners = pen.createRadialGradient(0, 0, 0, 0, 0, Math.SQRT2);
+    for (const r of [0, 0.25, 0.5, 0.75, 1]) corners.addColorStop(r, dark(look.vignette * r * r));
+    pen.fillStyle = corners;
+    pen.fillRect(-1, -1, 2, 2);
+    pen.restore();
+    if (wash.strength <= 0) return;
+    const [r, g, b] = rgbaOf(look, wash.name);
+    const glow = pen.createRadialGradient(wash.x, wash.y, 0, wash.x, wash.y, wash.radius);
+    for (const t of [0, 0.25, 0.5, 0.75, 1]) glow.addColorStop(t, css([r!, g!, b!, wash.strength * (1 - t) ** 2]));
+    pen.fillStyle = glow;
+    pen.fillRect(wash.x - wash.radius, wash.y - wash.radius, 2 * wash.radius, 2 * wash.radius);
+  }
+
+  private shape(shapes: Float32Array, at: number, look: Look, tags: readonly string[], ground: boolean): void {
+    const [kind, colour] = [shapes[at]!, shapes[at + 1]!];
+    const [x, y, a, b] = [shapes[at + 2]!, shapes[at + 3]!, shapes[at + 4]!, shapes[at + 5]!];
+    const [c, d, e] = [shapes[at + 6]!, shapes[at + 7]!, shapes[at + 8]!];
+    const entry = colour * ENTRY_FLOATS;
+    const paint = (k: number) => look.entries[entry + k]!;
+    const alpha = paint(3) * shapes[at + 9]!;
+    const rgb = [paint(0), paint(1), paint(2)];
+    if (alpha <= 0) return;
+    const pen = this.pen;
+    pen.save();
+    pen.fillStyle = pen.strokeStyle = css([...rgb, alpha]);
+    if (kind === KIND.tag) {
+      this.tag(tags[shapes[at + 10]!] ?? "", x, y, a);
+    } else if (kind === KIND.ring) {
+      pen.lineWidth = 2 * b;
+      pen.lineCap = "round";
+      pen.beginPath();
+      pen.arc(x, y, a, d, d + 2 * Math.PI * Math.min(c, 1));
+      if (c > 0 && b > 0) pen.stroke();
+    } else if (kind === KIND.line) {
+      pen.lineWidth = 2 * c;
+      pen.lineCap = "round";
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.lineTo(a, b);
+      if (c > 0) pen.stroke();
+    } else {
+      const box = kind === KIND.box;
+      const soft = Math.max(shapes[at + 11]!, paint(8) * this.unit);
+      pen.translate(x, y);
+      if (box) pen.transform(c, d, -d, c, 0, 0);
+      if (ground) this.mown(rgb, alpha, a, b, y);
+      else if (soft > 0) this.blurred(rgb, alpha, a, soft);
+      else this.solid(rgb, alpha, { shadow: paint(4) * look.shade, gloss: paint(5), glow: paint(6) }, a, box ? b : a, box ? Math.min(e, a, b) : a, box ? c : 1, box ? d : 0);
+    }
+    pen.restore();
+  }
+
+  /** A rounded box of half sizes a, b around the origin, lit from the upper left. */
+  private solid(rgb: number[], alpha: number, style: { shadow: number; gloss: number; glow: number }, a: number, b: number, radius: number, cos: number, sin: number): void {
+    const pen = this.pen;
+    const outline = () => {
+      pen.beginPath();
+      pen.roundRect(-a, -b, 2 * a, 2 * b, radius);
+    };
+    const u = this.unit;
+    if (style.glow > 0) {
+      const reach = Math.max(a, b) + GLOW_REACH * u;
+      const halo = pen.createRadialGradient(0, 0, Math.max(a, b), 0, 0, reach);
+      for (const t of [0, 0.5, 1]) halo.addColorStop(t, css([...rgb, 0.6 * style.glow * alpha * (1 - t) ** 2]));
+      pen.fillStyle = halo;
+      pen.fillRect(-reach, -reach, 2 * reach, 2 * reach);
+    }
+    pen.fillStyle = css([...rgb, alpha]);
+    if (style.shadow > 0) {
+      pen.shadowColor = css([0, 0, 0, style.shadow * alpha]);
+      pen.shadowBlur = 1.4 * SHADOW_BLUR * u * this.scale; // a canvas' blur is two standard deviations wide
+      pen.shadowOffsetX = SHADOW_OFFSET[0] * u * this.scale;
+      pen.shadowOffsetY = -SHADOW_OFFSET[1] * u * this.scale;
+    }
+    outline();
+    pen.fill();
+    pen.shadowColor = "transparent";
+    if (style.gloss <= 0) return;
+    const size = Math.max(a, b);
+    const [lightX, lightY] = [-0.45 * size, 0.9 * size];
+    const [towardX, towardY] = [cos * lightX + sin * lightY, cos * lightY - sin * lightX];
+    const lift = 0.13 * style.gloss * alpha;
+    const shine = pen.createLinearGradient(-towardX, -towardY, towardX, towardY);
+    shine.addColorStop(0, css([0, 0, 0, lift]));
+    shine.addColorStop(0.5, css([0.5, 0.5, 0.5, 0]));
+    shine.addColorStop(1, css([1, 1, 1, lift]));
+    pen.fillStyle = shine;
+    pen.fill();
+    pen.clip();
+    pen.lineWidth = 0.45 * u;
+    pen.strokeStyle = css([0, 0, 0, 0.22 * style.gloss * alpha]);
+    pen.stroke();
+  }
+
+  /** A disc whose edge fades over `soft` to both sides. */
+  private blurred(rgb: number[], alpha: number, radius: number, soft: number): void {
+    const reach = radius + soft;
+    const fog = this.pen.createRadialGradient(0, 0, Math.max(0, radius - soft), 0, 0, reach);
+    for (const t of [0, 0.25, 0.5, 0.75, 1]) fog.addColorStop(t, css([...rgb, alpha * (1 - t * t * (3 - 2 * t))]));
+    this.pen.fillStyle = fog;
+    this.pen.fillRect(-reach, -reach, 2 * reach, 2 * reach);
+  }
+
+  /** Grass, mown in bands that follow the world's y. */
+  private mown(rgb: number[], alpha: number, a: number, b: number, y: number): void {
+    const pen = this.pen;
+    const width = BAND * this.unit;
+    const tone = (light: number) => css([...rgb.map((v) => Math.min(1, v * light)), alpha]);
+    pen.beginPath();
+    pen.rect(-a, -b, 2 * a, 2 * b);
+    pen.clip();
+    pen.fillStyle = tone(0.975);
+    pen.fillRect(-a, -b, 2 * a, 2 * b);
+    pen.fillStyle = tone(1.025);
+    const first = Math.floor((y - b) / (2 * width)) * 2 * width - width / 2;
+    for (let from = first; from < y + b; from += 2 * width) pen.fillRect(-a, from - y, 2 * a, width);
+  }
+
+  private tag(text: string, x: number, y: number, size: number): void {
+    const pen = this.pen;
+    pen.translate(x, y);
+    pen.scale(size / 64, -size / 64);
+    pen.font = "800 51px system-ui, sans-serif";
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillText(text, 0, 0, 64 * TAG_ASPECT);
+  }
+}
+
+function css(colour: readonly number[]): string {
+  const [r, g, b, a] = colour;
+  return `rgba(${Math.round(r! * 255)},${Math.round(g! * 255)},${Math.round(b! * 255)},${a})`;
+}

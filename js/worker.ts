@@ -1,0 +1,261 @@
+/**
+ * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
+ * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
+ */
+import { Policy } from "./policy";
+import type { FromWorker, Thread, ToWorker } from "./protocol";
+import { Effects } from "./renderer/effects";
+import { Gpu } from "./renderer/gpu";
+import { Stage } from "./renderer/stage";
+import { loadRules } from "./rules";
+import { Show } from "./show";
+
+const STATE_MS = 250;
+const SNAPSHOT_MS = 1000;
+const FPS_WINDOW_MS = 1000;
+
+type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
+
+/** One widget: its match, the effects on it, and the canvases that show it. */
+class Widget {
+  show: Show | null = null;
+  effects: Effects | null = null;
+  readonly stages = new Map<number, Stage>();
+  readonly waiting: ToWorker[] = []; // came before the drill
+  reducedMotion = false;
+  time = 0; // seconds of show time at the last frame
+  drawn = -1; // `changes` of the show at the last frame
+  told = -Infinity; // ms: when STATE was last posted
+  saved = -Infinity; // ms: when SNAPSHOT was last posted
+  private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
+
+  constructor(readonly id: string) {}
+
+  frameDrawn(now: number): void {
+    this.frames.push(now);
+    this.fps(now);
+  }
+
+  fps(now: number): number {
+    while (this.frames.length > 0 && this.frames[0]! <= now - FPS_WINDOW_MS) this.frames.shift();
+    return this.frames.length;
+  }
+}
+
+export class Host {
+  private readonly widgets = new Map<string, Widget>();
+  private readonly gpu: Gpu;
+  private last = 0; // ms: the last frame
+  private awake = false;
+
+  constructor(
+    private readonly post: (message: FromWorker) => void,
+    private readonly thread: Thread = typeof document === "undefined" ? "worker" : "page",
+  ) {
+    this.gpu = new Gpu(
+      () => this.everyStage((stage) => void stage.deviceLost()),
+      (text) => this.widgets.forEach(({ id }) => this.post({ type: "ERROR", id, text: `WebGPU: ${text}` })),
+    );
+  }
+
+  /** Does what a message says; what is wrong with it is answered as one ERROR and changes nothing. */
+  receive(message: ToWorker): void {
+    try {
+      this.handle(message);
+    } catch (error) {
+      this.post({ type: "ERROR", id: message.id, text: (error as Error).message });
+    }
+    this.wake();
+  }
+
+  private handle(message: ToWorker): void {
+    const { id } = message;
+    switch (message.type) {
+      case "PROBE":
+        void this.gpu.capabilities().then((capabilities) => this.post({ type: "CAPABILITIES", id, capabilities }));
+        return;
+      case "DISPOSE":
+        this.dispose(message);
+        return;
+      case "INIT_CANVAS":
+        this.addStage(this.widget(id), message);
+        return;
+      case "RESIZE":
+        this.eachView(message, (stage) => stage.resize(message.width, message.height, message.dpi));
+        return;
+      case "THEME":
+        if (message.reducedMotion !== undefined) this.setMotion(this.widget(id), message.reducedMotion);
+        this.eachView(message, (stage) => stage.setTheme(message.theme));
+        return;
+      case "VISIBLE":
+        this.eachView(message, (stage) => {
+          stage.visible = message.visible;
+          stage.stale = true;
+        });
+        return;
+      case "DRILL":
+        this.beginShow(this.widget(id), message);
+        return;
+      default: {
+        const widget = this.widget(id);
+        if (widget.show) this.direct(widget, widget.show, message);
+        else widget.waiting.push(message);
+      }
+    }
+  }
+
+  /** Messages that speak to the match itself. */
+  private direct(widget: Widget, show: Show, message: ToWorker): void {
+    switch (message.type) {
+      case "POLICY":
+        show.setPolicy(new Policy(message.version, message.layers, message.activation, message.data));
+        break;
+      case "SET_MODE":
+        show.setMode(message.mode, message.opponent);
+        break;
+      case "INPUT_BATCH":
+        for (const event of message.events) show.input(event);
+        return;
+      case "SHOW_CONFIG":
+        show.actionRepeat = message.action_repeat ?? show.actionRepeat;
+        show.swapInterval = message.swap_interval_ms ?? show.swapInterval;
+        show.blend = message.blend_ms ?? show.blend;
+        return;
+      case "PLAY":
+        show.play();
+        break;
+      case "PAUSE":
+        show.pause();
+        break;
+      case "STEP":
+        show.stepBy(message.unit, message.count);
+        break;
+      case "RESET_SHOW":
+        show.reset(message.seed);
+        break;
+      case "SET_SIM_SPEED":
+        show.setSpeed(message.multiplier);
+        break;
+      case "RESTORE":
+        show.restore(message.snapshot);
+        break;
+      default:
+        console.warn("dshq-widget: unknown message to the show:", message);
+        return;
+    }
+    widget.told = widget.saved = -Infinity; // whoever asked sees the answer at the next frame
+  }
+
+  // ---- widgets and canvases
+
+  private widget(id: string): Widget {
+    const known = this.widgets.get(id);
+    if (known) return known;
+    const widget = new Widget(id);
+    this.widgets.set(id, widget);
+    return widget;
+  }
+
+  /** A drill that is already being shown goes on; another one begins anew. */
+  private beginShow(widget: Widget, { spec, javascript }: Message<"DRILL">): void {
+    if (widget.show?.spec.rules_hash === spec.rules_hash) return;
+    const show = new Show(loadRules(javascript), spec);
+    const effects = new Effects(show);
+    effects.reducedMotion = widget.reducedMotion;
+    show.spectator = effects;
+    Object.assign(widget, { show, effects, drawn: -1 });
+    for (const message of widget.waiting.splice(0)) this.direct(widget, show, message);
+  }
+
+  private addStage(widget: Widget, message: Message<"INIT_CANVAS">): void {
+    const { id, view = 0, offscreen: canvas, width, height, dpi, theme, renderer = "webgpu", reason = "" } = message;
+    widget.stages.get(view)?.dispose();
+    if (message.reducedMotion !== undefined) this.setMotion(widget, message.reducedMotion);
+    const options = { id, view, canvas, width, height, dpi, theme, renderer, reason };
+    widget.stages.set(view, new Stage(options, this.gpu, this.thread, this.post, () => this.wake()));
+  }
+
+  private setMotion(widget: Widget, reduced: boolean): void {
+    widget.reducedMotion = reduced;
+    if (widget.effects) widget.effects.reducedMotion = reduced;
+  }
+
+  private dispose({ id, view }: Message<"DISPOSE">): void {
+    const widget = this.widgets.get(id);
+    if (!widget) return;
+    for (const [name, stage] of widget.stages) {
+      if (view !== undefined && view !== name) continue;
+      stage.dispose();
+      widget.stages.delete(name);
+    }
+    if (view === undefined) this.widgets.delete(id);
+  }
+
+  private eachView({ id, view = 0 }: { id: string; view?: number }, act: (stage: Stage) => void): void {
+    const stage = this.widgets.get(id)?.stages.get(view);
+    if (stage) act(stage);
+  }
+
+  private everyStage(act: (stage: Stage) => void): void {
+    for (const widget of this.widgets.values()) widget.stages.forEach(act);
+  }
+
+  // ---- frames
+
+  private wake(): void {
+    if (this.awake) return;
+    this.awake = true;
+    this.last = performance.now();
+    requestAnimationFrame(this.frame);
+  }
+
+  private readonly frame = (): void => {
+    const now = performance.now();
+    const seconds = (now - this.last) / 1000;
+    this.last = now;
+    this.awake = false;
+    for (const widget of this.widgets.values()) {
+      if (widget.show && widget.effects && this.run(widget, widget.show, widget.effects, seconds, now)) this.awake = true;
+    }
+    if (this.awake) requestAnimationFrame(this.frame);
+  };
+
+  /** One frame of one widget; whether there is to be another. */
+  private run(widget: Widget, show: Show, effects: Effects, seconds: number, now: number): boolean {
+    show.advance(seconds);
+    effects.advance(show.time - widget.time, seconds);
+    widget.time = show.time;
+    const changed = show.playing || show.changes !== widget.drawn;
+    widget.drawn = show.changes;
+    let drew = false;
+    for (const stage of widget.stages.values()) {
+      if (!stage.visible || !stage.ready || !(changed || stage.stale)) continue;
+      stage.draw(show, effects);
+      drew = true;
+    }
+    if (drew) widget.frameDrawn(now);
+    this.report(widget, show, now, changed);
+    return show.playing;
+  }
+
+  private report(widget: Widget, show: Show, now: number, changed: boolean): void {
+    const { id } = widget;
+    if (now - widget.told >= STATE_MS && (changed || widget.told === -Infinity)) {
+      widget.told = now;
+      const { tick, version, playing } = show;
+      const events = show.takeEvents();
+      this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.opinion() });
+    }
+    if (now - widget.saved >= SNAPSHOT_MS && (changed || widget.saved === -Infinity)) {
+      widget.saved = now;
+      this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
+    }
+  }
+}
+
+declare const WorkerGlobalScope: (new () => EventTarget) | undefined;
+
+if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
+  const host = new Host((message) => self.postMessage(message));
+  self.onmessage = ({ data }: MessageEvent<ToWorker>) => host.receive(data);
+}
