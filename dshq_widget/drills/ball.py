@@ -45,10 +45,9 @@ PER_COOLDOWN = 1 / DASH_TICKS
 PER_TIME = 1 / TIME_LIMIT
 
 PALETTE = (
-    "turf", "line", "wall", "goal0", "goal1", "post", "shadow",
-    "player0", "player1", "heading", "cooldown", "ball", "accent",
+    "turf", "line", "mark", "goal0", "goal1", "wall", "post", "player0", "player1", "heading", "cooldown", "ball",
 )  # fmt: skip
-TURF, LINE, WALL, GOAL0, GOAL1, POST, SHADOW, PLAYER0, PLAYER1, HEADING, COOLDOWN, BALL, ACCENT = range(len(PALETTE))
+TURF, LINE, MARK, GOAL0, GOAL1, WALL, POST, PLAYER0, PLAYER1, HEADING, COOLDOWN, BALL = range(len(PALETTE))
 
 
 @rule
@@ -89,39 +88,38 @@ def end(toward, colour):
     """The markings, goal, net and walls of the end at x = toward * HALF_LENGTH (toward: -1 or 1)."""
     x = toward * HALF_LENGTH
     back = toward * (HALF_LENGTH + GOAL_DEPTH)
-    box(0.5 * (x + back), 0.0, 0.5 * GOAL_DEPTH, GOAL_HALF_WIDTH, 1.0, 0.0, 0.0, colour, alpha=0.35)
+    front = toward * (HALF_LENGTH - 1.1)
+    box(0.5 * (x + back), 0.0, 0.5 * GOAL_DEPTH, GOAL_HALF_WIDTH, 1.0, 0.0, 0.0, colour)
     for k in range(3):  # the net
         net_x = x + toward * 0.15 * float(k + 1)
-        line(net_x, -GOAL_HALF_WIDTH, net_x, GOAL_HALF_WIDTH, 0.008, LINE, alpha=0.3)
-    for k in range(7):
-        line(x, 0.25 * float(k - 3), back, 0.25 * float(k - 3), 0.008, LINE, alpha=0.3)
-    line(x, -GOAL_HALF_WIDTH, x, GOAL_HALF_WIDTH, 0.03, colour, alpha=0.9)
-    line(x - toward * 1.1, -1.7, x - toward * 1.1, 1.7, 0.02, LINE, alpha=0.7)  # the box before the goal
-    line(x, 1.7, x - toward * 1.1, 1.7, 0.02, LINE, alpha=0.7)
-    line(x, -1.7, x - toward * 1.1, -1.7, 0.02, LINE, alpha=0.7)
-    circle(x - toward * 0.75, 0.0, 0.04, LINE, alpha=0.7)
-    for k in range(2):
-        side = -1.0 if k == 0 else 1.0
-        line(x, side * GOAL_HALF_WIDTH, back, side * GOAL_HALF_WIDTH, 0.05, WALL)
-        line(x, side * GOAL_HALF_WIDTH, x, side * HALF_WIDTH, 0.05, WALL)
-        circle(x, side * GOAL_HALF_WIDTH, 0.08, POST)
+        line(net_x, -GOAL_HALF_WIDTH, net_x, GOAL_HALF_WIDTH, 0.008, MARK, alpha=0.6)
+    for k in range(11):
+        net_y = 0.16 * float(k - 5)
+        line(x, net_y, back, net_y, 0.008, MARK, alpha=0.6)
+    line(x, -GOAL_HALF_WIDTH, x, GOAL_HALF_WIDTH, 0.02, LINE)
+    line(front, -1.7, front, 1.7, 0.02, LINE)
+    line(x, 1.7, front, 1.7, 0.02, LINE)
+    line(x, -1.7, front, -1.7, 0.02, LINE)
+    ring(front, 0.0, 0.5, 0.02, 0.5, HALF_PI if toward > 0.0 else -HALF_PI, LINE)
+    circle(toward * (HALF_LENGTH - 0.75), 0.0, 0.05, LINE)
     line(back, -GOAL_HALF_WIDTH, back, GOAL_HALF_WIDTH, 0.05, WALL)
+    for k in range(2):
+        up = 1.0 if k == 0 else -1.0
+        line(x, up * GOAL_HALF_WIDTH, back, up * GOAL_HALF_WIDTH, 0.05, WALL)
+        line(x, up * GOAL_HALF_WIDTH, x, up * HALF_WIDTH, 0.05, WALL)
+        circle(x, up * GOAL_HALF_WIDTH, 0.09, POST)
 
 
 @rule
 def player(s, i, side, colour):
-    """A player: dash streak and burst, body, heading, and the part of the cooldown that is left as an arc."""
+    """A player: body, heading, and the part of the cooldown that is left as an arc."""
     x = s.p_px[side, i]
     y = s.p_py[side, i]
     hx = s.p_cos[side, i]
     hy = s.p_sin[side, i]
-    cooldown = s.p_cooldown[side, i] / DASH_TICKS
-    burst = clamp(6.0 * cooldown - 5.0, 0.0, 1.0)  # the first sixth of the cooldown: 0.25 s
-    line(x, y, x - 0.15 * s.p_vx[side, i], y - 0.15 * s.p_vy[side, i], 0.2, colour, alpha=0.4 * burst)
-    ring(x, y, 0.4 + 0.4 * (1.0 - burst), 0.03, 1.0, 0.0, ACCENT, alpha=0.8 * burst)
     box(x, y, HALF_SIDE, HALF_SIDE, hx, hy, 0.09, colour)
     box(x + 0.19 * hx, y + 0.19 * hy, 0.05, 0.19, hx, hy, 0.04, HEADING)
-    ring(x, y, 0.5, 0.03, cooldown, HALF_PI, COOLDOWN, alpha=0.8)
+    ring(x, y, 0.48, 0.03, s.p_cooldown[side, i] / DASH_TICKS, HALF_PI, COOLDOWN)
 
 
 class Ball(Drill):
@@ -133,7 +131,7 @@ class Ball(Drill):
     tick_rate = TICK_RATE
     action_repeat = 4
     time_limit = TIME_LIMIT
-    world = (-4.8, -3.2, 4.8, 3.2)
+    world = (-4.7, -3.1, 4.7, 3.1)
     mirrored = True
     scene_max = 96
     palette = PALETTE
@@ -155,7 +153,6 @@ class Ball(Drill):
         "p_left": ("f32", 2),
         "p_turn": ("f32", 2),  # wanted rad/s
         "p_dash": ("f32", 2),  # 1: dash as soon as possible
-        "kick": "f32",  # for the eye only: 1 at a hard kick, fading
         "goal": "i32",  # +1: side 0 has scored, -1: side 1; kept to the end of the decision
     }
     actions = (
@@ -384,25 +381,15 @@ class Ball(Drill):
 
     @rule
     def scene(s, i):
-        """Always the same shapes in the same order, so that a page can draw the states between two ticks."""
+        """Always the same shapes in the same order, so that a page can draw the moments between two ticks."""
         box(0.0, 0.0, HALF_LENGTH, HALF_WIDTH, 1.0, 0.0, 0.0, TURF)
-        for k in range(4):  # mown stripes
-            box(-3.5 + 2.0 * float(k), 0.0, 0.5, HALF_WIDTH, 1.0, 0.0, 0.0, LINE, alpha=0.05)
-        for side in range(2):
-            end(-1.0 if side == 0 else 1.0, GOAL0 if side == 0 else GOAL1)
+        line(0.0, -HALF_WIDTH, 0.0, HALF_WIDTH, 0.02, LINE)
+        ring(0.0, 0.0, 0.8, 0.02, 1.0, 0.0, LINE)
+        circle(0.0, 0.0, 0.07, LINE)
+        end(-1.0, GOAL0)
+        end(1.0, GOAL1)
         line(-HALF_LENGTH, HALF_WIDTH, HALF_LENGTH, HALF_WIDTH, 0.05, WALL)
         line(-HALF_LENGTH, -HALF_WIDTH, HALF_LENGTH, -HALF_WIDTH, 0.05, WALL)
-        line(0.0, -HALF_WIDTH, 0.0, HALF_WIDTH, 0.02, LINE, alpha=0.7)
-        ring(0.0, 0.0, 0.8, 0.02, 1.0, 0.0, LINE, alpha=0.7)
-        circle(0.0, 0.0, 0.06, LINE, alpha=0.7)
-        for side in range(2):
-            circle(s.p_px[side, i] + 0.05, s.p_py[side, i] - 0.07, 0.38, SHADOW, alpha=0.3)
-        circle(s.ball_px[i] + 0.05, s.ball_py[i] - 0.07, BALL_RADIUS, SHADOW, alpha=0.35)
-        for side in range(2):
-            player(s, i, side, PLAYER0 if side == 0 else PLAYER1)
-        x = s.ball_px[i]
-        y = s.ball_py[i]
-        line(x, y, x - 0.06 * s.ball_vx[i], y - 0.06 * s.ball_vy[i], 0.12, BALL, alpha=0.25)
-        ring(x, y, BALL_RADIUS + 0.3 * (1.0 - s.kick[i]), 0.04, 1.0, 0.0, ACCENT, alpha=s.kick[i])
-        circle(x, y, BALL_RADIUS, BALL)
-        circle(x - 0.06, y + 0.07, 0.06, LINE, alpha=0.8)
+        player(s, i, 0, PLAYER0)
+        player(s, i, 1, PLAYER1)
+        circle(s.ball_px[i], s.ball_py[i], BALL_RADIUS, BALL)

@@ -42,9 +42,6 @@ PLAYER_SHARE = 0.2
 PLAYER_INVERSE_MASS = 0.25
 INVERSE_MASS = 1.25  # of a ball-player pair: 1 / 1 + 1 / 4
 
-KICK_KEEP = 0.94  # per tick: the flash of a kick fades within a third of a second
-KICK_FULL = 1 / 6  # an impulse that changes the ball by 6 u/s or more flashes fully
-
 
 @rule
 def limited(vx, vy, most):
@@ -193,7 +190,6 @@ def kick(s, i):
     s.ball_py[i] += BALL_SHARE * (apart0 * ny0 + apart1 * ny1)
     recoil(s, i, 0, nx0, ny0, j0, apart0)
     recoil(s, i, 1, nx1, ny1, j1, apart1)
-    s.kick[i] = max(s.kick[i] * KICK_KEEP, min((j0 + j1) * KICK_FULL, 1.0))
 
 
 @rule
