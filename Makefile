@@ -61,11 +61,11 @@ chromium:
 	touch $@
 
 node_modules/.package-lock.json: .venv/.node package-lock.json
-	npm ci --silent && touch $@
+	npm ci --loglevel=error && touch $@
 
 $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 	npm run --silent build && touch $@
 
-.venv/.installed: .venv/.torch $(BUNDLE) pyproject.toml hatch_build.py
+.venv/.installed: pyproject.toml hatch_build.py .venv/.torch | $(BUNDLE)
 	$(BIN)/python -m pip install --quiet --editable ".[lab,test]"
 	touch $@
