@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import itertools
 import math
 import numbers
 from collections.abc import Mapping
@@ -25,14 +26,35 @@ class ConfigError(ValueError):
     """A setting that cannot be used: says the key, what was wanted and what was got, in one sentence."""
 
 
-def setting(default: Any, kind: str, label: str, effect: str, group: str, *, unit: str = "", lo: float | None = None,
-            hi: float | None = None, multiple: int = 1, choices: tuple[str, ...] = ()) -> Any:
-    """A dataclass field of one `kind` (int, float, bool, choice, sizes, shares or weights) with its metadata."""
-    meta = {"kind": kind, "label": label, "effect": effect, "group": group, "unit": unit, "min": lo, "max": hi,
-            "multiple": multiple, "choices": choices}
-    if isinstance(default, dict):
-        return dataclasses.field(default_factory=lambda: dict(default), metadata=meta)
-    return dataclasses.field(default=default, metadata=meta)
+def about(
+    kind: str,
+    label: str,
+    effect: str,
+    group: str,
+    *,
+    unit: str = "",
+    lo: float | None = None,
+    hi: float | None = None,
+    multiple: int = 1,
+    choices: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """A field's metadata; `kind` is int, float, bool, choice, sizes, shares or weights."""
+    return {
+        "kind": kind,
+        "label": label,
+        "effect": effect,
+        "group": group,
+        "unit": unit,
+        "min": lo,
+        "max": hi,
+        "multiple": multiple,
+        "choices": choices,
+    }
+
+
+def setting(default: Any, kind: str, label: str, effect: str, group: str, **more: Any) -> Any:
+    """A dataclass field with an immutable default; `more` as in `about`."""
+    return dataclasses.field(default=default, metadata=about(kind, label, effect, group, **more))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,22 +64,28 @@ class TrainConfig:
     The learning defaults are measured on the Ball Drill: 80 % of decided matches against the chaser within seconds.
     """
 
-    num_envs: int = setting(1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=TILE_LANES)
+    num_envs: int = setting(
+        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=TILE_LANES
+    )
     """Games stepped side by side, in tiles of 16."""
     rollout_length: int = setting(32, "int", "Rollout length", RESTART, "rollout", unit="decisions", lo=1, hi=4096)
     """Decisions that every game plays between two updates."""
-    total_agent_steps: int = setting(60_000_000, "int", "Schedule length", NEXT_UPDATE, "optimiser", unit="agent steps",
-                                     lo=1000, hi=1e12)
-    """Agent steps over which the learning rate and the entropy bonus anneal; training goes on after them at the final values."""
+    total_agent_steps: int = setting(
+        60_000_000, "int", "Schedule length", NEXT_UPDATE, "optimiser", unit="agent steps", lo=1000, hi=1e12
+    )
+    """Agent steps over which learning rate and entropy bonus anneal; after them the final values stay."""
     epochs: int = setting(1, "int", "Epochs", NEXT_UPDATE, "optimiser", unit="passes", lo=1, hi=100)
     """Passes over each rollout."""
-    minibatch_size: int = setting(4096, "int", "Minibatch size", NEXT_UPDATE, "optimiser", unit="agent steps", lo=16, hi=1 << 22)
+    minibatch_size: int = setting(
+        4096, "int", "Minibatch size", NEXT_UPDATE, "optimiser", unit="agent steps", lo=16, hi=1 << 22
+    )
     """Agent steps in one optimiser step; larger than the rollout means the whole rollout."""
     learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
     """Adam's step size at the start of the schedule."""
-    lr_schedule: str = setting("linear", "choice", "Learning rate schedule", NEXT_UPDATE, "optimiser",
-                               choices=("constant", "linear", "cosine"))
-    """How the learning rate falls over `total_agent_steps`: not at all, linearly to 10 %, or a short warm-up and then a cosine to 10 %."""
+    lr_schedule: str = setting(
+        "linear", "choice", "Learning rate schedule", NEXT_UPDATE, "optimiser", choices=("constant", "linear", "cosine")
+    )
+    """How the learning rate falls over `total_agent_steps`: not, linearly to 10 %, or warm-up and cosine to 10 %."""
     gamma: float = setting(0.995, "float", "Discount", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
     """How much a reward one decision later is worth now."""
     gae_lambda: float = setting(0.95, "float", "GAE lambda", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
@@ -69,19 +97,21 @@ class TrainConfig:
     value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
     """Weight of the value loss beside the policy loss."""
     entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
-    """Bonus for staying random, at the start of the schedule; it falls linearly to 0 unless `lr_schedule` is constant."""
+    """Bonus for staying random, at first; it falls linearly to 0 unless `lr_schedule` is constant."""
     max_grad_norm: float = setting(0.5, "float", "Gradient norm limit", NEXT_UPDATE, "optimiser", lo=0.0, hi=1e6)
     """Gradients longer than this are scaled down to it; 0 switches the limit off."""
     target_kl: float = setting(0.0, "float", "Target KL", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
     """An update stops early once the policy has moved this far from the one that played; 0 switches it off."""
-    hidden_sizes: tuple[int, ...] = setting((64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024)
+    hidden_sizes: tuple[int, ...] = setting(
+        (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
+    )
     """Width of each hidden layer, one to four of them."""
     activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
     """The function between layers."""
     separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
     """Whether the value has hidden layers of its own instead of sharing the policy's."""
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
-    """Whether observations are shifted and scaled by their running mean and deviation; folded into the first layer when published."""
+    """Whether observations are shifted and scaled by their running mean and deviation."""
     normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "loss")
     """Whether rewards are divided by the running deviation of the discounted return."""
     normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
@@ -90,17 +120,21 @@ class TrainConfig:
     """How strongly minibatches prefer agent steps with large advantages; 0 is uniform."""
     priority_beta: float = setting(1.0, "float", "Priority beta", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
     """How far importance weights undo that preference; 1 undoes all of it."""
-    opponents: dict[str, float] = setting({"self": 0.75, "chaser": 0.125, "random": 0.125}, "shares", "Opponents", RESTART,
-                                          "self-play", unit="share of games")
-    """Who plays the other side, as shares that add to 1: self, pool (earlier versions), idle, random or one of the drill's baselines."""
-    reward_weights: dict[str, float] = setting({}, "weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
+    opponents: dict[str, float] = dataclasses.field(
+        default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
+        metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
+    )
+    """Who plays the other side, as shares that add to 1: self, pool (earlier versions), idle, random or a baseline."""
+    reward_weights: dict[str, float] = dataclasses.field(
+        default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
+    )
     """Weights by reward term that replace the drill's own; terms left out keep theirs."""
     seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
     """Where every random choice of the run starts."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))
     """Where the learner computes; auto takes the GPU if there is one that works."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
-    """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors that this process may really use."""
+    """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors it may use."""
     pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
     """Upper limit of the training speed; 0 is full speed."""
 
@@ -128,9 +162,16 @@ class TrainConfig:
 
 FIELDS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in dataclasses.fields(TrainConfig)}
 
-ALIASES = {"T": "rollout_length", "num_steps": "rollout_length", "lr": "learning_rate", "lambda": "gae_lambda",
-           "clip": "clip_epsilon", "minibatch": "minibatch_size", "batch_size": "minibatch_size"}
-"""Other names that are accepted on input. `num_minibatches` is one more: it divides the rollout into that many minibatches."""
+ALIASES = {
+    "T": "rollout_length",
+    "num_steps": "rollout_length",
+    "lr": "learning_rate",
+    "lambda": "gae_lambda",
+    "clip": "clip_epsilon",
+    "minibatch": "minibatch_size",
+    "batch_size": "minibatch_size",
+}
+"""Other names that are accepted on input. `num_minibatches` is one more: it divides the rollout."""
 
 SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
@@ -153,11 +194,15 @@ def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
         key = str(given).replace("-", "_")
         key = ALIASES.get(key, key)
         if key == "num_minibatches":
-            divide = parse_value(key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""})
+            divide = parse_value(
+                key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
+            )
             continue
         if key not in FIELDS:
             known = [*FIELDS, *ALIASES, "num_minibatches"]
-            raise ConfigError(f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}")
+            raise ConfigError(
+                f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
+            )
         if key in out:
             raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: give it once")
         out[key] = parse_value(key, value, FIELDS[key])
@@ -265,7 +310,15 @@ def _weights(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
     return _pairs(key, value, spec, "goal=1,approach=2.5")
 
 
-_PARSERS = {"int": _int, "float": _float, "bool": _bool, "choice": _choice, "sizes": _sizes, "shares": _shares, "weights": _weights}
+_PARSERS = {
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "choice": _choice,
+    "sizes": _sizes,
+    "shares": _shares,
+    "weights": _weights,
+}
 
 
 def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int) -> TrainConfig:
@@ -285,7 +338,9 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
             raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))
         if strangers:
             kept = {name: share for name, share in config.opponents.items() if name in known}
-            config = dataclasses.replace(config, opponents={name: share / sum(kept.values()) for name, share in kept.items()})
+            config = dataclasses.replace(
+                config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}
+            )
     for term in config.reward_weights:
         if term not in terms:
             raise _wanted("reward_weights", "for the drill's terms " + ", ".join(terms), term, nearest(term, terms))
@@ -306,7 +361,9 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"{str(path)!r} must hold a section training_core with settings under it")
     for section in content:
         if section not in SECTIONS:
-            raise ConfigError(f"unknown section {section!r} in {str(path)!r}{nearest(section, SECTIONS) or '; it is training_core'}")
+            raise ConfigError(
+                f"unknown section {section!r} in {str(path)!r}{nearest(section, SECTIONS) or '; it is training_core'}"
+            )
     if len(content) != 1:
         raise ConfigError(f"{str(path)!r} must hold one section, training_core; ppo_core is another name of the same")
     values = next(iter(content.values()))
@@ -321,11 +378,11 @@ def field_docs() -> dict[str, str]:
     body = ast.parse(inspect.getsource(TrainConfig)).body[0].body  # type: ignore[attr-defined]
     return {
         field.target.id: inspect.cleandoc(text.value.value)
-        for field, text in zip(body, body[1:], strict=False)
+        for field, text in itertools.pairwise(body)
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
     }
 
 
 def schema() -> dict[str, dict[str, Any]]:
-    """What the page needs to draw a control per setting: key -> label, help, unit, kind, min, max, multiple, choices, effect, group."""
+    """What the page needs to draw each setting: its metadata (see `about`) and its docstring as `help`."""
     return {key: {**spec, "choices": list(spec["choices"]), "help": field_docs()[key]} for key, spec in FIELDS.items()}

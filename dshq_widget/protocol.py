@@ -1,17 +1,14 @@
 """Names that two processes or two languages share: messages, metrics, modes, speeds and the policy's layout.
 
-`tables_ts()` renders the page's copy, `js/tables.ts`; a test holds the two equal. Write it with
-`python -m dshq_widget.protocol js/tables.ts`.
+`tools/tables.py` writes the page's copy, `js/tables.ts`, and `docs/contract.md`; a test holds them equal.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
-import sys
+import itertools
 from collections.abc import Sequence
-from pathlib import Path
 
 PROTOCOL_VERSION = 1
 """Raised when page and kernel of different releases could misunderstand each other."""
@@ -33,15 +30,17 @@ SHOW_DEFAULTS = {
     "action_repeat": 0,
     "opponent": "",
 }
-"""The show's settings: `match` counts resets, `action_repeat` 0 is the drill's own, `opponent` "" its first baseline."""
+"""`match` counts resets, `action_repeat` 0 is the drill's own, `opponent` "" its first baseline."""
 SWAP_INTERVAL_MS_MIN = 250
 """The page is not sent policies faster than this, however small `swap_interval_ms` is."""
 
+ANY_SETTINGS = "..."
+"""Stands in MESSAGES for any hyper-parameters, each under its key."""
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "page_to_kernel": {
         "HELLO": (),
         "ACK": ("seq",),
-        "START_TRAINING": ("hyper",),
+        "START_TRAINING": (ANY_SETTINGS,),
         "STOP_TRAINING": (),
         "RESET_TRAINER": (),
         "SET_HYPER": ("key", "value"),
@@ -82,7 +81,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "SAVE": ("path",),
     },
     "learner_to_kernel": {
-        "PHASE": ("phase", "text"),
+        "PHASE": ("phase", "text", "device", "workers"),
         "METRICS": ("values",),
         "STATUS": ("text",),
         "CHECKPOINT": ("path",),
@@ -91,7 +90,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "STOPPED": (),
     },
 }
-"""Direction -> message type -> its fields. Messages between page and worker also carry `id`, the widget they speak of."""
+"""Direction -> message type -> fields. Between page and worker each also carries `id`, the widget it speaks of."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,12 +104,18 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {
-    "loss_policy": Metric("TRAINER", "", "What the policy's update minimises; it hovers around zero and says little by itself."),
+    "loss_policy": Metric(
+        "TRAINER", "", "What the policy's update minimises; it hovers around zero and says little by itself."
+    ),
     "loss_value": Metric("TRAINER", "reward^2", "Squared error of the value estimate against what followed.", False),
-    "entropy": Metric("TRAINER", "nats", "How undecided the policy is; it falls as habits form, but should not crash to zero.", False),
+    "entropy": Metric(
+        "TRAINER", "nats", "How undecided the policy is; it falls as habits form, but should not crash to zero.", False
+    ),
     "approx_kl": Metric("TRAINER", "nats", "How far one update moved the policy; steady and small is healthy."),
     "clip_fraction": Metric("TRAINER", "share", "Share of agent steps whose change was cut off by the clip range."),
-    "explained_variance": Metric("TRAINER", "share", "How much of what follows the value estimate foresees; 1 is all of it.", True),
+    "explained_variance": Metric(
+        "TRAINER", "share", "How much of what follows the value estimate foresees; 1 is all of it.", True
+    ),
     "grad_norm": Metric("TRAINER", "", "Length of the gradient before it is limited."),
     "learning_rate": Metric("TRAINER", "", "Adam's step size now."),
     "clip_epsilon": Metric("TRAINER", "", "The clip range now."),
@@ -127,12 +132,15 @@ METRICS: dict[str, Metric] = {
     "policy_lag": Metric("ACTOR", "versions", "How many versions behind the learner the playing policy was."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout pieces thrown away because the learner was busy."),
     "win_rate_ema": Metric("EVALUATOR", "share", "Won of decided matches against the chaser, smoothed.", True),
-    "win_share": Metric("EVALUATOR", "share", "Won of all matches against the chaser, smoothed; draws count against it.", True),
+    "win_share": Metric(
+        "EVALUATOR", "share", "Won of all matches against the chaser, smoothed; draws count against it.", True
+    ),
     "elo": Metric("EVALUATOR", "Elo", "Strength measured against pinned opponents.", True),
     "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % band of the strength.", True),
     "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % band of the strength.", True),
     "episodes": Metric("EVALUATOR", "matches", "Evaluation matches played.", True),
     "duration_ms": Metric("EVALUATOR", "ms", "Time that the last evaluation took."),
+    "seconds": Metric("MISC", "s", "Seconds of training since it began, start-up and evaluation left out.", True),
     "rollout_ms": Metric("MISC", "ms", "Time to play one rollout."),
     "update_ms": Metric("MISC", "ms", "Time to learn from one rollout."),
     "gpu_time_ms": Metric("MISC", "ms", "Time that the GPU worked on one update."),
@@ -157,32 +165,4 @@ def shape_hash(layers: Sequence[int], activation: str) -> str:
 
 def blob_floats(layers: Sequence[int]) -> int:
     """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]`."""
-    return sum(n_in * n_out + n_out for n_in, n_out in zip(layers, layers[1:], strict=False))
-
-
-def _ts(name: str, value: object) -> str:
-    return f"export const {name} = {json.dumps(value, indent=2, ensure_ascii=False)} as const;\n"
-
-
-def tables_ts() -> str:
-    """`js/tables.ts`: the same tables as TypeScript constants."""
-    metrics = {name: dataclasses.asdict(entry) for name, entry in METRICS.items()}
-    parts = [
-        "// Written by `python -m dshq_widget.protocol js/tables.ts` from dshq_widget/protocol.py: change it there.\n",
-        _ts("PROTOCOL_VERSION", PROTOCOL_VERSION),
-        _ts("STATUSES", STATUSES),
-        _ts("MODES", MODES),
-        _ts("SPEEDS", SPEEDS),
-        _ts("STEP_UNITS", STEP_UNITS),
-        _ts("SHOW_DEFAULTS", SHOW_DEFAULTS),
-        _ts("SWAP_INTERVAL_MS_MIN", SWAP_INTERVAL_MS_MIN),
-        _ts("MESSAGES", {direction: MESSAGES[direction] for direction in list(MESSAGES)[:4]}),
-        _ts("METRIC_CATEGORIES", METRIC_CATEGORIES),
-        _ts("METRICS", metrics),
-        _ts("REWARD_TERM", dataclasses.asdict(REWARD_TERM)),
-    ]
-    return "\n".join(parts)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(tables_ts(), encoding="utf-8")
+    return sum(n_in * n_out + n_out for n_in, n_out in itertools.pairwise(layers))

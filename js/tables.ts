@@ -1,4 +1,4 @@
-// Written by `python -m dshq_widget.protocol js/tables.ts` from dshq_widget/protocol.py: change it there.
+// Written by `python -m tools.tables` from dshq_widget/protocol.py: change it there.
 
 export const PROTOCOL_VERSION = 1 as const;
 
@@ -54,7 +54,7 @@ export const MESSAGES = {
       "seq"
     ],
     "START_TRAINING": [
-      "hyper"
+      "..."
     ],
     "STOP_TRAINING": [],
     "RESET_TRAINER": [],
@@ -346,6 +346,12 @@ export const METRICS = {
     "unit": "ms",
     "text": "Time that the last evaluation took.",
     "should_rise": null
+  },
+  "seconds": {
+    "category": "MISC",
+    "unit": "s",
+    "text": "Seconds of training since it began, start-up and evaluation left out.",
+    "should_rise": true
   },
   "rollout_ms": {
     "category": "MISC",

@@ -34,8 +34,15 @@ MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 8, 65536, 64, 4
 ACTIVATIONS = ("tanh", "relu")
-DTYPES = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I32": np.dtype("<i4"), "I64": np.dtype("<i8"),
-          "U8": np.dtype("u1"), "U32": np.dtype("<u4"), "U64": np.dtype("<u8")}
+DTYPES = {
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("u1"),
+    "U32": np.dtype("<u4"),
+    "U64": np.dtype("<u8"),
+}
 TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
 TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
 
@@ -76,7 +83,9 @@ def load_policy(path: str | os.PathLike[str]) -> policy.Policy:
 
 def as_policy(saved: Checkpoint) -> policy.Policy:
     """The policy in a checkpoint, with its metadata."""
-    metadata = {key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")}
+    metadata = {
+        key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
+    }
     return policy.Policy(saved.layers, saved.activation, saved.weights, metadata)
 
 
@@ -156,7 +165,9 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "step": str(int(checkpoint.step)),
         "seed": str(int(checkpoint.seed)),
         "config": json.dumps(checkpoint.config, sort_keys=True),
-        "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}, sort_keys=True),
+        "metrics": json.dumps(
+            {key: value for key, value in checkpoint.metrics.items() if _plain(value)}, sort_keys=True
+        ),
     }
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
     (header_bytes,) = struct.unpack_from("<Q", draft)
@@ -231,8 +242,10 @@ def decode(content: bytes) -> Checkpoint:
     if metadata.get("format") != FORMAT:
         raise CheckpointError("it is a safetensors file of another program")
     if metadata.get("format_version") != FORMAT_VERSION:
-        raise CheckpointError(f"its format is version {metadata.get('format_version', '')[:20]!r}, this program reads "
-                              f"{FORMAT_VERSION}: update dshq-widget")
+        raise CheckpointError(
+            f"its format is version {metadata.get('format_version', '')[:20]!r}, this program reads "
+            f"{FORMAT_VERSION}: update dshq-widget"
+        )
     data = memoryview(content)[8 + header_bytes :]
     if metadata.get("sha256") != _digest(metadata, data):
         raise CheckpointError("its contents do not match their sha256; the file is damaged")
@@ -248,9 +261,17 @@ def decode(content: bytes) -> Checkpoint:
     moments = [tensors[name].shape for name in ("adam_m", "adam_v") if name in tensors]
     if len(moments) == 1 or len(set(moments)) > 1:
         raise CheckpointError("its optimiser moments do not belong together")
-    return Checkpoint(text["drill"], text["rules_hash"], layers, text["activation"], weights,
-                      *(_count(metadata, key) for key in ("version", "step", "seed")),
-                      _json(_text(metadata, "config"), "config", dict), _json(_text(metadata, "metrics"), "metrics", dict), tensors)
+    return Checkpoint(
+        text["drill"],
+        text["rules_hash"],
+        layers,
+        text["activation"],
+        weights,
+        *(_count(metadata, key) for key in ("version", "step", "seed")),
+        _json(_text(metadata, "config"), "config", dict),
+        _json(_text(metadata, "metrics"), "metrics", dict),
+        tensors,
+    )
 
 
 def _json(text: str | bytes, what: str, kind: type) -> Any:
@@ -320,7 +341,12 @@ def _entry(name: str, entry: Any) -> tuple[np.dtype, tuple[int, ...], tuple[int,
         raise CheckpointError(f"tensor {name} has an unknown type")
     if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_size(n) for n in shape):
         raise CheckpointError(f"tensor {name} has an impossible shape")
-    if not isinstance(offsets, list) or len(offsets) != 2 or not all(_size(n) for n in offsets) or offsets[0] > offsets[1]:
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != 2
+        or not all(_size(n) for n in offsets)
+        or offsets[0] > offsets[1]
+    ):
         raise CheckpointError(f"tensor {name} has an impossible place")
     return DTYPES[dtype], tuple(shape), (offsets[0], offsets[1])
 

@@ -1,6 +1,6 @@
 """The kernel's end of training: starts, steers and watches one learner process, and never blocks for it.
 
-User calls change a few fields under a lock or send the learner a message; everything that the learner says arrives on the
+User calls change a few fields under a lock or send the learner a message; what the learner says arrives on the
 supervisor's thread. torch is imported in the learner only.
 """
 
@@ -46,10 +46,11 @@ log = logging.getLogger("dshq_widget")
 
 @dataclasses.dataclass(frozen=True)
 class PolicyVersion:
-    """One published policy: `weights` is its blob, f32 `[blob_floats(layers)]`, read-only; `step` counts agent steps."""
+    """One published policy: `weights` is its blob, f32 `[blob_floats(layers)]`, read-only."""
 
     version: int
     step: int
+    """Agent steps that it was trained for."""
     layers: tuple[int, ...]
     activation: str
     weights: np.ndarray
@@ -58,13 +59,18 @@ class PolicyVersion:
 class Trainer:
     """Trains a drill in the background.
 
-    `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a drill
-    of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). Raises ConfigError,
-    CheckpointError or the drill's own error before anything is started.
+    `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a
+    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). Raises
+    ConfigError, CheckpointError or the drill's own error before anything is started.
     """
 
-    def __init__(self, drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball", *,
-                 resume: str | os.PathLike[str] | None = None, **hyper: Any) -> None:
+    def __init__(
+        self,
+        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
+        *,
+        resume: str | os.PathLike[str] | None = None,
+        **hyper: Any,
+    ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
             resume = drill
         saved = None if resume is None else checkpoint.load(resume)
@@ -84,6 +90,7 @@ class Trainer:
         self._saves: dict[str, bool] = {}
         self._start_again = self._closed = False
         self._deaths = self._started_from = 0
+        self._device, self._workers = "", 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._configure({} if saved is None else self._saved_settings(saved), hyper)
         self._policy = self._untrained()
@@ -113,6 +120,16 @@ class Trainer:
         return self._config
 
     @property
+    def device(self) -> str:
+        """What the learner computes on, cpu or cuda; empty before it has said so."""
+        return self._device
+
+    @property
+    def workers(self) -> int:
+        """Rollout processes that the learner uses."""
+        return self._workers
+
+    @property
     def metrics(self) -> dict[str, float | int]:
         """The newest metrics by flat name (docs/contract.md); a copy."""
         with self._lock:
@@ -128,7 +145,9 @@ class Trainer:
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("history_frame() needs pandas: pip install pandas, or use .history, a list of dicts") from error
+            raise ImportError(
+                "history_frame() needs pandas: pip install pandas, or use .history, a list of dicts"
+            ) from error
         return pandas.DataFrame(self.history)
 
     @property
@@ -175,6 +194,11 @@ class Trainer:
                 self._child.stop(STOP_SECONDS)
         self._notify()
 
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until no learner runs; False when one still does after `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._child is None, timeout)
+
     def reset_training(self) -> None:
         """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
         with self._lock:
@@ -208,12 +232,18 @@ class Trainer:
                 self._policy = self._untrained()
         self._notify()
 
-    def wait(self, *, seconds: float | None = None, updates: int | None = None, win_rate: float | None = None,
-             progress: bool = True) -> bool:
+    def wait(
+        self,
+        *,
+        seconds: float | None = None,
+        updates: int | None = None,
+        win_rate: float | None = None,
+        progress: bool = True,
+    ) -> bool:
         """Block until training has run for `seconds`, made `updates` in all, or wins `win_rate` against the chaser.
 
         True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
-        training. Seconds count from status `training`. Raises RuntimeError when training failed or nobody started it.
+        training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when training failed or nobody started it.
         """
         goals = {"seconds": seconds, "updates": updates, "win_rate": win_rate}
         goals = {key: value for key, value in goals.items() if value is not None}
@@ -229,7 +259,7 @@ class Trainer:
                     raise RuntimeError(self._error)
                 if began is None and self._status == "training":
                     began = time.monotonic()
-                passed = 0.0 if began is None else time.monotonic() - began
+                passed = None if began is None else time.monotonic() - began
                 done = self._progress(goals, passed)
                 bar.show(done, f"{self._status}: {self._status_text}")
                 if done >= 1 or self._status in ("idle", "stopped"):
@@ -259,7 +289,7 @@ class Trainer:
         return checkpoint.save(target, self._as_checkpoint())
 
     def close(self) -> None:
-        """End training and give everything back; closing twice is fine. What was learned can still be read and saved."""
+        """End training and give everything back; closing twice is fine. The policy can still be read and saved."""
         with self._lock:
             if self._closed:
                 return
@@ -308,17 +338,21 @@ class Trainer:
         return PolicyVersion(0, 0, layers, self._config.activation, weights)
 
     def _saved_settings(self, saved: checkpoint.Checkpoint) -> dict[str, Any]:
-        """A file's settings, as far as this release and the drill know them; the network's shape comes from the layers."""
+        """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
         known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
         return {**known, "hidden_sizes": saved.layers[1:-1], "activation": saved.activation}
 
     def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
         spec = self.drill.spec
-        if (saved.layers[0], saved.layers[-1]) != (spec["n_obs"], spec["n_actions"] + 1) or saved.layers != self._layers():
+        if (saved.layers[0], saved.layers[-1]) != (
+            spec["n_obs"],
+            spec["n_actions"] + 1,
+        ) or saved.layers != self._layers():
             raise checkpoint.CheckpointError(
-                f"{path.name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} needs "
-                f"{list(self._layers())}: take a file of this drill and network")
+                f"{path.name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} "
+                f"needs {list(self._layers())}: take a file of this drill and network"
+            )
         if saved.rules_hash != spec["rules_hash"]:
             log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
         self._policy = PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights)
@@ -327,14 +361,31 @@ class Trainer:
         self._status_text = f"loaded {path.name}"
 
     def _as_checkpoint(self) -> checkpoint.Checkpoint:
+        """The newest policy, with the optimiser's state where a file of the same version has it."""
         newest, spec = self.latest_policy(), self.drill.spec
-        return checkpoint.Checkpoint(spec["name"], spec["rules_hash"], newest.layers, newest.activation, newest.weights,
-                                     newest.version, newest.step, self._config.seed, self._config.to_json(), self.metrics)
+        state: dict[str, np.ndarray] = {}
+        if self._resume and os.path.exists(self._resume):
+            last = checkpoint.load(self._resume)
+            if (last.version, last.layers, last.activation) == (newest.version, newest.layers, newest.activation):
+                state = last.state
+        return checkpoint.Checkpoint(
+            spec["name"],
+            spec["rules_hash"],
+            newest.layers,
+            newest.activation,
+            newest.weights,
+            newest.version,
+            newest.step,
+            self._config.seed,
+            self._config.to_json(),
+            self.metrics,
+            state,
+        )
 
     # ---- the learner process
 
     def _spawn(self) -> None:
-        """Start a learner on the newest policy. The caller holds the lock, so its first message waits for this to end."""
+        """Start a learner on the newest policy. The caller holds the lock, so its first message waits for this."""
         from dshq_widget.runtime import budget
         from dshq_widget.runtime.memory import SharedBlock  # numba comes with the slots; keep it out of the import
         from dshq_widget.runtime.slots import WeightSlots
@@ -365,7 +416,9 @@ class Trainer:
             "start_version": newest.version,
         }
         threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
-        self._child = _supervisor(os.getpid()).start(ROLE, job, {"weights": self._block}, self._on_message, self._on_exit, threads)
+        self._child = _supervisor(os.getpid()).start(
+            ROLE, job, {"weights": self._block}, self._on_message, self._on_exit, threads
+        )
 
     def _on_message(self, child: Child, message: Mapping[str, Any]) -> None:
         with self._lock:
@@ -374,6 +427,8 @@ class Trainer:
             kind = message["type"]
             if kind == "PHASE" and self._status != "stopping":
                 self._set_status(message["phase"], message["text"])
+                self._device = message.get("device", self._device)
+                self._workers = message.get("workers", self._workers)
             elif kind == "STATUS":
                 self._status_text = message["text"]
             elif kind == "METRICS":
@@ -440,11 +495,11 @@ class Trainer:
 
     # ---- small things
 
-    def _progress(self, goals: Mapping[str, float], passed: float) -> float:
-        """How much of the nearest goal is reached, 0..1."""
+    def _progress(self, goals: Mapping[str, float], passed: float | None) -> float:
+        """How much of the nearest goal is reached, 0..1; `passed` is None before training has begun."""
         metrics = self._metrics
         shares = []
-        if "seconds" in goals:
+        if "seconds" in goals and passed is not None:
             shares.append(passed / goals["seconds"] if goals["seconds"] else 1.0)
         if "updates" in goals:
             shares.append(metrics.get("updates", 0) / goals["updates"] if goals["updates"] else 1.0)
@@ -452,7 +507,7 @@ class Trainer:
             counts = metrics.get("win_share", 0.0) >= WIN_SHARE_FLOOR
             reached = metrics.get("win_rate_ema", 0.0) / goals["win_rate"] if goals["win_rate"] else 1.0
             shares.append(reached if counts else min(reached, 0.99))
-        return min(max(shares), 1.0)
+        return min(max(shares, default=0.0), 1.0)
 
     def _set_status(self, status: str, text: str) -> None:
         assert status in protocol.STATUSES, status

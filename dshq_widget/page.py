@@ -1,0 +1,181 @@
+"""The kernel's half of the page protocol, without a page: what may be sent when, and what may be believed.
+
+Pure functions and bookkeeping; `widget.py` puts them to use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dshq_widget import config as settings
+from dshq_widget import protocol
+
+SEND_SECONDS = 1 / 30
+"""Shortest time between two messages to the page."""
+ACK_SECONDS = 1.0
+"""Without an acknowledgement for this long the page gets one keyframe, and then silence until it speaks."""
+METRICS_SECONDS = 0.5
+HEARTBEAT_SECONDS = 1.0
+"""While training runs the page hears from the kernel at least this often, and so notices when the kernel is gone."""
+STATE_BYTES_MAX = 1 << 20
+LIVE = ("drill", "policy", "status", "status_text", "error", "metrics", "config", "show", "seq")
+"""Traits that a keyframe carries."""
+
+
+def check_show(name: str, value: Any, baselines: Iterable[str]) -> Any:
+    """One setting of the show, checked; raises ValueError with what was wanted."""
+    if name not in protocol.SHOW_DEFAULTS:
+        raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
+    if name == "mode":
+        return one_of(name, value, protocol.MODES)
+    if name == "opponent":
+        return one_of(name, value, ("", "idle", "random", *baselines))
+    if name == "playing":
+        if isinstance(value, bool):
+            return value
+        raise ValueError(f"playing must be true or false, got {value!r:.60}")
+    lo, hi = _SHOW_RANGES[name]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not lo <= value <= hi or (name != "speed" and value != int(value)):
+        kind = "a number" if name == "speed" else "a whole number"
+        raise ValueError(f"{name} must be {kind} from {lo:g} to {hi:.12g}, got {value!r:.60}")
+    return float(value) if name == "speed" else int(value)
+
+
+_SHOW_RANGES = {
+    "speed": (protocol.SPEEDS[0], protocol.SPEEDS[-1]),
+    "seed": (0, (1 << 32) - 1),
+    "match": (0, (1 << 53) - 1),
+    "swap_interval_ms": (0, 600_000),
+    "blend_ms": (0, 60_000),
+    "action_repeat": (0, 120),
+}
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in choices:
+        return value
+    known = ", ".join(repr(choice) for choice in choices if choice)
+    raise ValueError(f"{name} must be one of {known}, got {value!r:.60}{settings.nearest(str(value), choices)}")
+
+
+class Flow:
+    """When may what be sent? Pure bookkeeping over `now`, in seconds; the sender thread is its only user.
+
+    One message is under way at a time. An answer may be lost, so after ACK_SECONDS one keyframe follows; after that the
+    page is taken for gone until it says anything, and then gets everything once.
+    """
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.spoken = False
+        self.hidden = False
+        self._acked = 0
+        self._sent_at = -math.inf
+        self._retried = False
+        self._silent = False
+        self._whole = False
+        self._last: dict[str, float] = {}
+
+    def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
+        """The page said something: an acknowledgement, or that a view appeared, or anything else."""
+        self.spoken = True
+        if ack is not None and self._acked < ack <= self.seq:
+            self._acked = ack
+            self._retried = False
+        if self._silent or hello:
+            self._whole, self._silent, self._retried = True, False, False
+            self._acked = self.seq
+
+    @property
+    def reachable(self) -> bool:
+        """A page has spoken and is not silent."""
+        return self.spoken and not self._silent
+
+    def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
+        """The traits to send now; none when it is too early or nothing is to say."""
+        since = now - self._sent_at
+        if since < SEND_SECONDS or self._silent:
+            return set()
+        if self._acked < self.seq:
+            if since < ACK_SECONDS:
+                return set()
+            if self._retried:
+                self._silent = True
+                return set()
+            self._retried = True
+            return set(LIVE)
+        if self._whole:
+            self._whole = False
+            return set(LIVE)
+        pauses = {"metrics": METRICS_SECONDS, "policy": swap_seconds}
+        keys = {
+            key
+            for key in dirty
+            if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
+        }
+        return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
+
+    def sent(self, keys: Iterable[str], now: float) -> None:
+        """`keys` went out as message `seq + 1`."""
+        self.seq += 1
+        self._sent_at = now
+        for key in keys:
+            self._last[key] = now
+
+    def sent_message(self, now: float) -> None:
+        """A message that needs no acknowledgement went out."""
+        self._sent_at = max(self._sent_at, now - ACK_SECONDS / 2) if self._acked < self.seq else now
+
+
+def thinned(rows: list[Any], limit: int) -> list[Any]:
+    """At most `limit` of `rows`, evenly spaced, the newest one included."""
+    stride = -(-len(rows) // limit) if rows else 1
+    return rows[::-1][::stride][::-1]
+
+
+def reaches(state: Any, path: list[Any]) -> bool:
+    """Whether a buffer can be put at `path` in `state`."""
+    for key in path[:-1]:
+        if not _has_place(state, key) or (isinstance(state, dict) and key not in state):
+            return False
+        state = state[key]
+    return _has_place(state, path[-1])
+
+
+def _has_place(state: Any, key: Any) -> bool:
+    if isinstance(state, dict):
+        return isinstance(key, str)
+    return isinstance(state, list) and type(key) is int and 0 <= key < len(state)
+
+
+def snapshot(value: Any) -> dict[str, Any] | None:
+    """The page's snapshot of its match, checked and copied; raises ValueError."""
+    if value is None:
+        return None
+    state = value.get("state") if isinstance(value, dict) else None
+    if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
+        raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
+    if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key != "state"):
+        raise ValueError("a snapshot holds numbers and short texts beside its state")
+    return {**value, "state": bytes(state)}
+
+
+def _is_plain(value: Any) -> bool:
+    """A finite number, a short text or a short list of numbers."""
+    if isinstance(value, list):
+        return len(value) <= 16 and all(isinstance(item, (int, float)) and math.isfinite(item) for item in value)
+    return (isinstance(value, str) and len(value) <= 100) or (isinstance(value, (int, float)) and math.isfinite(value))
+
+
+def page_state(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page says of the show, checked; raises ValueError."""
+    state = {key: content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["PAGE_STATE"]}
+    version, fps = state["version"], state["fps"]
+    if type(version) is not int or version < 0 or not isinstance(fps, (int, float)) or not math.isfinite(fps):
+        raise ValueError("PAGE_STATE needs a version and a frame rate")
+    if not isinstance(state["visible"], bool):
+        raise ValueError("PAGE_STATE needs visible, true or false")
+    return state

@@ -1,0 +1,464 @@
+"""The widget: a match in a notebook cell, and the trainer behind it.
+
+Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the sender
+thread puts them on the wire. What the page says is checked and queued for that thread: its handlers do nothing else, so
+they may be called on any thread and never raise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import os
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from dshq_widget import config as settings
+from dshq_widget import page, protocol
+from dshq_widget.drill import CompiledDrill, Drill
+from dshq_widget.page import SEND_SECONDS, Flow, check_show
+from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
+
+STATIC = Path(__file__).parent / "static"
+POLL_SECONDS = 0.1
+HISTORY_ROWS = 500
+"""Rows in one HISTORY message; a longer history is thinned evenly."""
+INBOX_MAX = 1000
+
+log = logging.getLogger("dshq_widget")
+
+
+# ---- which cell made which widget
+
+_cells: dict[str, tuple[str, list[DrillWidget]]] = {}
+
+
+def _running_cell() -> tuple[str, str] | None:
+    """(cell id, id of this execution) where the front end says so in the request's metadata, as JupyterLab does."""
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    if kernel is None:
+        return None
+    request = kernel.get_parent("shell")
+    cell = request.get("metadata", {}).get("cellId")
+    return (cell, request["header"]["msg_id"]) if cell else None
+
+
+def _supersede(widget: DrillWidget) -> None:
+    """Stop the training of the widgets that an earlier execution of the same cell made."""
+    running = _running_cell()
+    if running is None:
+        return
+    cell, execution = running
+    earlier, widgets = _cells.get(cell, (execution, []))
+    if earlier != execution:
+        for old in widgets:
+            old.stop()
+        widgets = []
+    _cells[cell] = (execution, [*widgets, widget])
+
+
+class DrillWidget(anywidget.AnyWidget):
+    """A drill, played live in the cell, with its training.
+
+    `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
+    Keywords are hyper-parameters (docs/contract.md) and settings of the show: mode, speed, playing, opponent,
+    swap_interval_ms, blend_ms, action_repeat. `seed` starts both the match and the training. Raises ConfigError (a
+    ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell again stops
+    the training of the widget that it made before, where the front end names its cells.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    drill = traitlets.Dict().tag(sync=True)
+    policy = traitlets.Dict().tag(sync=True)
+    status = traitlets.Unicode("idle").tag(sync=True)
+    status_text = traitlets.Unicode("").tag(sync=True)
+    error = traitlets.Unicode("").tag(sync=True)
+    metrics = traitlets.Dict().tag(sync=True)
+    config = traitlets.Dict().tag(sync=True)
+    show = traitlets.Dict().tag(sync=True)
+    snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
+    seq = traitlets.Int(0).tag(sync=True)
+
+    def __init__(
+        self,
+        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
+        *,
+        seed: int | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        **keywords: Any,
+    ) -> None:
+        bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
+        show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
+        hyper = keywords if seed is None else {**keywords, "seed": seed}
+        self._trainer = Trainer(drill, resume=resume, **hyper)
+        self._write = threading.RLock()
+        self._flow = Flow()
+        self._dirty: set[str] = set()
+        self._wake = threading.Event()
+        self._inbox: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
+        self._outbox: deque[dict[str, Any]] = deque(maxlen=64)
+        self._page: dict[str, Any] = {}
+        self._complaints: set[str] = set()
+        self._policy_at = -math.inf
+        self._closed = False
+        self._sender: threading.Thread | None = None
+        compiled = self._trainer.drill
+        self._baselines = compiled.spec["baselines"]
+        checked = {key: check_show(key, value, self._baselines) for key, value in show.items()}
+        super().__init__(
+            **bundle,
+            drill={"spec": compiled.spec, "javascript": compiled.javascript},
+            show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
+            policy=_policy_trait(self._trainer.latest_policy()),
+            config=self._config_trait(),
+            metrics=self._trainer.metrics,
+            status_text=self._trainer.status_text,
+        )
+        self.on_msg(self._on_page_message)
+        self._trainer.on_change(self._wake.set)
+        self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
+        self._sender.start()
+        _supersede(self)
+
+    # ---- training
+
+    def train(self, **hyper: Any) -> None:
+        """Start training, or go on after a stop; returns at once. Hyper-parameters given here are set first."""
+        self._trainer.start(**hyper)
+        self._refresh()
+
+    def stop(self) -> None:
+        """Stop training; returns at once. `train` goes on from here."""
+        self._trainer.stop()
+        self._refresh()
+
+    def reset_training(self) -> None:
+        """Forget everything learned and go back to version 0."""
+        self._trainer.reset_training()
+        self._policy_at = -math.inf
+        self._refresh()
+
+    def set_hyper(self, **values: Any) -> None:
+        """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong."""
+        self._trainer.set_hyper(**values)
+        self._refresh()
+
+    def wait(self, *, seconds: float | None = None, updates: int | None = None, win_rate: float | None = None) -> bool:
+        """Block the cell until training has got that far; Ctrl-C ends only the waiting. See Trainer.wait."""
+        return self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the newest policy to a `.dshq` file; returns its absolute path, raises CheckpointError."""
+        return self._trainer.save(path)
+
+    @property
+    def history(self) -> list[dict[str, float | int]]:
+        """All metrics since the last reset, oldest first."""
+        return self._trainer.history
+
+    def history_frame(self) -> Any:
+        """The history as a pandas DataFrame, where pandas is installed."""
+        return self._trainer.history_frame()
+
+    @property
+    def version(self) -> int:
+        """The policy version that plays in the show: what the page reports, or else what it was last sent."""
+        if self._flow.reachable and "version" in self._page:
+            return self._page["version"]
+        return self.policy["version"]
+
+    # ---- the show
+
+    def play(self) -> None:
+        """Let the match run."""
+        self._set_show(playing=True)
+
+    def pause(self) -> None:
+        """Hold the match; training goes on."""
+        self._set_show(playing=False)
+
+    def step(self, unit: str = "tick", count: int = 1) -> None:
+        """Pause, and move the match by `count` ticks or decisions."""
+        page.one_of("unit", unit, protocol.STEP_UNITS)
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
+            raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
+        self._set_show(playing=False)
+        self._outbox.append({"type": "STEP", "unit": unit, "count": count})
+        self._wake.set()
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start the match anew, from `seed` if one is given."""
+        change = {} if seed is None else {"seed": seed}
+        self._set_show(match=self.show["match"] + 1, **change)
+
+    @property
+    def speed(self) -> float:
+        """Multiple of real time at which the match runs, 0.25 to 32."""
+        return self.show["speed"]
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        self._set_show(speed=value)
+
+    @property
+    def mode(self) -> str:
+        """ai_vs_ai, human_vs_ai or sandbox."""
+        return self.show["mode"]
+
+    @mode.setter
+    def mode(self, value: str) -> None:
+        self._set_show(mode=value)
+
+    @property
+    def opponent(self) -> str:
+        """Who plays the other side in the sandbox: idle, random or a baseline; "" is the drill's first one."""
+        return self.show["opponent"]
+
+    @opponent.setter
+    def opponent(self, value: str) -> None:
+        self._set_show(opponent=value)
+
+    def close(self) -> None:
+        """End the training and take the widget off the page; closing twice is fine. The policy can still be saved."""
+        if self._closed:
+            return
+        self._closed = True
+        self._trainer.close()
+        self._refresh()
+        self._wake.set()
+        if self._sender is not None and self._sender is not threading.current_thread():
+            self._sender.join(2.0)
+        super().close()
+
+    def __enter__(self) -> DrillWidget:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- traits
+
+    def _set_show(self, **changes: Any) -> None:
+        checked = {key: check_show(key, value, self._baselines) for key, value in changes.items()}
+        with self._write:
+            self.show = {**self.show, **checked}
+
+    def _config_trait(self) -> dict[str, Any]:
+        """Settings for the page; those that are pairs travel as the text that a person would type."""
+        values = self._trainer.config.to_json()
+        for key, value in values.items():
+            if isinstance(value, dict):
+                values[key] = ",".join(f"{name}={number:g}" for name, number in value.items())
+        return {"values": values, "schema": settings.schema()}
+
+    def _refresh(self) -> None:
+        """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
+        trainer = self._trainer
+        with self._write:
+            self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
+            fps = {"show_fps": self._page["fps"]} if self._page.get("fps") and self._flow.reachable else {}
+            metrics = trainer.metrics
+            if metrics:
+                self.metrics = {**metrics, **fps}
+            elif self.metrics:
+                self.metrics = {}
+            if self.config["values"] != (config := self._config_trait())["values"]:
+                self.config = config
+            now = time.monotonic()
+            if now - self._policy_at >= self._swap_seconds():
+                newest = trainer.latest_policy()
+                shown = self.policy
+                if (newest.version, list(newest.layers)) != (shown["version"], shown["layers"]) or (
+                    newest.version == 0 and newest.weights.tobytes() != shown["data"]
+                ):
+                    self._policy_at = now
+                    self.policy = _policy_trait(newest)
+
+    def _swap_seconds(self) -> float:
+        return max(self.show["swap_interval_ms"], protocol.SWAP_INTERVAL_MS_MIN) / 1000
+
+    # ---- to the page
+
+    def send_state(self, key: str | Iterable[str] | None = None) -> None:
+        """Everything goes at once when the page asks for it; changed traits are left to the sender thread."""
+        if key is None or getattr(self, "_sender", None) is None:
+            super().send_state(key)
+            return
+        self._dirty |= {key} if isinstance(key, str) else set(key)
+        self._wake.set()
+
+    def _run(self) -> None:
+        """The sender thread."""
+        while not self._closed:
+            running = self._trainer.status in RUNNING
+            busy = running or self._dirty or self._outbox
+            self._wake.wait(POLL_SECONDS if busy else None)
+            self._wake.clear()
+            self._work_inbox()
+            self._refresh()
+            if self._send_due(time.monotonic(), running):
+                time.sleep(SEND_SECONDS)
+
+    def _send_due(self, now: float, running: bool) -> bool:
+        """Send at most one message; whether one went out."""
+        if self._outbox and self._flow.reachable:
+            self.send(self._outbox.popleft())
+            self._flow.sent_message(now)
+            return True
+        keys = self._flow.due(tuple(self._dirty), now, running, self._swap_seconds())
+        if not keys:
+            return False
+        with self._write:
+            self._dirty -= keys
+            self._flow.sent(keys, now)
+            self.seq = self._flow.seq
+            self._dirty.discard("seq")
+            super().send_state(keys | {"seq"})
+        return True
+
+    # ---- from the page
+
+    def set_state(self, sync_data: Any) -> None:
+        """The page changed traits: only `show` and `snapshot` are its to change. Never raises."""
+        if not isinstance(sync_data, dict):
+            self._complain("state that is no object")
+            return
+        for name, value in sync_data.items():
+            if name == "show":
+                self._enqueue(lambda value=value: self._page_show(value))
+            elif name == "snapshot":
+                self._enqueue(lambda value=value: self._page_snapshot(value))
+            elif name not in self.keys:
+                self._complain(f"an unknown trait {name!r:.40}")
+
+    def _on_page_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        self._enqueue(lambda: self._page_message(content))
+
+    def _enqueue(self, command: Callable[[], None]) -> None:
+        try:
+            self._inbox.put_nowait(command)
+        except queue.Full:
+            self._complain(f"more than {INBOX_MAX} messages at once")
+        self._wake.set()
+
+    def _work_inbox(self) -> None:
+        while True:
+            try:
+                command = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+            command()
+
+    def _page_show(self, value: Any) -> None:
+        """Take over what is right in the page's show settings; the page hears back where something was not."""
+        if not isinstance(value, dict):
+            self._complain("show settings that are no object")
+            return
+        good, bad = {}, False
+        for name, setting in value.items():
+            try:
+                good[name] = check_show(name, setting, self._baselines)
+            except ValueError as error:
+                bad = True
+                self._complain(f"a bad show setting: {error}")
+        with self._write:
+            good["match"] = max(good.get("match", 0), self.show["match"])
+            before = "show" in self._dirty
+            self.show = {**self.show, **good}
+            if not before and not bad and all(self.show.get(name) == setting for name, setting in value.items()):
+                self._dirty.discard("show")
+        self._flow.heard()
+
+    def _page_snapshot(self, value: Any) -> None:
+        """Keep what the match needs to go on after a reload."""
+        try:
+            checked = page.snapshot(value)
+        except ValueError as error:
+            self._complain(f"a bad snapshot: {error}")
+            return
+        with self._write:
+            self.snapshot = checked
+            self._dirty.discard("snapshot")
+        self._flow.heard()
+
+    def _page_message(self, content: Any) -> None:
+        """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
+        kind = content.get("type") if isinstance(content, dict) else None
+        if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
+            self._complain(f"a message of unknown type {kind!r:.40}")
+            return
+        ack = content.get("seq") if kind == "ACK" else None
+        self._flow.heard(ack if type(ack) is int else None, hello=kind == "HELLO")
+        try:
+            self._obey(kind, content)
+        except (ValueError, TypeError, RuntimeError, OSError) as error:
+            self._outbox.append({"type": "LOG", "level": "error", "text": str(error)})
+            self._complain(f"{kind} that failed: {error}")
+
+    def _obey(self, kind: str, content: Mapping[str, Any]) -> None:
+        if kind == "HELLO":
+            self._outbox.append(
+                {"type": "HISTORY", "start": 0, "rows": page.thinned(self._trainer.history, HISTORY_ROWS)}
+            )
+        elif kind == "START_TRAINING":
+            self.train(**{str(key): value for key, value in content.items() if key != "type"})
+        elif kind == "STOP_TRAINING":
+            self.stop()
+        elif kind == "RESET_TRAINER":
+            self.reset_training()
+        elif kind == "SET_HYPER":
+            self.set_hyper(**{str(content.get("key")): content.get("value")})
+        elif kind == "PAGE_STATE":
+            self._page = page.page_state(content)
+            self._flow.hidden = not self._page["visible"]
+
+    def _complain(self, what: str) -> None:
+        """Log each kind of nonsense from the page once."""
+        if what not in self._complaints and len(self._complaints) < 20:
+            self._complaints.add(what)
+            log.warning("the page sent %s; it was ignored", what)
+
+    def _handle_msg(self, msg: Mapping[str, Any]) -> None:
+        """Comm messages as they come; ipywidgets would print a traceback into somebody's cell for a malformed one."""
+        data = msg.get("content", {}).get("data")
+        paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
+        good = isinstance(paths, list) and all(isinstance(path, list) and path for path in paths)
+        if not good or not all(page.reaches(data.get("state"), path) for path in paths):
+            self._complain("a malformed comm message")
+        elif data.get("method") not in ("update", "request_state", "custom"):
+            self._complain(f"an unknown comm method {data.get('method')!r:.40}")
+        else:
+            super()._handle_msg(msg)
+
+
+def _policy_trait(newest: PolicyVersion) -> dict[str, Any]:
+    layers = list(newest.layers)
+    return {
+        **{key: value for key, value in dataclasses.asdict(newest).items() if key in ("version", "step", "activation")},
+        "layers": layers,
+        "shape_hash": protocol.shape_hash(layers, newest.activation),
+        "data": newest.weights.tobytes(),
+    }
+
+
+def _bundle(name: str) -> str:
+    """A file of the page's bundle; raises FileNotFoundError that says how to build it."""
+    path = STATIC / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the page's bundle {name} is not built: run `make setup` in the checkout (or `npm ci && npm run build`), "
+            "or install a released wheel"
+        )
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,115 @@
+"""Writes the copies of the tables in dshq_widget/config.py and dshq_widget/protocol.py: `python -m tools.tables`.
+
+`js/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from dshq_widget import config, protocol
+
+ROOT = Path(__file__).parent.parent
+
+
+def tables_ts() -> str:
+    """`js/tables.ts`: what the page shares with the kernel, as TypeScript constants."""
+    page = {direction: messages for direction, messages in protocol.MESSAGES.items() if "learner" not in direction}
+    constants = {
+        "PROTOCOL_VERSION": protocol.PROTOCOL_VERSION,
+        "STATUSES": protocol.STATUSES,
+        "MODES": protocol.MODES,
+        "SPEEDS": protocol.SPEEDS,
+        "STEP_UNITS": protocol.STEP_UNITS,
+        "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
+        "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
+        "MESSAGES": page,
+        "METRIC_CATEGORIES": protocol.METRIC_CATEGORIES,
+        "METRICS": {name: dataclasses.asdict(metric) for name, metric in protocol.METRICS.items()},
+        "REWARD_TERM": dataclasses.asdict(protocol.REWARD_TERM),
+    }
+    head = "// Written by `python -m tools.tables` from dshq_widget/protocol.py: change it there.\n"
+    body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
+    return "\n".join([head, *body])
+
+
+def contract_md() -> str:
+    """`docs/contract.md`: every setting, metric and message with its unit, range and meaning."""
+    parts = [
+        "# Contract",
+        "Written by `python -m tools.tables` from `dshq_widget/config.py` and `protocol.py`: change it there.",
+        "## Hyper-parameters",
+        "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
+        "in messages. Precedence: defaults < YAML < flags < keywords. A change takes effect now, at the next update, "
+        "or at the next start of training (restart).",
+        _table(
+            ("key", "default", "range", "unit", "takes effect", "meaning"), [_setting(key) for key in config.FIELDS]
+        ),
+        "Accepted on input and stored under the key above: "
+        + ", ".join(f"`{alias}` ({key})" for alias, key in config.ALIASES.items())
+        + ", `num_minibatches` (divides `num_envs` x `rollout_length`). The YAML section is "
+        + ", alias ".join(f"`{section}`" for section in config.SECTIONS)
+        + ".",
+        "## Metrics",
+        "Flat names. `reward_<term>` joins them for each reward term of the drill: " + protocol.REWARD_TERM.text,
+    ]
+    for category in protocol.METRIC_CATEGORIES:
+        rows = [
+            (f"`{name}`", metric.unit, {True: "rise", False: "fall", None: ""}[metric.should_rise], metric.text)
+            for name, metric in protocol.METRICS.items()
+            if metric.category == category
+        ]
+        parts += [f"### {category}", _table(("name", "unit", "should", "meaning"), rows)]
+    parts += [
+        "## The show",
+        "Trait `show`, defaults: "
+        + ", ".join(f"`{k}` {json.dumps(v)}" for k, v in protocol.SHOW_DEFAULTS.items())
+        + ". "
+        + "Modes: "
+        + ", ".join(f"`{mode}`" for mode in protocol.MODES)
+        + ". Speeds offered: "
+        + ", ".join(f"{speed:g}" for speed in protocol.SPEEDS)
+        + " times real time. Statuses: "
+        + ", ".join(f"`{status}`" for status in protocol.STATUSES)
+        + ".",
+        "## Messages",
+        f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
+        "hyper-parameters, each under its key.",
+    ]
+    for direction, messages in protocol.MESSAGES.items():
+        rows = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
+        parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _setting(key: str) -> tuple[str, ...]:
+    spec = config.FIELDS[key]
+    default = config.TrainConfig().to_json()[key]
+    if isinstance(default, (list, dict)):
+        pairs = [f"{k}={v:g}" for k, v in default.items()] if isinstance(default, dict) else map(str, default)
+        default = ",".join(pairs) or "none"
+    elif isinstance(default, bool):
+        default = str(default).lower()
+    elif not isinstance(default, str):
+        default = f"{default:.12g}"
+    limits = " or ".join(spec["choices"])
+    if spec["min"] is not None:
+        limits = f"{spec['min']:.12g} to {spec['max']:.12g}"
+    if spec["multiple"] > 1:
+        limits += f", multiple of {spec['multiple']}"
+    return (f"`{key}`", default, limits, spec["unit"], spec["effect"], config.field_docs()[key])
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def main() -> None:
+    (ROOT / "js" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
+    (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
