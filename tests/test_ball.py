@@ -79,7 +79,7 @@ def crowd(game, tiles, seed, centre_x=0.0):
     state["ball_px"] = centre_x
     state["ball_py"] = rng.uniform(-2.6, 2.6, (tiles, 16))
     distance = rng.uniform(0.3, 0.6, (tiles, 2, 16))
-    state["p_px"] = state["ball_px"][:, None] + distance * np.cos(angle[0])
+    state["p_px"] = np.clip(state["ball_px"][:, None] + distance * np.cos(angle[0]), -3.57, 3.57)
     state["p_py"] = np.clip(state["ball_py"][:, None] + distance * np.sin(angle[0]), -2.57, 2.57)
     state["p_cos"], state["p_sin"] = np.cos(angle[1]), np.sin(angle[1])
     speed = rng.uniform(0, PLAYER_SPEED, (tiles, 2, 16))
@@ -114,9 +114,14 @@ def test_same_seed_same_bits(game):
 # -- energy and momentum ---------------------------------------------------------------------------
 
 
-def test_a_collision_never_adds_energy(game):
-    """One tick of free bodies in a crowd: whatever hits whatever, all together have no more energy after."""
-    state = crowd(game, 512, seed=1)
+@pytest.mark.parametrize("centre_x", [0.0, -3.7, 3.9])
+def test_a_collision_never_adds_energy(game, centre_x):
+    """One tick of free bodies in a crowd: whatever hits whatever, all together have no more energy after.
+
+    Free: the players want the velocity they have, so their controls do no work, and they do not spin, for a spinning
+    player's surface pushes without slowing down.
+    """
+    state = crowd(game, 512, 1, centre_x)
     coast(state)
     touching = (gap(state, 0) < BALL_RADIUS) & (gap(state, 1) < BALL_RADIUS)
     assert touching.sum() > 500, "the case of both players on the ball at once must be among those tried"
@@ -155,7 +160,10 @@ def test_kick(game):
 
 
 def test_energy_falls_with_idle_controls(game):
-    """Idle controls brake (wanted velocity zero), friction and collisions take: over five seconds no tick gains."""
+    """Idle controls brake (wanted velocity zero), friction and collisions take: over five seconds no tick gains.
+
+    The players do not spin at the start, and nothing makes them spin.
+    """
     state = crowd(game, 64, seed=2)
     act(game, state, 0)
     for _ in range(600):
@@ -348,6 +356,25 @@ def test_million_random_ticks_in_bounds(game):
     assert goals > 10
 
 
+def test_a_pointer_may_put_things_anywhere(game):
+    """Dragged into walls, far outside or onto each other: inside after one tick, the ball free within a second."""
+    rng = np.random.default_rng(13)
+    state = game.new(16)
+    for name in ("ball_px", "ball_py", "p_px", "p_py"):
+        state[name] = rng.uniform(-6, 6, state[name].shape)
+    state["ball_px"][0] = state["p_px"][0, 0] = state["p_px"][0, 1] = 1
+    state["ball_py"][0] = state["p_py"][0, 0] = state["p_py"][0, 1] = np.arange(16) % 3 - 1
+    act(game, state, 0)
+    game.tick(state)
+    assert (abs(state["ball_px"]) <= HALF_LENGTH + GOAL_DEPTH - BALL_RADIUS + ROUNDING).all()
+    assert (abs(state["ball_py"]) <= HALF_WIDTH - BALL_RADIUS + ROUNDING).all()
+    assert (abs(state["p_px"]) <= HALF_LENGTH - HALF_SIDE + ROUNDING).all()
+    assert (abs(state["p_py"]) <= HALF_WIDTH - HALF_SIDE + ROUNDING).all()
+    game.tick(state, 120)
+    assert min(gap(state, 0).min(), gap(state, 1).min()) > BALL_RADIUS - 0.02
+    assert all(np.isfinite(state[name]).all() for name in state.dtype.names)
+
+
 # -- players ---------------------------------------------------------------------------------------
 
 
@@ -441,7 +468,7 @@ def test_shared_potentials_are_opposite_and_bounded(game):
 
 
 def test_chaser_beats_random(game):
-    """Measured over 16,384 games: see docs/LOG.md. Here 1,024, the chaser on each side in half of them."""
+    """1,024 games, the chaser on each side in half of them; over 16,384 it wins .828, draws .171, loses .001."""
     state = game.new(64, seed=9)
     outcome = np.zeros((64, 16), int)
     chaser_side = (np.arange(64) % 2)[:, None, None]

@@ -4,6 +4,7 @@ What happens in the world is in `ball_physics.py`; here are the game's declarati
 want, a scripted player and the picture.
 """
 # ruff: noqa: F821  (random, length, clamp, circle, ... are words of the rules language)
+# mypy: no-check-untyped-defs
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ TIME_LIMIT = 1200  # ticks: 10 s
 PI = 3.14159265358979
 HALF_PI = 1.5707963267949
 NOBODY = 100.0  # a coordinate far from everything
+THICK = 0.05  # half the thickness of walls as drawn
 
 PER_LENGTH = 1 / 8  # observation scales
 PER_BALL_SPEED = 1 / BALL_SPEED
@@ -102,12 +104,15 @@ def end(toward, colour):
     line(x, -1.7, front, -1.7, 0.02, LINE)
     ring(front, 0.0, 0.5, 0.02, 0.5, HALF_PI if toward > 0.0 else -HALF_PI, LINE)
     circle(toward * (HALF_LENGTH - 0.75), 0.0, 0.05, LINE)
-    line(back, -GOAL_HALF_WIDTH, back, GOAL_HALF_WIDTH, 0.05, WALL)
+    wall_x = x + toward * THICK  # walls lie outside the field, and posts touch its corners
+    back_x = back + toward * THICK
+    wall_y = GOAL_HALF_WIDTH + THICK
+    line(back_x, -wall_y, back_x, wall_y, THICK, WALL)
     for k in range(2):
         up = 1.0 if k == 0 else -1.0
-        line(x, up * GOAL_HALF_WIDTH, back, up * GOAL_HALF_WIDTH, 0.05, WALL)
-        line(x, up * GOAL_HALF_WIDTH, x, up * HALF_WIDTH, 0.05, WALL)
-        circle(x, up * GOAL_HALF_WIDTH, 0.09, POST)
+        line(wall_x, up * wall_y, back_x, up * wall_y, THICK, WALL)
+        line(wall_x, up * wall_y, wall_x, up * (HALF_WIDTH + THICK), THICK, WALL)
+        circle(wall_x, up * wall_y, 1.42 * THICK, POST)
 
 
 @rule
@@ -388,8 +393,10 @@ class Ball(Drill):
         circle(0.0, 0.0, 0.07, LINE)
         end(-1.0, GOAL0)
         end(1.0, GOAL1)
-        line(-HALF_LENGTH, HALF_WIDTH, HALF_LENGTH, HALF_WIDTH, 0.05, WALL)
-        line(-HALF_LENGTH, -HALF_WIDTH, HALF_LENGTH, -HALF_WIDTH, 0.05, WALL)
+        wall_x = HALF_LENGTH + THICK
+        wall_y = HALF_WIDTH + THICK
+        line(-wall_x, wall_y, wall_x, wall_y, THICK, WALL)
+        line(-wall_x, -wall_y, wall_x, -wall_y, THICK, WALL)
         player(s, i, 0, PLAYER0)
         player(s, i, 1, PLAYER1)
         circle(s.ball_px[i], s.ball_py[i], BALL_RADIUS, BALL)

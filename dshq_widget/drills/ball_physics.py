@@ -6,6 +6,7 @@ that does not tell them apart. Collisions never add kinetic energy. Sizes and sp
 were tried in learning are marked "measured".
 """
 # ruff: noqa: F821  (sqrt, clamp, length, sign are words of the rules language)
+# mypy: no-check-untyped-defs
 
 from __future__ import annotations
 
