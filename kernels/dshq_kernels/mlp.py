@@ -478,7 +478,7 @@ def learn(thread, threads, meeting_point, plan, activation, state, gradients, sc
     `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two moments, equal
     in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`. `order`: int64 units in
     learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`. `scaling`: advantage mean and 1 / deviation.
-    `adam`: (learning rate, epsilon, max gradient norm, target KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
+    `adam`: (learning rate, epsilon, max gradient norm, largest approximate KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
     gets sums over this thread's samples, then: samples, sum of gradient norms, steps applied, minibatches skipped.
 
     Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a minibatch.
@@ -512,7 +512,7 @@ def learn(thread, threads, meeting_point, plan, activation, state, gradients, sc
             divergence = 0.0
             for other in range(threads):
                 divergence += gradients[i & 1, other, n]
-            if divergence * share > 1.5 * target_kl:
+            if divergence * share > target_kl:
                 break
         norm = adam_step(n, params, moment, square, gradients[i & 1].ctypes.data, stride, threads, step + 1, learning_rate,
                          epsilon, max_norm)

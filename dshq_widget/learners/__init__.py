@@ -1,0 +1,147 @@
+"""Learners: each turns a rollout's samples into a better policy. Torch is imported by the one learner that needs it, when made.
+
+Every learner has `update(samples, units, hyper) -> metrics`, `blob()`, `load(blob)`, `state()`, `restore(state)` and
+`skipped`, the number of minibatches left out because their gradient was not finite.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dshq_widget.config import TrainConfig
+from dshq_widget.policy import PolicySpec
+
+if TYPE_CHECKING:
+    from dshq_kernels.rollout import Samples
+
+ADAM_EPSILON = 1e-5
+"""Huang et al., "The 37 Implementation Details of PPO", 2022, detail 3."""
+FINAL_RATE = 0.1
+"""Share of the learning rate that is left at the end of a schedule (measured: docs/LOG.md)."""
+WARM_UP = 0.02
+"""Share of a cosine schedule that the rate takes to rise (assumed)."""
+KL_MARGIN = 1.5
+"""An update stops once the divergence exceeds this many times the target, after Stable-Baselines3's `ppo.py`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Hyper:
+    """What one update needs to know, schedules already applied; units and ranges in `config.TrainConfig`."""
+
+    learning_rate: float = 3e-3
+    epochs: int = 1
+    minibatch_size: int = 4096
+    clip_epsilon: float = 0.2
+    clip_value: bool = False
+    value_coef: float = 0.5
+    entropy_coef: float = 0.003
+    max_grad_norm: float = 0.5
+    target_kl: float = 0.0
+    normalize_advantages: bool = True
+
+    @classmethod
+    def at(cls, config: TrainConfig, agent_steps: float) -> Hyper:
+        """The settings in force after `agent_steps`: the rate falls to `FINAL_RATE`, the entropy bonus linearly to 0."""
+        done = min(1.0, agent_steps / config.total_agent_steps)
+        values = {field.name: getattr(config, field.name) for field in dataclasses.fields(cls)}
+        if config.lr_schedule == "linear":
+            values["learning_rate"] *= 1 - (1 - FINAL_RATE) * done
+        elif config.lr_schedule == "cosine":
+            rise = min(1.0, (done + 1e-3) / WARM_UP)
+            values["learning_rate"] *= rise * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * done)) / 2)
+        if config.lr_schedule != "constant":
+            values["entropy_coef"] *= 1 - done
+        return cls(**values)
+
+
+class Learner(Protocol):
+    """The face that all learners share."""
+
+    spec: PolicySpec
+    skipped: int
+
+    def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
+        """Learns from the `units` (int64 indices) of a rollout; returns the metrics of protocol.py that it knows."""
+        ...
+
+    def blob(self) -> np.ndarray:
+        """The policy's flat float32 weights, a copy."""
+        ...
+
+    def load(self, blob: np.ndarray) -> None:
+        """Takes over weights and forgets the optimiser's moments."""
+        ...
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What exact resuming needs beside the weights: `adam_m`, `adam_v`, `adam_step`, `generator_update`."""
+        ...
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Takes over what `state` returned; call it after `load`."""
+        ...
+
+
+def plan_minibatches(rng: np.random.Generator, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
+    """The order of units over all epochs, int64, and where each minibatch begins and the last one ends, int64.
+
+    Each epoch is shuffled anew and cut into near-equal minibatches of about `minibatch_size` samples; none is left out.
+    """
+    count = max(1, round(len(units) * 16 / hyper.minibatch_size))
+    count = min(count, len(units))
+    order = np.concatenate([rng.permutation(units) for _ in range(hyper.epochs)]).astype(np.int64)
+    cuts = np.arange(count) * len(units) // count
+    bounds = np.concatenate([epoch * len(units) + cuts for epoch in range(hyper.epochs)] + [[len(order)]])
+    return order, bounds.astype(np.int64)
+
+
+def advantage_scaling(advantage: np.ndarray, hyper: Hyper) -> tuple[float, float]:
+    """Mean and 1 / deviation of the rollout's advantages, or (0, 1) where they are not normalised."""
+    if not hyper.normalize_advantages:
+        return 0.0, 1.0
+    mean = float(advantage.mean(dtype=np.float64))
+    spread = float(np.sqrt(max(0.0, float(np.square(advantage).mean(dtype=np.float64)) - mean * mean)))
+    return mean, 1.0 / (spread + 1e-8)
+
+
+def explained_variance(value: np.ndarray, returns: np.ndarray) -> float:
+    """1 - Var(returns - value) / Var(returns); 0 where the returns do not vary."""
+    total = float(returns.var(dtype=np.float64))
+    return 1.0 - float((returns - value).var(dtype=np.float64)) / total if total > 0 else 0.0
+
+
+def pack_generator(rng: np.random.Generator) -> np.ndarray:
+    """The state of a PCG64 generator as u64[6]."""
+    state: Any = rng.bit_generator.state
+    words = [state["state"]["state"] >> 64, state["state"]["state"], state["state"]["inc"] >> 64, state["state"]["inc"],
+             state["has_uint32"], state["uinteger"]]
+    return np.array([word & (1 << 64) - 1 for word in words], np.uint64)
+
+
+def unpack_generator(words: np.ndarray) -> np.random.Generator:
+    """The generator that `pack_generator` described."""
+    w = [int(word) for word in words]
+    bits = np.random.PCG64()
+    bits.state = {"bit_generator": "PCG64", "state": {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]}, "has_uint32": w[4],
+                  "uinteger": w[5]}
+    return np.random.Generator(bits)
+
+
+def _fused(spec: PolicySpec, **options: Any) -> Learner:
+    from dshq_widget.learners.fused import FusedPPO
+
+    return FusedPPO(spec, **options)
+
+
+def _torch(spec: PolicySpec, **options: Any) -> Learner:
+    from dshq_widget.learners.ppo import TorchPPO
+
+    return TorchPPO(spec, **options)
+
+
+learners: dict[str, Callable[..., Learner]] = {"fused": _fused, "torch": _torch}
+"""Makers by name: `fused` is the project's own kernels on the CPU, `torch` the reference and the way to CUDA."""

@@ -1,0 +1,116 @@
+"""PPO in torch with autograd: the reference that the fused learner is held to, and the learner on CUDA."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+from dshq_kernels.rollout import Samples
+
+from dshq_widget import learners
+from dshq_widget.learners import Hyper, losses
+from dshq_widget.policy import PolicySpec
+
+
+class TorchPPO:
+    """See `learners.Learner`. `threads` is torch's thread count on the CPU, `device` "cpu" or "cuda"."""
+
+    def __init__(self, spec: PolicySpec, *, seed: int = 0, threads: int = 1, device: str = "cpu"):
+        self.spec, self.skipped = spec, 0
+        self.device = torch.device(device)
+        if self.device.type == "cpu":
+            torch.set_num_threads(threads)
+        self._rng = np.random.default_rng([seed, 0xBA7C4])
+        self.weights = torch.zeros(spec.floats, device=self.device, requires_grad=True)
+        self.load(spec.initial(np.random.default_rng([seed, 0x1417])))
+
+    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`."""
+        activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
+        layers, x, at = self.spec.layers, obs, 0
+        for k, (n_in, n_out) in enumerate(zip(layers, layers[1:], strict=False)):
+            matrix = self.weights[at:at + n_in * n_out].view(n_in, n_out)
+            at += n_in * n_out + n_out
+            x = torch.addmm(self.weights[at - n_out:at], x, matrix)
+            x = activation(x) if k < len(layers) - 2 else x
+        return torch.log_softmax(x[:, :-1], -1), x[:, -1]
+
+    def loss(self, obs, action, log_prob, value, advantage, returns, hyper: Hyper) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The loss of one minibatch and its metrics."""
+        log_probs, values = self.forward(obs)
+        chosen = log_probs.gather(1, action[:, None])[:, 0]
+        parts = {
+            "loss_policy": losses.policy_loss(chosen, log_prob, advantage, hyper.clip_epsilon),
+            "loss_value": losses.value_loss(values, value, returns, hyper.clip_epsilon if hyper.clip_value else None),
+            "entropy": losses.entropy(log_probs),
+            "approx_kl": losses.approx_kl(chosen, log_prob).detach(),
+            "clip_fraction": losses.clip_fraction(chosen, log_prob, hyper.clip_epsilon).detach(),
+        }
+        loss = parts["loss_policy"] + hyper.value_coef * parts["loss_value"] - hyper.entropy_coef * parts["entropy"]
+        return loss, {name: part.detach() for name, part in parts.items()}
+
+    def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
+        """See `learners.Learner.update`."""
+        order, bounds = learners.plan_minibatches(self._rng, units, hyper)
+        mean, scale = learners.advantage_scaling(samples.advantage[units], hyper)
+        fields = {f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)}
+        chosen_order = torch.from_numpy(order).to(self.device)
+        for group in self.adam.param_groups:
+            group["lr"] = hyper.learning_rate
+        sums: dict[str, torch.Tensor] = {}
+        applied = 0
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            rows = chosen_order[begin:end]
+            obs = fields["obs"][rows].transpose(1, 2).reshape(-1, self.spec.layers[0])
+            batch = {name: fields[name][rows].reshape(-1) for name in ("action", "log_prob", "value", "advantage", "returns")}
+            batch["action"] = batch["action"].long()
+            batch["advantage"] = (batch["advantage"] - mean) * scale
+            loss, parts = self.loss(obs, **batch, hyper=hyper)
+            if 0 < hyper.target_kl * learners.KL_MARGIN < float(parts["approx_kl"]):
+                break
+            self.adam.zero_grad(set_to_none=True)
+            loss.backward()
+            limit = hyper.max_grad_norm if hyper.max_grad_norm > 0 else float("inf")
+            norm = torch.nn.utils.clip_grad_norm_([self.weights], limit)
+            if not torch.isfinite(norm):
+                self.skipped += 1
+                continue
+            self.adam.step()
+            applied += 1
+            for name, part in {**parts, "grad_norm": norm}.items():
+                sums[name] = sums.get(name, torch.zeros((), device=self.device)) + part
+        metrics = {name: float(total) / applied for name, total in sums.items()}
+        metrics["explained_variance"] = learners.explained_variance(samples.value[units], samples.returns[units])
+        return metrics
+
+    def blob(self) -> np.ndarray:
+        """See `learners.Learner.blob`."""
+        return self.weights.detach().cpu().numpy().copy()
+
+    def load(self, blob: np.ndarray) -> None:
+        """See `learners.Learner.load`."""
+        self.spec.split(blob)
+        with torch.no_grad():
+            self.weights.copy_(torch.from_numpy(np.ascontiguousarray(blob)))
+        self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=learners.ADAM_EPSILON)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `learners.Learner.state`."""
+        moments = self.adam.state.get(self.weights, {})
+        empty = torch.zeros_like(self.weights)
+        return {
+            "adam_m": moments.get("exp_avg", empty).detach().cpu().numpy().copy(),
+            "adam_v": moments.get("exp_avg_sq", empty).detach().cpu().numpy().copy(),
+            "adam_step": np.array(int(moments.get("step", 0)), np.int64),
+            "generator_update": learners.pack_generator(self._rng),
+        }
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """See `learners.Learner.restore`."""
+        self.adam.state[self.weights] = {
+            "step": torch.tensor(float(state["adam_step"])),
+            "exp_avg": torch.from_numpy(state["adam_m"].copy()).to(self.device),
+            "exp_avg_sq": torch.from_numpy(state["adam_v"].copy()).to(self.device),
+        }
+        self._rng = learners.unpack_generator(state["generator_update"])
