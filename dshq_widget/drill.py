@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar
 
+import numpy as np
 from dshq_kernels.cpu import CpuGame, python_source
 from dshq_kernels.javascript import javascript_source
 from dshq_kernels.rules import Source, translate
@@ -103,6 +104,14 @@ class CompiledDrill:
     def game(self) -> CpuGame:
         """Compile for this machine, or load what was compiled before."""
         return CpuGame(self.python, self.spec)
+
+    def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
+        """f32 (n_terms,): the drill's weights, replaced by name. Raises ValueError for a term that the drill lacks."""
+        values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
+        unknown = sorted(set(overrides or {}) - set(values))
+        if unknown:
+            raise ValueError(f"drill {self.name!r} has no reward term {unknown[0]!r}: it has {', '.join(values) or 'none'}")
+        return np.array(list({**values, **(overrides or {})}.values()), np.float32)
 
     def to_json(self) -> dict[str, Any]:
         return {"spec": self.spec, "python": self.python, "javascript": self.javascript}

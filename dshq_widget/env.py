@@ -44,12 +44,7 @@ class Batch:
         self.num_games, self.sides = num_games, self.game.sides
         self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
         self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)
-        values = {t["name"]: float(t["weight"]) for t in self.spec["terms"]}
-        unknown = set(weights or {}) - set(values)
-        if unknown:
-            raise ValueError(f"drill {self.drill.name!r} has no reward term {sorted(unknown)[0]!r}: it has {', '.join(values) or 'none'}")
-        values |= dict(weights or {})
-        self.weights = np.array([values[t["name"]] for t in self.spec["terms"]], np.float32)
+        self.weights = self.drill.term_weights(weights)
         if not shaping:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
         self.gamma = np.float32(gamma)

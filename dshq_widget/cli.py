@@ -1,0 +1,214 @@
+"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object; wrong input exits 2 with one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dshq_widget import config as settings
+from dshq_widget.version import __version__
+
+
+class UsageError(ValueError):
+    """Wrong input: one sentence that says what to write instead."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = _parser().parse_args(arguments)
+        result = options.run(options)
+    except (ValueError, FileNotFoundError) as error:  # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
+        print(f"dshq: {error}", file=sys.stderr)
+        return 2
+    except (RuntimeError, MemoryError) as error:
+        print(f"dshq: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    status = 0
+    if isinstance(result, tuple):
+        result, status = result
+    if result is not None and options.json:
+        print(json.dumps(result), flush=True)
+    return status
+
+
+def train(options: argparse.Namespace) -> dict[str, Any]:
+    """Train a drill and save the policy."""
+    from dshq_widget.training.trainer import Trainer
+
+    hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
+    given = settings.read_yaml(options.config) if options.config else {}
+    given = {**settings.canonical(given, settings.TrainConfig()), **settings.canonical(hyper, settings.TrainConfig())}
+    _positive("--seconds", options.seconds)
+    out = None if options.out is None else _writable(options.out)
+    with Trainer(options.drill, **given) as trainer:
+        trainer.start()
+        quiet = options.json or options.quiet
+        trainer.wait(seconds=0, progress=not quiet)
+        if "total_agent_steps" not in given:
+            _schedule(trainer, options.seconds)
+        trainer.wait(seconds=options.seconds - min(1.0, options.seconds / 4), progress=not quiet)
+        trainer.stop()
+        trainer.join()
+        metrics = trainer.metrics
+        if out is not None:
+            trainer.save(out)
+        result = {
+            "drill": trainer.drill.name,
+            "seed": trainer.config.seed,
+            "seconds": metrics.get("seconds", 0.0),
+            "agent_steps": metrics.get("agent_steps", 0),
+            "agent_steps_per_second": metrics.get("agent_steps_per_second", 0.0),
+            "updates": metrics.get("updates", 0),
+            "version": trainer.version,
+            "device": trainer.device,
+            "workers": trainer.workers,
+            "metrics": metrics,
+            "out": None if out is None else str(out),
+        }
+    if not options.json:
+        print(f"{result['agent_steps']:,} agent steps in {result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s), {result['updates']} updates"
+              + (f", saved as {out}" if out else ""))  # fmt: skip
+    return result
+
+
+def _schedule(trainer: Any, seconds: float) -> None:
+    """Turn the budget in seconds into agent steps: the rate of the first second (at most a quarter of the budget) times the budget."""
+    probe = min(1.0, seconds / 4)
+    trainer.wait(seconds=probe, progress=False)
+    steps = trainer.metrics.get("agent_steps", 0)
+    passed = trainer.metrics.get("seconds", 0.0)
+    if steps and passed > 0:
+        trainer.set_hyper(total_agent_steps=max(1000, int(steps / passed * seconds)))
+
+
+def evaluate(options: argparse.Namespace) -> dict[str, Any]:
+    """Play a policy against a baseline or another policy."""
+    from dshq_widget.env import compiled
+    from dshq_widget.training import checkpoint
+    from dshq_widget.training import evaluate as matches
+
+    if options.matches < 1:
+        raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
+    saved = checkpoint.load(options.policy)
+    drill = compiled(options.drill or saved.drill)
+    player = matches.opponent(options.policy, drill)
+    against = matches.opponent(options.against, drill)
+    result = {"policy": str(options.policy), "drill": drill.name, "against": options.against, "greedy": options.greedy, "seed": options.seed}
+    result |= matches.evaluate(drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against)
+    if not options.json:
+        low, high = result["ci95"]
+        print(f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}: "
+              f"{result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")  # fmt: skip
+    return result
+
+
+def trace(options: argparse.Namespace) -> dict[str, Any]:
+    """Hash every state of 16 games played by fixed random actions."""
+    from dshq_widget.env import compiled
+    from dshq_widget.trace import trace as run
+
+    result = run(compiled(options.drill), options.ticks, options.seed, options.backend)
+    if not options.json:
+        print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {result['ticks']} ticks, {result['episodes']} episodes")
+    return result
+
+
+def bench(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure this machine's ceilings and this package's rates."""
+    from dshq_widget.bench import bench as run
+
+    result = run(options.drill, seconds=options.seconds)
+    if not options.json:
+        for group in ("ceilings", "rates", "ratios"):
+            for name, value in result[group].items():
+                print(f"{name:42} {value:>18,.1f}")
+    return result
+
+
+def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Say what this machine offers, what is missing and what will be slow."""
+    from dshq_widget.doctor import checks
+
+    found = checks()
+    if not options.json:
+        for check in found:
+            print(f"{'ok ' if check['ok'] else '!! '} {check['name']:16} {check['value']}" + (f"\n{'':20} {check['advice']}" if check["advice"] else ""))
+    return {"checks": found}, 0
+
+
+def _positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise UsageError(f"{name}: wanted more than 0, got {value:g}")
+
+
+def _writable(path: str) -> Path:
+    target = Path(path).expanduser()
+    if target.suffix != ".dshq":
+        raise UsageError(f"--out: wanted a file name that ends in .dshq, got {path!r}")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"--out: the folder {str(target.absolute().parent)!r} does not exist; make it first")
+    return target
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="dshq", description="Drills that play in a notebook cell and learn while you watch.")
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(dest="verb", required=True, parser_class=_Parser, metavar="VERB")
+
+    def verb(run: Callable[[argparse.Namespace], Any], text: str = "") -> argparse.ArgumentParser:
+        summary = (run.__doc__ or text).splitlines()[0]
+        added = verbs.add_parser(run.__name__, help=summary, description=summary)
+        added.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+        added.set_defaults(run=run)
+        return added
+
+    v = verb(train)
+    v.add_argument("drill", help="a drill's name, or a .dshq file to go on from")
+    v.add_argument("--seconds", type=float, default=60.0, help="training time, start-up and evaluation left out (default 60)")
+    v.add_argument("--out", help="where to save the policy, NAME.dshq")
+    v.add_argument("--config", help="a YAML file with a section training_core")
+    v.add_argument("--quiet", action="store_true", help="no progress bar")
+    docs = settings.field_docs()
+    for key, field in settings.FIELDS.items():
+        unit = f" [{field['unit']}]" if field["unit"] else ""
+        v.add_argument("--" + key.replace("_", "-"), dest=key, metavar="VALUE", help=(docs[key].split("\n\n")[0] + unit).replace("%", "%%"))
+    for alias, key in settings.ALIASES.items():
+        v.add_argument("--" + alias.replace("_", "-"), dest=key, help=argparse.SUPPRESS)
+
+    v = verb(evaluate)
+    v.add_argument("policy", help="a .dshq file")
+    v.add_argument("--against", default="scripted", help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)")
+    v.add_argument("--matches", type=int, default=500, help="how many matches (default 500)")
+    v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
+    v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
+    v.add_argument("--drill", help="the drill, if not the one that the file names")
+
+    v = verb(trace)
+    v.add_argument("drill", help="a drill's name")
+    v.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
+    v.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
+    v.add_argument("--backend", default="cpu", help="cpu or js (default cpu)")
+
+    v = verb(bench)
+    v.add_argument("drill", nargs="?", default="ball", help="a drill's name (default ball)")
+    v.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
+
+    verb(doctor)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
