@@ -7,7 +7,7 @@ const UNITS = [
   [1e3, "k"],
 ] as const;
 
-/** Three significant digits with a metric suffix: 950, 12.3k, 1.23M. Not a number: "–". */
+/** Two or three significant digits with a metric suffix: 0.042, 950, 12.3k, 1.23M. Not a number: "–". */
 export function compact(value: number | null | undefined): string {
   if (value == null || !Number.isFinite(value)) return "–";
   for (const [size, suffix] of UNITS) {
@@ -15,7 +15,9 @@ export function compact(value: number | null | undefined): string {
     if (Math.abs(value) >= size * 0.9995) return trim((value / size).toPrecision(3)) + suffix;
   }
   if (value === 0 || Number.isInteger(value)) return String(value);
-  return Math.abs(value) < 1e-3 ? value.toExponential(1) : trim(value.toPrecision(3));
+  const size = Math.abs(value);
+  if (size < 1e-3) return value.toExponential(0);
+  return trim(value.toPrecision(size < 0.1 ? 2 : 3));
 }
 
 /** A share from 0 to 1 in percent. */

@@ -66,14 +66,20 @@ export function keyCap(code: string): string {
   return CAPS[code] ?? code.replace(/^(Key|Digit)/, "").replace(/^Numpad/, "num ");
 }
 
-/** The drill's keys by what they do, in the order of its `keys`. */
-export function keyHelp(spec: DrillSpec): { choice: string; option: string; caps: string[] }[] {
-  const rows = new Map<string, { choice: string; option: string; caps: string[] }>();
+export interface KeyHelp {
+  choice: string;
+  options: { option: string; caps: string[] }[];
+}
+
+/** The drill's keys by choice and option, in the order of its `keys`. */
+export function keyHelp(spec: DrillSpec): KeyHelp[] {
+  const help: KeyHelp[] = [];
   for (const [code, [choice, option]] of Object.entries(spec.keys)) {
-    const name = `${choice}:${option}`;
-    const row = rows.get(name) ?? { choice, option, caps: [] };
-    row.caps.push(keyCap(code));
-    rows.set(name, row);
+    let group = help.find((other) => other.choice === choice);
+    if (!group) help.push((group = { choice, options: [] }));
+    const known = group.options.find((other) => other.option === option);
+    if (known) known.caps.push(keyCap(code));
+    else group.options.push({ option, caps: [keyCap(code)] });
   }
-  return [...rows.values()];
+  return help;
 }

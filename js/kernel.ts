@@ -52,11 +52,11 @@ export class KernelLink {
     }
   }
 
-  /** PAGE_STATE, unless one went out within the last second or nobody looks. */
-  tell(state: PageState): void {
-    const now = performance.now();
-    if (document.hidden || now - this.told < PAGE_STATE_MS) return;
-    this.told = now;
+  /** PAGE_STATE, at most once a second and only while somebody looks; `now` sends it all the same. */
+  tell(state: PageState, now = false): void {
+    const time = performance.now();
+    if (!now && (document.hidden || time - this.told < PAGE_STATE_MS)) return;
+    this.told = time;
     this.send({ type: "PAGE_STATE", ...state });
   }
 

@@ -68,7 +68,7 @@ export class Session {
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
     listen(model, "msg:custom", (message: KernelToPage) => this.fromKernel(message), signal);
     window.addEventListener("pagehide", () => this.saveSnapshot(), { signal });
-    document.addEventListener("visibilitychange", () => document.hidden && this.saveSnapshot(), { signal });
+    document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
 
     this.appendMetrics();
     this.beginDrill(saved);
@@ -166,7 +166,7 @@ export class Session {
 
   private sendPolicy(): void {
     const policy = this.model.get("policy");
-    if (!policy?.data) return;
+    if (!policy?.data?.byteLength) return;
     const data = copyBytes(policy.data);
     const { version, layers, activation } = policy;
     this.post({ type: "POLICY", id: this.id, version, layers, activation, data }, [data]);
@@ -248,9 +248,14 @@ export class Session {
     }
   }
 
-  private tellKernel(): void {
+  private tellKernel(now = false): void {
     const { fps, tick, score, version } = this.state;
-    this.kernel.tell({ fps, renderer: this.renderer, tick, score, version, visible: !document.hidden });
+    this.kernel.tell({ fps, renderer: this.renderer, tick, score, version, visible: !document.hidden }, now);
+  }
+
+  private lookedAt(): void {
+    this.tellKernel(true);
+    if (document.hidden) this.saveSnapshot();
   }
 
   private appendMetrics(): void {
@@ -281,12 +286,15 @@ function copyBytes(bytes: Bytes): ArrayBuffer {
   return view.slice().buffer;
 }
 
-/** Whether a setting as typed (text for lists and shares) is the one that the kernel reports. */
-function sameSetting(kernel: unknown, typed: ConfigValue): boolean {
-  const plain = (value: unknown): string => {
-    if (Array.isArray(value)) return value.join();
-    if (value !== null && typeof value === "object") return Object.entries(value).map(([k, v]) => `${k}=${v}`).join();
-    return String(value);
-  };
-  return plain(kernel) === plain(typed).replace(/\s/g, "");
+/** Whether a setting as typed is the one that the kernel reports: 64, 64 is [64, 64], and self=.75 is self=0.75. */
+function sameSetting(kernel: ConfigValue | undefined, typed: ConfigValue): boolean {
+  const plain = (value: ConfigValue | undefined) =>
+    String(value)
+      .split(",")
+      .map((part) => {
+        const [name, number] = part.split("=").map((word) => word.trim());
+        return number === undefined ? name : `${name}=${Number(number)}`;
+      })
+      .join();
+  return plain(kernel) === plain(typed);
 }

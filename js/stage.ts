@@ -2,7 +2,7 @@
  * The match as one sees it: a scoreboard over a focusable canvas. Gives the canvas to the show host, keeps its size, theme and
  * visibility told, and puts a fresh canvas there when the old one can draw no more.
  */
-import { h, setText } from "./dom";
+import { button, h, setText } from "./dom";
 import { clock } from "./format";
 import { keyHelp, listenToKeys } from "./input";
 import type { View } from "./panels/panel";
@@ -21,7 +21,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const { session, signal } = view;
   const address = { id: session.id, view: number };
   const pitch = h("div", { class: "pitch" });
-  stage.append(buildScoreboard(view), pitch, buildKeyHelp(view, pitch), buildRendererNote(view, number));
+  stage.append(buildScoreboard(view, stage), pitch, buildKeyHelp(view, pitch), buildRendererNote(view, number));
 
   let canvas = freshCanvas();
   let attached = false;
@@ -117,7 +117,7 @@ function freshCanvas(): HTMLCanvasElement {
 }
 
 /** Names, score, clock and policy version, as on television. */
-function buildScoreboard({ session, signal }: View): HTMLElement {
+function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLElement {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
   const time = h("span", { class: "time", title: "Match time since the widget began" }, "0:00");
@@ -127,9 +127,10 @@ function buildScoreboard({ session, signal }: View): HTMLElement {
   const follow = () => {
     const { mode } = session.show;
     const { version: playing } = session.state;
-    const ai = playing > 0 ? "AI" : "Untrained";
-    setText(names[0], mode === "human_vs_ai" ? "You" : ai);
-    setText(names[1], mode === "sandbox" || (playing === 0 && mode === "human_vs_ai") ? session.opponent : ai);
+    // before any training the scripts play, except that AI vs AI shows the untrained network where there is one
+    const network = playing > 0 ? "AI" : mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
+    setText(names[0], mode === "human_vs_ai" ? "You" : network || "random");
+    setText(names[1], mode === "sandbox" ? session.opponent : network || session.opponent);
     setText(version, `v${playing}`);
     version.title = playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet";
   };
@@ -151,13 +152,19 @@ function buildScoreboard({ session, signal }: View): HTMLElement {
   session.events.on("state", state, signal);
   state();
 
+  const full = button("Full screen", { icon: "expand", class: "button on-board" }, () => {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    else void stage.requestFullscreen({ navigationUI: "hide" });
+  });
+  full.hidden = !document.fullscreenEnabled;
+
   const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
   return h(
     "header",
     { class: "scoreboard" },
     h("span", { class: "corner" }, version),
     h("span", { class: "board" }, side(0), time, side(1)),
-    h("span", { class: "corner end" }, fps),
+    h("span", { class: "corner end" }, fps, full),
   );
 }
 
@@ -177,8 +184,15 @@ function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElemen
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     keys.replaceChildren(
-      ...(spec ? keyHelp(spec) : []).map(({ choice, option, caps }) =>
-        h("span", { class: "key", title: choice }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? choice : option),
+      ...(spec ? keyHelp(spec) : []).map(({ choice, options }) =>
+        h(
+          "span",
+          { class: "choice" },
+          h("span", { class: "verb" }, choice),
+          ...options.map(({ option, caps }) =>
+            h("span", { class: "key" }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? null : option),
+          ),
+        ),
       ),
     );
   };

@@ -30,12 +30,15 @@ function renderView(session: Session, el: HTMLElement): CleanUp {
   const { signal } = ending;
   const stage = h("div", { class: "stage" });
   const themed = new Set<() => void>();
-  const view: View = { session, stage, signal, themed: (changed) => themed.add(changed) };
+  const view: View = { session, signal, themed: (changed) => themed.add(changed) };
 
   const banner = h("p", { class: "banner", role: "alert" });
-  const play = h("div", { class: "column play" }, stage);
-  const learn = h("div", { class: "column learn" });
-  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, h("div", { class: "frame" }, play, learn));
+  const columns = {
+    play: h("div", { class: "column play" }, stage),
+    learn: h("div", { class: "column learn" }),
+    more: h("div", { class: "column more" }),
+  };
+  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, h("div", { class: "frame" }, ...Object.values(columns)));
 
   const followTheme = () => {
     const theme = detectTheme();
@@ -47,7 +50,7 @@ function renderView(session: Session, el: HTMLElement): CleanUp {
   watchTheme(followTheme, signal);
 
   el.append(root); // before the panels are built: charts and canvas measure themselves
-  for (const panel of PANELS) (panel.area === "play" ? play : learn).append(panel.build(view));
+  for (const panel of PANELS) columns[panel.area].append(panel.build(view));
   const number = session.nextView();
   followContract(session, number, root, banner, signal);
   buildStage(stage, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });

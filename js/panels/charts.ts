@@ -21,7 +21,8 @@ interface Curve {
   help: string;
   series: Series[];
   format: (value: number | null | undefined) => string;
-  range?: [number, number];
+  range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
+  filled?: boolean; // down to zero
   wide?: boolean;
 }
 
@@ -49,6 +50,8 @@ const CURVES: Curve[] = [
     help: told("entropy"),
     series: [{ key: "entropy", name: "nats", colour: "--curve-4" }],
     format: compact,
+    range: fromZero,
+    filled: true,
   },
   {
     title: "Losses",
@@ -64,6 +67,8 @@ const CURVES: Curve[] = [
     help: "Decisions of learning sides per second. Should stay steady.",
     series: [{ key: "agent_steps_per_second", name: "steps / s", colour: "--curve-3" }],
     format: compact,
+    range: fromZero,
+    filled: true,
   },
 ];
 
@@ -71,7 +76,6 @@ const AXES = [
   ["agent_steps", "agent steps"],
   ["seconds", "seconds"],
 ] as const;
-const HEIGHT = 118; // CSS px of one plot with its axes
 const POINTS_PER_PIXEL = 1;
 
 export const charts: Panel = { area: "learn", build };
@@ -81,7 +85,7 @@ function build(view: View): HTMLElement {
   const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
   const cursor = `dshq-${session.id}-${serial++}`;
   const figures = CURVES.map((curve) => new Figure(curve, cursor));
-  const grid = h("div", { class: "curves" }, ...figures.map((figure) => figure.element));
+  const grid = h("div", { class: "curves", hidden: true }, ...figures.map((figure) => figure.element));
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
   const section = h(
     "section",
@@ -99,12 +103,12 @@ function build(view: View): HTMLElement {
     if (!seen || document.hidden || !stale) return;
     stale = false;
     const rows = session.history.rows;
-    const drawn = figures.map((figure) => figure.draw(rows, axis.value)).some(Boolean);
-    empty.hidden = drawn;
-    grid.hidden = !drawn;
+    for (const figure of figures) figure.draw(rows, axis.value);
   };
   const refresh = () => {
     stale = true;
+    empty.hidden = session.history.rows.length > 0;
+    grid.hidden = !empty.hidden;
     frame ||= requestAnimationFrame(draw);
   };
 
@@ -161,22 +165,21 @@ class Figure {
     );
   }
 
-  /** Draws over metric `x`; false where there is nothing to draw. */
-  draw(rows: readonly MetricsRow[], x: string): boolean {
+  /** Draws over metric `x`, or hides where there is nothing to draw. */
+  draw(rows: readonly MetricsRow[], x: string): void {
     const keys = this.curve.series.map(({ key }) => key);
     const all = columns(rows, x, keys);
     this.element.hidden = all[0].length === 0;
-    if (this.element.hidden) return false;
+    if (this.element.hidden) return;
     this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
 
-    const width = Math.floor(this.plot.clientWidth);
-    if (width === 0) return true;
-    this.data = decimate(all, width * POINTS_PER_PIXEL);
-    this.chart ??= this.create(width);
-    if (this.chart.width !== width) this.chart.setSize({ width, height: HEIGHT });
+    const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
+    if (size.width === 0) return;
+    this.data = decimate(all, size.width * POINTS_PER_PIXEL);
+    this.chart ??= this.create(size);
+    if (this.chart.width !== size.width || this.chart.height !== size.height) this.chart.setSize(size);
     this.chart.setData(this.data);
     this.readOut();
-    return true;
   }
 
   dispose(): void {
@@ -193,7 +196,7 @@ class Figure {
     });
   }
 
-  private create(width: number): uPlot {
+  private create(size: { width: number; height: number }): uPlot {
     const colour = (name: string) => () => getComputedStyle(this.plot).getPropertyValue(name).trim();
     const { curve } = this;
     const axis: uPlot.Axis = {
@@ -204,14 +207,13 @@ class Figure {
     };
     return new uPlot(
       {
-        width,
-        height: HEIGHT,
-        padding: [6, 6, 0, 0],
+        ...size,
+        padding: [6, 12, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
-        scales: { x: { time: false }, y: curve.range ? { range: curve.range } : { range: padded } },
+        scales: { x: { time: false }, y: { range: curve.range ?? padded } },
         axes: [
-          { ...axis, size: 22, gap: 4, space: 64, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
+          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
           { ...axis, size: 42, gap: 4, space: 26, values: (_, splits) => splits.map((v) => curve.format(v)) },
         ],
         series: [
@@ -219,6 +221,7 @@ class Figure {
           ...curve.series.map(({ name, colour: property }) => ({
             label: name,
             stroke: colour(property),
+            ...(curve.filled && { fill: () => `${colour(property)()}22` }),
             width: 1.75,
             spanGaps: true,
             points: { show: false },
@@ -237,6 +240,10 @@ function padded(_: uPlot, low: number | null, high: number | null): [number, num
   if (low === null || high === null) return [0, 1];
   const air = (high - low) * 0.08 || Math.max(Math.abs(high) * 0.1, 1e-3);
   return [low - air, high + air];
+}
+
+function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {
+  return [0, (high || 1) * 1.1];
 }
 
 /** The table's sentence on a metric, with what to hope for. */

@@ -8,13 +8,14 @@ import type { Panel, View } from "./panel";
 
 type Setting = ConfigSchemaEntry & { group?: string };
 
+const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
 const EFFECT_HELP: Record<string, string> = {
   now: "A change takes effect at once.",
   "next update": "A change takes effect at the next update.",
   restart: "A change takes effect when training starts anew: Stop, Start over, Train.",
 };
 
-export const hyper: Panel = { area: "play", build };
+export const hyper: Panel = { area: "more", build };
 
 function build({ session, signal }: View): HTMLElement {
   const groups = h("div", { class: "groups" });
@@ -39,7 +40,7 @@ function build({ session, signal }: View): HTMLElement {
       byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
     }
     groups.replaceChildren(
-      ...[...byGroup].map(([name, rows]) => h("fieldset", { class: "group" }, h("legend", {}, name), ...rows)),
+      ...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)),
     );
     setText(count, `${controls.size} settings`);
     follow();
@@ -75,7 +76,7 @@ interface Control {
   row: HTMLElement;
   input: HTMLInputElement | HTMLSelectElement;
   problem: HTMLElement;
-  write(value: ConfigValue | Record<string, number>): void;
+  write(value: ConfigValue): void;
 }
 
 function buildControl(
@@ -88,20 +89,20 @@ function buildControl(
   input.title = tooltip.filter(Boolean).join("\n");
   input.setAttribute("aria-label", key);
   const problem = h("span", { class: "problem", role: "alert" });
-  const effect = h("span", { class: "effect", "data-effect": entry.effect, title: EFFECT_HELP[entry.effect] ?? "" }, entry.effect);
+  const effect = h("span", { class: "effect" }, [entry.unit, entry.effect].filter(Boolean).join(" · "));
   const row = h(
     "label",
-    { class: "setting", title: input.title },
+    { class: WIDE_KINDS.includes(entry.kind) ? "setting wide" : "setting", title: input.title },
     h("span", { class: "key" }, key),
     effect,
-    h("span", { class: "entry" }, input, entry.unit ? h("span", { class: "unit" }, entry.unit) : null),
+    input,
     problem,
   );
   input.addEventListener("change", () => {
     const { value, problem: text } = parse(key, entry, input);
     change(key, value, text);
   });
-  const write = (value: ConfigValue | Record<string, number>) => {
+  const write = (value: ConfigValue) => {
     if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = Boolean(value);
     else input.value = written(value);
   };
@@ -142,8 +143,6 @@ function range({ min, max }: Setting): string {
 }
 
 /** A value as people type it: 64, 64 or self=0.75, chaser=0.125. */
-export function written(value: ConfigValue | Record<string, number>): string {
-  if (Array.isArray(value)) return value.join(", ");
-  if (typeof value === "object") return Object.entries(value).map(([name, share]) => `${name}=${share}`).join(", ");
-  return String(value);
+export function written(value: ConfigValue): string {
+  return String(value).split(",").join(", ");
 }

@@ -3,16 +3,16 @@ import type { Session } from "../session";
 
 export interface View {
   readonly session: Session;
-  /** The element to show full screen. */
-  readonly stage: HTMLElement;
   /** Calls back at every change of theme, while the view lives. */
   themed(changed: () => void): void;
   /** Ends with the view; every listener and observer of a panel ends with it. */
   readonly signal: AbortSignal;
 }
 
+export type Area = "play" | "learn" | "more";
+
 export interface Panel {
-  /** Where it stands: beside the match (`play`), or with the learning (`learn`). */
-  readonly area: "play" | "learn";
+  /** Where it stands: below the match (`play`), with the learning (`learn`), or after both (`more`). */
+  readonly area: Area;
   readonly build: (view: View) => HTMLElement;
 }

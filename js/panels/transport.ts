@@ -4,16 +4,16 @@ import { MODES, SPEEDS, type Mode } from "../protocol";
 import type { Panel, View } from "./panel";
 
 const MODE_NAMES: Record<Mode, string> = {
-  ai_vs_ai: "AI against AI",
-  human_vs_ai: "You against AI",
-  sandbox: "AI against a script",
+  ai_vs_ai: "AI vs AI",
+  human_vs_ai: "You vs AI",
+  sandbox: "AI vs script",
 };
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 const LARGEST_SEED = 2 ** 32 - 1;
 
 export const transport: Panel = { area: "play", build };
 
-function build({ session, stage, signal }: View): HTMLElement {
+function build({ session, signal }: View): HTMLElement {
   const play = button("Play", { icon: "play", title: "Play: let the match go on" }, () => session.setShow({ playing: true }));
   const pause = button("Pause", { icon: "pause", title: "Pause: hold the match" }, () => session.setShow({ playing: false }));
   const tick = button("Step", { icon: "tick", text: "Step", title: "Step: one tick of simulation" }, () => session.step("tick"));
@@ -45,12 +45,6 @@ function build({ session, stage, signal }: View): HTMLElement {
   const opponent = select({}, []);
   opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
 
-  const full = button("Full screen", { icon: "expand", class: "button quiet" }, () => {
-    if (document.fullscreenElement) void document.exitFullscreen();
-    else void stage.requestFullscreen({ navigationUI: "hide" });
-  });
-  full.hidden = !document.fullscreenEnabled;
-
   const offerOpponents = () => {
     const baselines = session.model.get("drill")?.spec.baselines ?? [];
     setOptions(opponent, [...new Set([...baselines, "random", "idle"])].map((name) => [name, name]));
@@ -64,7 +58,7 @@ function build({ session, stage, signal }: View): HTMLElement {
     selectValue(mode, show.mode);
     selectValue(opponent, session.opponent);
     opponent.disabled = show.mode !== "sandbox";
-    opponent.title = opponent.disabled ? "The script to play against, in the mode AI against a script" : "The script on the other side";
+    opponent.title = opponent.disabled ? "The script to play against, in the mode AI vs script" : "The script on the other side";
     if (document.activeElement !== seed) seed.value = String(show.seed);
   };
   session.events.on("drill", offerOpponents, signal);
@@ -75,8 +69,8 @@ function build({ session, stage, signal }: View): HTMLElement {
     "div",
     { class: "transport", role: "group", "aria-label": "Match controls" },
     h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, reset),
-    h("div", { class: "cluster" }, field("Speed", speed), field("Mode", mode), field("Opponent", opponent)),
-    h("div", { class: "cluster" }, field("Seed", seed), dice, full),
+    h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
+    h("div", { class: "cluster" }, field("Mode", mode), field("Opponent", opponent)),
   );
 }
 

@@ -1,0 +1,44 @@
+/** The four numbers that say how the training goes. */
+import { h, setText } from "../dom";
+import { clock, compact, percent } from "../format";
+import type { MetricsRow } from "../protocol";
+import type { Panel, View } from "./panel";
+
+const WIN_RATES = ["win_rate_chaser", "win_rate_ema", "win_rate_random"] as const;
+
+export const headline: Panel = { area: "learn", build };
+
+function build({ session, signal }: View): HTMLElement {
+  const tiles = HEADLINES.map(({ caption, title, read }) => {
+    const value = h("span", { class: "value" }, "–");
+    const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption));
+    return { tile, show: (row: MetricsRow) => setText(value, read(row)) };
+  });
+  const follow = () => {
+    const row = session.history.rows.at(-1) ?? {};
+    for (const { show } of tiles) show(row);
+  };
+  session.events.on("history", follow, signal);
+  follow();
+
+  return h("div", { class: "tiles", role: "group", "aria-label": "Headline numbers" }, ...tiles.map(({ tile }) => tile));
+}
+
+const HEADLINES: { caption: string; title: string; read: (row: MetricsRow) => string }[] = [
+  {
+    caption: "wins",
+    title: "Share of decided matches won against the script",
+    read: (row) => percent(WIN_RATES.map((key) => row[key]).find((value) => value !== undefined)),
+  },
+  {
+    caption: "steps / s",
+    title: "Decisions that the learning sides make and learn from per second",
+    read: (row) => compact(row.agent_steps_per_second),
+  },
+  { caption: "updates", title: "Rollouts learned from since the start", read: (row) => compact(row.updates) },
+  {
+    caption: "training time",
+    title: "Time spent training since the start",
+    read: (row) => (row.seconds === undefined ? "–" : clock(row.seconds)),
+  },
+];
