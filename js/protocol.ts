@@ -27,7 +27,10 @@ export interface Handle {
   index?: number;
 }
 
-/** kind, colour, x, y, a, b, c, d, e, alpha, tag, spare (spare: softness of the edge in world units, used by effects). */
+/**
+ * kind, colour, x, y, a, b, c, d, e, alpha, tag, spare. `spare` is 0 in a drill's shapes; the page's effects put the softness of
+ * the edge there (world units, or -1 for a sharp one) and are painted plain.
+ */
 export const SHAPE_FLOATS = 12;
 export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
 

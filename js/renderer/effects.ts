@@ -269,7 +269,7 @@ export class Effects {
       const pace = (Math.hypot(nx - x, ny - y) / TRAIL_STEP) * this.match.spec.tick_rate;
       const youth = 1 - ago / TRAIL_TICKS;
       const alpha = 0.3 * youth * youth * Math.min(1, pace / (0.6 * this.width));
-      if (alpha > 0.01) putShape(out, count++, KIND.line, colour, x, y, nx, ny, radius * (0.25 + 0.75 * youth), 0, 0, alpha, 0);
+      if (alpha > 0.01) putShape(out, count++, KIND.line, colour, x, y, nx, ny, radius * (0.25 + 0.75 * youth), 0, 0, alpha, -1);
     }
     return count;
   }
@@ -281,24 +281,29 @@ export class Effects {
     const out3 = 1 - left * left * left; // fast, then slow
     if (p.kind === "spark") {
       const tail = 0.035;
-      putShape(out, count, KIND.line, colour, p.x, p.y, p.x - p.vx * tail, p.y - p.vy * tail, p.size * (0.4 + 0.6 * left), 0, 0, left, 0);
+      putShape(out, count, KIND.line, colour, p.x, p.y, p.x - p.vx * tail, p.y - p.vy * tail, p.size * (0.4 + 0.6 * left), 0, 0, left, -1);
     } else if (p.kind === "ring") {
-      putShape(out, count, KIND.ring, colour, p.x, p.y, p.size * (0.35 + 0.65 * out3), p.size * 0.09 * left, 1, 0, 0, 0.8 * left, 0);
+      putShape(out, count, KIND.ring, colour, p.x, p.y, p.size * (0.35 + 0.65 * out3), p.size * 0.09 * left, 1, 0, 0, 0.8 * left, -1);
     } else if (p.kind === "puff") {
       putShape(out, count, KIND.circle, colour, p.x, p.y, p.size * (0.6 + 0.4 * out3), 0, 0, 0, 0, 0.5 * left, p.size * 0.6);
     } else {
       const flutter = Math.abs(Math.cos(p.angle * 1.7)); // it turns over as it falls
       const fade = Math.min(1, 3 * left);
-      putShape(out, count, KIND.box, colour, p.x, p.y, p.size, p.size * (0.15 + 0.5 * flutter), Math.cos(p.angle), Math.sin(p.angle), p.size * 0.15, fade, 0);
+      putShape(out, count, KIND.box, colour, p.x, p.y, p.size, p.size * (0.15 + 0.5 * flutter), Math.cos(p.angle), Math.sin(p.angle), p.size * 0.15, fade, -1);
     }
     return count + 1;
   }
 }
 
-/** Copies `count` shapes with effects put in below the first actor and above the last; returns the count of all. */
-export function composeScene(scene: Float32Array, count: number, effects: Effects, look: Look, out: Float32Array): number {
+/** How many of the first shapes are no actors. */
+export function firstActor(scene: Float32Array, count: number, look: Look): number {
   let split = 0;
   while (split < count && !look.isActor(scene[split * SHAPE_FLOATS + 1]!)) split++;
+  return split;
+}
+
+/** Copies `count` shapes with effects put in below the first actor, at `split`, and above the last; returns the count of all. */
+export function compose(scene: Float32Array, count: number, split: number, effects: Effects, look: Look, out: Float32Array): number {
   out.set(scene.subarray(0, split * SHAPE_FLOATS));
   const middle = effects.below(out, split, look);
   out.set(scene.subarray(split * SHAPE_FLOATS, count * SHAPE_FLOATS), middle * SHAPE_FLOATS);

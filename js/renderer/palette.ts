@@ -17,21 +17,21 @@ interface Style {
 type Paint = readonly [light: string, dark: string, style?: Style]; // #rrggbbaa
 
 const PAINTS: Record<string, Paint> = {
-  turf: ["#7cc48bff", "#17463bff", { ground: 1 }],
-  line: ["#ffffffd8", "#d9f2e6a8"],
-  goal0: ["#2b7de073", "#3d8df25c"],
-  goal1: ["#f0781873", "#f5913a5c"],
+  turf: ["#7cc48bff", "#1d5c4aff", { ground: 1 }],
+  line: ["#ffffffd8", "#e6fff4c8"],
+  goal0: ["#2b7de0a8", "#3d8df2b0"],
+  goal1: ["#f07818a8", "#f5913ab0"],
   ball: ["#ffffffff", "#fff8e8ff", { shadow: 1, gloss: 0.75, glow: 0.25, actor: true }],
   player0: ["#1a6fe0ff", "#4a9dffff", { shadow: 1, gloss: 1, actor: true }],
   player1: ["#f5791fff", "#ff9838ff", { shadow: 1, gloss: 1, actor: true }],
   heading: ["#fffffff2", "#ffffffeb"],
   cooldown: ["#fff6d0e0", "#ffe49ad0"],
   accent: ["#ffc53dff", "#ffd166ff", { glow: 0.5 }],
-  shadow: ["#0b3a24c0", "#000000ff", { soft: 1.1 }],
-  wall: ["#f4faf6ff", "#2f6a5cff", { shadow: 0.5 }],
+  shadow: ["#0b3a24c0", "#000000ff", { soft: 1.1, actor: true }],
+  wall: ["#f4faf6ff", "#4a9483ff", { shadow: 0.5 }],
   post: ["#ffffffff", "#f4f8f6ff", { shadow: 0.7, gloss: 0.6 }],
   mark: ["#ffffff8c", "#d9f2e65c"],
-  target: ["#d6336cff", "#ff6b9aff", { shadow: 0.6, gloss: 0.6, glow: 0.3 }],
+  target: ["#d6336cff", "#ff6b9aff", { shadow: 0.6, gloss: 0.6, glow: 0.3, actor: true }],
 };
 
 /** Names that effects paint with, present in every look. */
@@ -44,13 +44,13 @@ export const MAX_ENTRIES = 64;
 /** The ground around the pitch, the corners' darkening and the depth of shadows. */
 const GROUNDS: Record<Theme, { apron: string; vignette: number; shade: number }> = {
   light: { apron: "#cfe6d3ff", vignette: 0.1, shade: 0.26 },
-  dark: { apron: "#0e211dff", vignette: 0.42, shade: 0.5 },
+  dark: { apron: "#132c28ff", vignette: 0.34, shade: 0.42 },
 };
 
 /** A drill's palette in one theme, followed by the names effects need. */
 export class Look {
   readonly names: readonly string[];
-  readonly entries: Float32Array; // [n * 12]
+  readonly entries: Float32Array<ArrayBuffer>; // [n * 12]
   readonly apron: readonly number[]; // r, g, b, a
   readonly vignette: number;
   readonly shade: number;
@@ -88,6 +88,12 @@ export function rgba(hex: string): number[] {
   return [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 }
 
+/** Red, green, blue, alpha of a name in a look. */
+export function rgbaOf(look: Look, name: string): Float32Array {
+  const at = look.index(name) * ENTRY_FLOATS;
+  return look.entries.subarray(at, at + 4);
+}
+
 /** A name nobody planned for gets a hue of its own, the same on every page. */
 function fallback(name: string): Paint {
   let hash = 0x811c9dc5; // FNV-1a
@@ -104,10 +110,4 @@ function hexOf(hue: number, saturation: number, lightness: number): string {
     return Math.round(value * 255).toString(16).padStart(2, "0");
   };
   return `#${channel(0)}${channel(8)}${channel(4)}ff`;
-}
-
-/** Red, green, blue, alpha of a name in a look. */
-export function rgbaOf(look: Look, name: string): Float32Array {
-  const at = look.index(name) * ENTRY_FLOATS;
-  return look.entries.subarray(at, at + 4);
 }

@@ -21,6 +21,7 @@ export interface Picture {
   world: readonly [number, number, number, number];
   shapes: Float32Array; // [count * 12]
   count: number;
+  fixed: number; // how many of the first shapes are no actors and likely stand still
   look: Look;
   tags: readonly string[];
   wash: Wash;

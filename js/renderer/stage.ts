@@ -1,7 +1,7 @@
 /** One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good. */
 import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type RendererKind, type Theme, type Thread } from "../protocol";
 import { Canvas2dRenderer } from "./canvas2d";
-import { composeScene, EFFECT_SHAPES, type Effects } from "./effects";
+import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
 import type { Gpu } from "./gpu";
 import { settle } from "./ladder";
 import { Look } from "./palette";
@@ -89,10 +89,12 @@ export class Stage {
       this.shapes = new Float32Array(current.length + EFFECT_SHAPES * SHAPE_FLOATS);
     }
     interpolate(previous, current, count, alpha, this.between);
+    const fixed = firstActor(this.between, count, this.look);
     const picture: Picture = {
       world: spec.world,
       shapes: this.shapes,
-      count: composeScene(this.between, count, effects, this.look, this.shapes),
+      count: compose(this.between, count, fixed, effects, this.look, this.shapes),
+      fixed,
       look: this.look,
       tags: spec.tags ?? NO_TAGS,
       wash: effects.wash,

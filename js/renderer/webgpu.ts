@@ -1,15 +1,23 @@
-/** WebGPU: one instanced draw a frame. Buffers and the bind group are built once; the instance buffer grows by doubling. */
-import { SHAPE_FLOATS } from "../protocol";
-import { ENTRY_FLOATS, MAX_ENTRIES, rgbaOf, type Look } from "./palette";
-import { place, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+/**
+ * WebGPU. What stands still is painted once into a texture and copied under every frame; on top come the moving shapes as
+ * instanced quads, one draw per run of shapes that are painted alike. Buffers and bind groups are built once; the instance buffer
+ * grows by doubling.
+ */
+import { KIND, SHAPE_FLOATS } from "../protocol";
+import { FixedPart } from "./fixed";
+import { ENTRY_FLOATS, MAX_ENTRIES, type Look } from "./palette";
+import { place, putShape, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
 import shader from "./shapes.wgsl";
 
-const GROUND = 5; // the shader's own kind, after those of the rules
-const FRAME_FLOATS = 24;
+const APRON = 5; // the shader's own kind, after those of the rules
+const FRAME_FLOATS = 16;
 const TAG_PIXELS = 64; // height of one tag in the atlas
+const WAYS = ["plain", "rich", "ring", "tag", "ground", "wash"] as const; // fragment shaders
+type Way = (typeof WAYS)[number];
 
 interface Shared {
-  pipeline: GPURenderPipeline;
+  layout: GPUBindGroupLayout;
+  pipelines: Record<Way, GPURenderPipeline>;
   sampler: GPUSampler;
 }
 const sharedByDevice = new WeakMap<GPUDevice, Shared>();
@@ -17,6 +25,7 @@ const sharedByDevice = new WeakMap<GPUDevice, Shared>();
 export class WebGpuRenderer implements Renderer {
   readonly kind = "webgpu";
   private readonly context: GPUCanvasContext;
+  private readonly format = navigator.gpu.getPreferredCanvasFormat();
   private readonly shared: Shared;
   private readonly frame = new Float32Array(FRAME_FLOATS);
   private readonly frameBuffer: GPUBuffer;
@@ -27,6 +36,8 @@ export class WebGpuRenderer implements Renderer {
   private look: Look | null = null;
   private tags: readonly string[] | null = null;
   private atlas: GPUTexture | null = null;
+  private readonly fixed = new FixedPart();
+  private backdrop: GPUTexture | null = null;
 
   /** Throws an Error when the canvas gives no WebGPU context. */
   constructor(
@@ -36,16 +47,13 @@ export class WebGpuRenderer implements Renderer {
     const context = canvas.getContext("webgpu") as GPUCanvasContext | null;
     if (!context) throw new Error("The canvas gives no WebGPU context.");
     this.context = context;
-    const format = navigator.gpu.getPreferredCanvasFormat();
-    context.configure({ device, format, alphaMode: "opaque" });
-    this.shared = sharedByDevice.get(device) ?? build(device, format);
+    const usage = GPUTextureUsage.RENDER_ATTACHMENT | GPUTextureUsage.COPY_DST;
+    context.configure({ device, format: this.format, usage, alphaMode: "opaque" });
+    this.shared = sharedByDevice.get(device) ?? build(device, this.format);
     sharedByDevice.set(device, this.shared);
-    this.frameBuffer = device.createBuffer({ size: FRAME_FLOATS * 4, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
-    this.paintBuffer = device.createBuffer({
-      size: MAX_ENTRIES * ENTRY_FLOATS * 4,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
-    this.instanceBuffer = this.newInstanceBuffer();
+    this.frameBuffer = this.newBuffer(FRAME_FLOATS * 4, GPUBufferUsage.UNIFORM);
+    this.paintBuffer = this.newBuffer(MAX_ENTRIES * ENTRY_FLOATS * 4, GPUBufferUsage.UNIFORM);
+    this.instanceBuffer = this.newBuffer(this.instances.byteLength, GPUBufferUsage.VERTEX);
   }
 
   resize(width: number, height: number, dpi: number): void {
@@ -55,19 +63,22 @@ export class WebGpuRenderer implements Renderer {
   }
 
   draw(picture: Picture): void {
+    const { width, height } = this.canvas;
     this.useTags(picture.tags);
     this.useLook(picture.look);
     this.writeFrame(picture);
+    const repaint = this.fixed.update(picture, width, height) || !this.backdrop;
     this.writeInstances(picture);
     const encoder = this.device.createCommandEncoder();
-    const pass = encoder.beginRenderPass({
-      colorAttachments: [{ view: this.context.getCurrentTexture().createView(), loadOp: "clear", storeOp: "store" }],
-    });
-    pass.setPipeline(this.shared.pipeline);
-    pass.setBindGroup(0, this.group!);
-    pass.setVertexBuffer(0, this.instanceBuffer);
-    pass.draw(4, picture.count + 1);
-    pass.end();
+    if (repaint) {
+      this.backdrop?.destroy();
+      const usage = GPUTextureUsage.RENDER_ATTACHMENT | GPUTextureUsage.COPY_SRC;
+      this.backdrop = this.device.createTexture({ size: [width, height], format: this.format, usage });
+      this.paint(encoder, this.backdrop, "clear", picture, 0, this.fixed.count + 1);
+    }
+    const target = this.context.getCurrentTexture();
+    encoder.copyTextureToTexture({ texture: this.backdrop! }, { texture: target }, [width, height]);
+    this.paint(encoder, target, "load", picture, this.fixed.count + 1, picture.count + 2);
     this.device.queue.submit([encoder.finish()]);
   }
 
@@ -76,45 +87,82 @@ export class WebGpuRenderer implements Renderer {
     this.frameBuffer.destroy();
     this.paintBuffer.destroy();
     this.instanceBuffer.destroy();
+    this.backdrop?.destroy();
     this.atlas?.destroy();
   }
 
-  private newInstanceBuffer(): GPUBuffer {
-    return this.device.createBuffer({ size: this.instances.byteLength, usage: GPUBufferUsage.VERTEX | GPUBufferUsage.COPY_DST });
+  /** Instances `from` up to `to`, in runs that are painted alike. */
+  private paint(encoder: GPUCommandEncoder, target: GPUTexture, loadOp: GPULoadOp, { look }: Picture, from: number, to: number): void {
+    const pass = encoder.beginRenderPass({ colorAttachments: [{ view: target.createView(), loadOp, storeOp: "store" }] });
+    pass.setBindGroup(0, this.group!);
+    pass.setVertexBuffer(0, this.instanceBuffer);
+    for (let start = from; start < to; ) {
+      const way = this.wayOf(start, look);
+      let end = start + 1;
+      while (end < to && this.wayOf(end, look) === way) end++;
+      pass.setPipeline(this.shared.pipelines[way]);
+      pass.draw(4, end - start, 0, start);
+      start = end;
+    }
+    pass.end();
   }
 
-  private writeInstances({ shapes, count }: Picture): void {
-    const needed = (count + 1) * SHAPE_FLOATS;
+  /** How an instance is painted. Instances are: the apron, the fixed shapes, the wash, the moving shapes. */
+  private wayOf(instance: number, look: Look): Way {
+    if (instance === 0) return "ground";
+    if (instance === this.fixed.count + 1) return "wash";
+    const at = instance * SHAPE_FLOATS;
+    const kind = this.instances[at]!;
+    if (kind === KIND.ring) return "ring";
+    if (kind === KIND.tag) return "tag";
+    if (this.instances[at + 11] !== 0) return "plain";
+    const style = this.instances[at + 1]! * ENTRY_FLOATS + 4;
+    if (look.entries[style + 3]! > 0) return "ground";
+    return look.entries[style]! + look.entries[style + 1]! + look.entries[style + 2]! > 0 ? "rich" : "plain";
+  }
+
+  private writeInstances({ shapes, count, look, wash }: Picture): void {
+    const needed = (count + 2) * SHAPE_FLOATS;
     if (needed > this.instances.length) {
       let size = this.instances.length;
       while (size < needed) size *= 2;
       this.instances = new Float32Array(size);
       this.instanceBuffer.destroy();
-      this.instanceBuffer = this.newInstanceBuffer();
+      this.instanceBuffer = this.newBuffer(this.instances.byteLength, GPUBufferUsage.VERTEX);
     }
-    this.instances[0] = GROUND;
-    this.instances.set(shapes.subarray(0, count * SHAPE_FLOATS), SHAPE_FLOATS);
+    const split = this.fixed.count;
+    this.instances[0] = APRON;
+    this.instances.set(shapes.subarray(0, split * SHAPE_FLOATS), SHAPE_FLOATS);
+    putShape(this.instances, split + 1, KIND.circle, look.index(wash.name), wash.x, wash.y, wash.radius, 0, 0, 0, 0, wash.strength, -1);
+    this.instances.set(shapes.subarray(split * SHAPE_FLOATS, count * SHAPE_FLOATS), (split + 2) * SHAPE_FLOATS);
     this.device.queue.writeBuffer(this.instanceBuffer, 0, this.instances, 0, needed);
   }
 
-  private writeFrame({ world, look, wash, tags }: Picture): void {
+  private writeFrame({ world, look, tags }: Picture): void {
     const { width, height } = this.canvas;
     const { scale, left, top } = place(world, width, height);
-    const [r, g, b] = rgbaOf(look, wash.name);
-    const [centreX, centreY] = [(width / 2 - left) / scale, (top - height / 2) / scale];
-    this.frame.set([(2 * scale) / width, (2 * scale) / height, (2 * left) / width - 1, 1 - (2 * top) / height], 0);
-    this.frame.set([centreX, centreY, width / 2 / scale, height / 2 / scale], 4);
-    this.frame.set([1 / scale, (world[2] - world[0]) / 100, look.shade, Math.max(tags.length, 1)], 8);
-    this.frame.set([r!, g!, b!, wash.strength], 12);
-    this.frame.set([wash.x, wash.y, 1 / wash.radius, look.vignette], 16);
-    this.frame.set(look.apron, 20);
-    this.device.queue.writeBuffer(this.frameBuffer, 0, this.frame);
+    const frame = this.frame;
+    frame[0] = (2 * scale) / width;
+    frame[1] = (2 * scale) / height;
+    frame[2] = (2 * left) / width - 1;
+    frame[3] = 1 - (2 * top) / height;
+    frame[4] = (width / 2 - left) / scale;
+    frame[5] = (top - height / 2) / scale;
+    frame[6] = width / 2 / scale;
+    frame[7] = height / 2 / scale;
+    frame[8] = 1 / scale;
+    frame[9] = (world[2] - world[0]) / 100;
+    frame[10] = look.shade;
+    frame[11] = Math.max(tags.length, 1);
+    frame.set(look.apron, 12);
+    frame[15] = look.vignette;
+    this.device.queue.writeBuffer(this.frameBuffer, 0, frame);
   }
 
   private useLook(look: Look): void {
     if (look === this.look) return;
     this.look = look;
-    this.device.queue.writeBuffer(this.paintBuffer, 0, new Float32Array(look.entries));
+    this.device.queue.writeBuffer(this.paintBuffer, 0, look.entries);
   }
 
   /** The tags' text, one below the other, white, in one texture. */
@@ -122,24 +170,21 @@ export class WebGpuRenderer implements Renderer {
     if (tags === this.tags) return;
     this.tags = tags;
     this.atlas?.destroy();
-    const [width, height] = [TAG_PIXELS * TAG_ASPECT, TAG_PIXELS * Math.max(tags.length, 1)];
-    this.atlas = this.device.createTexture({
-      size: [width, height],
-      format: "rgba8unorm",
-      usage: GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT,
-    });
-    if (tags.length > 0 && typeof OffscreenCanvas !== "undefined") {
-      const paper = new OffscreenCanvas(width, height);
-      const pen = paper.getContext("2d")!;
+    const size: [number, number] = [TAG_PIXELS * TAG_ASPECT, TAG_PIXELS * Math.max(tags.length, 1)];
+    const usage = GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT;
+    this.atlas = this.device.createTexture({ size, format: "rgba8unorm", usage });
+    if (tags.length > 0) {
+      const source = new OffscreenCanvas(...size);
+      const pen = source.getContext("2d")!;
       pen.font = `800 ${TAG_PIXELS * 0.8}px system-ui, sans-serif`;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
       pen.fillStyle = "white";
-      tags.forEach((tag, k) => pen.fillText(tag, width / 2, (k + 0.5) * TAG_PIXELS, width));
-      this.device.queue.copyExternalImageToTexture({ source: paper }, { texture: this.atlas, premultipliedAlpha: true }, [width, height]);
+      tags.forEach((tag, k) => pen.fillText(tag, size[0] / 2, (k + 0.5) * TAG_PIXELS, size[0]));
+      this.device.queue.copyExternalImageToTexture({ source }, { texture: this.atlas, premultipliedAlpha: true }, size);
     }
     this.group = this.device.createBindGroup({
-      layout: this.shared.pipeline.getBindGroupLayout(0),
+      layout: this.shared.layout,
       entries: [
         { binding: 0, resource: { buffer: this.frameBuffer } },
         { binding: 1, resource: { buffer: this.paintBuffer } },
@@ -148,28 +193,36 @@ export class WebGpuRenderer implements Renderer {
       ],
     });
   }
+
+  private newBuffer(size: number, usage: GPUBufferUsageFlags): GPUBuffer {
+    return this.device.createBuffer({ size, usage: usage | GPUBufferUsage.COPY_DST });
+  }
 }
 
 /** What all canvases of a device share. */
 function build(device: GPUDevice, format: GPUTextureFormat): Shared {
   const module = device.createShaderModule({ code: shader });
+  const both = GPUShaderStage.VERTEX | GPUShaderStage.FRAGMENT;
+  const layout = device.createBindGroupLayout({
+    entries: [
+      { binding: 0, visibility: both, buffer: {} },
+      { binding: 1, visibility: GPUShaderStage.VERTEX, buffer: {} },
+      { binding: 2, visibility: GPUShaderStage.FRAGMENT, texture: {} },
+      { binding: 3, visibility: GPUShaderStage.FRAGMENT, sampler: {} },
+    ],
+  });
   const over: GPUBlendComponent = { srcFactor: "one", dstFactor: "one-minus-src-alpha" };
-  return {
-    sampler: device.createSampler({ magFilter: "linear", minFilter: "linear" }),
-    pipeline: device.createRenderPipeline({
-      layout: "auto",
-      vertex: {
-        module,
-        buffers: [
-          {
-            arrayStride: SHAPE_FLOATS * 4,
-            stepMode: "instance",
-            attributes: [0, 1, 2].map((k) => ({ shaderLocation: k, offset: 16 * k, format: "float32x4" as const })),
-          },
-        ],
-      },
-      fragment: { module, targets: [{ format, blend: { color: over, alpha: over } }] },
+  const attributes = [0, 1, 2].map((k) => ({ shaderLocation: k, offset: 16 * k, format: "float32x4" as const }));
+  const pipeline = (entryPoint: Way) =>
+    device.createRenderPipeline({
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      vertex: { module, buffers: [{ arrayStride: SHAPE_FLOATS * 4, stepMode: "instance", attributes }] },
+      fragment: { module, entryPoint, targets: [{ format, blend: { color: over, alpha: over } }] },
       primitive: { topology: "triangle-strip" },
-    }),
+    });
+  return {
+    layout,
+    pipelines: Object.fromEntries(WAYS.map((way) => [way, pipeline(way)])) as Record<Way, GPURenderPipeline>,
+    sampler: device.createSampler({ magFilter: "linear", minFilter: "linear" }),
   };
 }
