@@ -1,7 +1,13 @@
-/** Canvas2D: the same picture as WebGPU, shape by shape, for browsers and pages without a GPU. */
+/**
+ * Canvas2D: the same picture as WebGPU, shape by shape, for browsers and pages without a GPU. What stands still is painted once
+ * and copied under every frame.
+ */
 import { KIND, SHAPE_FLOATS } from "../protocol";
+import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
 import { place, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+
+const PLAIN = { shadow: 0, gloss: 0, glow: 0 };
 
 type Pen = OffscreenCanvasRenderingContext2D | CanvasRenderingContext2D;
 
@@ -12,68 +18,83 @@ const GLOW_REACH = 3;
 
 export class Canvas2dRenderer implements Renderer {
   readonly kind = "canvas2d";
-  private readonly pen: Pen;
+  private pen: Pen; // of the canvas, or of the backdrop while that is painted
+  private readonly front: Pen;
+  private readonly backdrop: Canvas;
+  private readonly back: Pen;
+  private readonly fixed = new FixedPart();
   private scale = 1; // device pixels per world unit
   private unit = 1; // world units per hundredth of the world's width
 
   /** Throws an Error when the canvas gives no 2d context. */
   constructor(private readonly canvas: Canvas) {
-    const pen = canvas.getContext("2d", { alpha: false }) as Pen | null;
-    if (!pen) throw new Error("The canvas gives no 2d context.");
-    this.pen = pen;
+    this.backdrop = typeof OffscreenCanvas === "undefined" ? document.createElement("canvas") : new OffscreenCanvas(1, 1);
+    this.front = this.pen = penOf(canvas);
+    this.back = penOf(this.backdrop);
   }
 
   resize(width: number, height: number, dpi: number): void {
-    this.canvas.width = Math.max(1, Math.round(width * dpi));
-    this.canvas.height = Math.max(1, Math.round(height * dpi));
+    this.canvas.width = this.backdrop.width = Math.max(1, Math.round(width * dpi));
+    this.canvas.height = this.backdrop.height = Math.max(1, Math.round(height * dpi));
   }
 
   draw(picture: Picture): void {
-    const { world, look, shapes, count, tags } = picture;
+    const { world, count } = picture;
     const { width, height } = this.canvas;
     const { scale, left, top } = place(world, width, height);
     this.scale = scale;
     this.unit = (world[2] - world[0]) / 100;
-    const pen = this.pen;
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.fillStyle = css(look.apron);
-    pen.fillRect(0, 0, width, height);
-    pen.setTransform(scale, 0, 0, -scale, left, top);
-    let lit = false;
-    for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
-      const ground = look.entries[shapes[at + 1]! * ENTRY_FLOATS + 7]! > 0;
-      if (!ground && !lit) {
-        this.light(picture, width, height);
-        lit = true;
-      }
-      this.shape(shapes, at, look, tags, ground);
+    if (this.fixed.update(picture, width, height)) {
+      this.pen = this.back;
+      this.ground(picture, width, height);
+      this.pen.setTransform(scale, 0, 0, -scale, left, top);
+      this.shapes(picture, 0, this.fixed.count);
+      this.pen = this.front;
     }
+    this.pen.setTransform(1, 0, 0, 1, 0, 0);
+    this.pen.drawImage(this.backdrop, 0, 0);
+    this.pen.setTransform(scale, 0, 0, -scale, left, top);
+    this.wash(picture);
+    this.shapes(picture, this.fixed.count, count);
   }
 
   dispose(): void {
-    this.canvas.width = this.canvas.height = 1;
+    this.canvas.width = this.canvas.height = this.backdrop.width = this.backdrop.height = 1;
   }
 
-  /** Darkens the corners and lays a goal's colour over the ground. */
-  private light({ look, wash }: Picture, width: number, height: number): void {
+  private shapes({ shapes, look, tags }: Picture, from: number, to: number): void {
+    for (let at = from * SHAPE_FLOATS; at < to * SHAPE_FLOATS; at += SHAPE_FLOATS) this.shape(shapes, at, look, tags);
+  }
+
+  private ground({ look }: Picture, width: number, height: number): void {
     const pen = this.pen;
-    pen.save();
-    const dark = (amount: number) => `rgba(0,0,0,${amount})`;
-    pen.setTransform(width / 2, 0, 0, height / 2, width / 2, height / 2);
-    const corners = pen.createRadialGradient(0, 0, 0, 0, 0, Math.SQRT2);
-    for (const r of [0, 0.25, 0.5, 0.75, 1]) corners.addColorStop(r, dark(look.vignette * r * r));
-    pen.fillStyle = corners;
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.fillStyle = css([...look.apron.slice(0, 3), 1]);
+    pen.fillRect(0, 0, width, height);
+    this.darken(look.vignette);
+  }
+
+  /** Darkness that grows toward the canvas' corners, within the present clip. */
+  private darken(vignette: number): void {
+    const pen = this.pen;
+    const [halfWidth, halfHeight] = [this.canvas.width / 2, this.canvas.height / 2];
+    pen.setTransform(halfWidth, 0, 0, halfHeight, halfWidth, halfHeight);
+    const shade = pen.createRadialGradient(0, 0, 0, 0, 0, Math.SQRT2);
+    for (const r of [0, 0.25, 0.5, 0.75, 1]) shade.addColorStop(r, css([0, 0, 0, vignette * r * r]));
+    pen.fillStyle = shade;
     pen.fillRect(-1, -1, 2, 2);
-    pen.restore();
+  }
+
+  private wash({ look, wash }: Picture): void {
     if (wash.strength <= 0) return;
     const [r, g, b] = rgbaOf(look, wash.name);
-    const glow = pen.createRadialGradient(wash.x, wash.y, 0, wash.x, wash.y, wash.radius);
+    const glow = this.pen.createRadialGradient(wash.x, wash.y, 0, wash.x, wash.y, wash.radius);
     for (const t of [0, 0.25, 0.5, 0.75, 1]) glow.addColorStop(t, css([r!, g!, b!, wash.strength * (1 - t) ** 2]));
-    pen.fillStyle = glow;
-    pen.fillRect(wash.x - wash.radius, wash.y - wash.radius, 2 * wash.radius, 2 * wash.radius);
+    this.pen.fillStyle = glow;
+    this.pen.fillRect(wash.x - wash.radius, wash.y - wash.radius, 2 * wash.radius, 2 * wash.radius);
   }
 
-  private shape(shapes: Float32Array, at: number, look: Look, tags: readonly string[], ground: boolean): void {
+  private shape(shapes: Float32Array, at: number, look: Look, tags: readonly string[]): void {
     const [kind, colour] = [shapes[at]!, shapes[at + 1]!];
     const [x, y, a, b] = [shapes[at + 2]!, shapes[at + 3]!, shapes[at + 4]!, shapes[at + 5]!];
     const [c, d, e] = [shapes[at + 6]!, shapes[at + 7]!, shapes[at + 8]!];
@@ -102,18 +123,23 @@ export class Canvas2dRenderer implements Renderer {
       if (c > 0) pen.stroke();
     } else {
       const box = kind === KIND.box;
-      const soft = Math.max(shapes[at + 11]!, paint(8) * this.unit);
+      const spare = shapes[at + 11]!;
+      const soft = spare === 0 ? paint(8) * this.unit : Math.max(spare, 0);
+      const plain = spare !== 0;
       pen.translate(x, y);
       if (box) pen.transform(c, d, -d, c, 0, 0);
-      if (ground) this.mown(rgb, alpha, a, b, y);
+      if (paint(7) > 0 && !plain) this.mown(rgb, alpha, a, b, y, look.vignette);
       else if (soft > 0) this.blurred(rgb, alpha, a, soft);
-      else this.solid(rgb, alpha, { shadow: paint(4) * look.shade, gloss: paint(5), glow: paint(6) }, a, box ? b : a, box ? Math.min(e, a, b) : a, box ? c : 1, box ? d : 0);
+      else {
+        const style = plain ? PLAIN : { shadow: paint(4) * look.shade, gloss: paint(5), glow: paint(6) };
+        this.solid(rgb, alpha, style, a, box ? b : a, box ? Math.min(e, a, b) : a, box ? c : 1, box ? d : 0);
+      }
     }
     pen.restore();
   }
 
   /** A rounded box of half sizes a, b around the origin, lit from the upper left. */
-  private solid(rgb: number[], alpha: number, style: { shadow: number; gloss: number; glow: number }, a: number, b: number, radius: number, cos: number, sin: number): void {
+  private solid(rgb: number[], alpha: number, style: typeof PLAIN, a: number, b: number, radius: number, cos: number, sin: number): void {
     const pen = this.pen;
     const outline = () => {
       pen.beginPath();
@@ -163,8 +189,8 @@ export class Canvas2dRenderer implements Renderer {
     this.pen.fillRect(-reach, -reach, 2 * reach, 2 * reach);
   }
 
-  /** Grass, mown in bands that follow the world's y. */
-  private mown(rgb: number[], alpha: number, a: number, b: number, y: number): void {
+  /** Grass, mown in bands that follow the world's y, darker toward the corners. */
+  private mown(rgb: number[], alpha: number, a: number, b: number, y: number, vignette: number): void {
     const pen = this.pen;
     const width = BAND * this.unit;
     const tone = (light: number) => css([...rgb.map((v) => Math.min(1, v * light)), alpha]);
@@ -176,6 +202,7 @@ export class Canvas2dRenderer implements Renderer {
     pen.fillStyle = tone(1.025);
     const first = Math.floor((y - b) / (2 * width)) * 2 * width - width / 2;
     for (let from = first; from < y + b; from += 2 * width) pen.fillRect(-a, from - y, 2 * a, width);
+    this.darken(vignette * alpha);
   }
 
   private tag(text: string, x: number, y: number, size: number): void {
@@ -187,6 +214,12 @@ export class Canvas2dRenderer implements Renderer {
     pen.textBaseline = "middle";
     pen.fillText(text, 0, 0, 64 * TAG_ASPECT);
   }
+}
+
+function penOf(canvas: Canvas): Pen {
+  const pen = canvas.getContext("2d", { alpha: false }) as Pen | null;
+  if (!pen) throw new Error("The canvas gives no 2d context.");
+  return pen;
 }
 
 function css(colour: readonly number[]): string {

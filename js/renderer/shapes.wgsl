@@ -59,6 +59,7 @@ fn shape_vertex(
     quad.position = vec4f(sign, 0.0, 1.0);
     quad.world = frame.view.xy + sign * frame.view.zw;
     quad.colour = vec4f(frame.apron.rgb, 1.0);
+    quad.size = vec4f(1.0, 1.0, 0.0, 1.0); // every pixel is well inside
     return quad;
   }
   if (tail.y <= 0.0 || (kind == RING && body.z <= 0.0)) { return quad; } // nothing to see: a quad of no size
