@@ -3,7 +3,7 @@
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  *
- *   node js/build.mjs [--watch]
+ *   node js/build.mjs [--watch] [--out=DIR]
  */
 import { readFile, stat } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "..", "dshq_widget", "static");
+const elsewhere = process.argv.find((word) => word.startsWith("--out="))?.slice("--out=".length);
+const out = elsewhere ?? join(here, "..", "dshq_widget", "static");
 const budget = 300 * 1024; // bytes of widget.js and widget.css together
 
 const common = {
