@@ -8,5 +8,3 @@ declare module "*.wgsl" {
   const source: string;
   export default source;
 }
-
-declare module "*.css";

@@ -60,7 +60,10 @@ const scopedPackageStyles = {
 
 const options = {
   ...common,
-  entryPoints: { widget: join(here, "widget.ts") },
+  entryPoints: [
+    { in: join(here, "widget.ts"), out: "widget" },
+    { in: join(here, "style.css"), out: "widget" },
+  ],
   format: "esm",
   outdir: out,
   plugins: [workerAsText, scopedPackageStyles],

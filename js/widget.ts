@@ -1,5 +1,4 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
-import "./style.css";
 import { h, setAttribute } from "./dom";
 import type { Model } from "./model";
 import { PANELS } from "./panels";
