@@ -6,13 +6,24 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from dshq_kernels import mlp
+from dshq_kernels.rollout import Rollouts, Samples
+from dshq_kernels.vector import aligned
+from numba import njit
 
+from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.env import compiled
+from dshq_widget.learners import Hyper
+from dshq_widget.learners.fused import FusedPPO
 from dshq_widget.naive import NaiveGame
+from dshq_widget.policy import PolicySpec
+from dshq_widget.runtime import budget
+from dshq_widget.runtime.worker import make_rollouts
 
 GAMES = 1024
 
@@ -66,14 +77,17 @@ def simulation(drill: CompiledDrill, seconds: float) -> float:
 
 
 def gemm(seconds: float) -> float:
-    """float32 matrix product of 768 x 768, GFLOP/s of one core (NumPy's BLAS held to one thread)."""
-    from threadpoolctl import threadpool_limits
+    """float32 matrix product of 768 x 768 in torch on one thread, GFLOP/s."""
+    import torch
 
-    n = 768
-    a = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
-    out = np.empty_like(a)
-    with threadpool_limits(1):
-        return rate(lambda: np.matmul(a, a, out=out), 2 * n**3, seconds) / 1e9
+    n, threads = 768, torch.get_num_threads()
+    a = torch.randn(n, n)
+    out = torch.empty_like(a)
+    torch.set_num_threads(1)
+    try:
+        return rate(lambda: torch.mm(a, a, out=out), 2 * n**3, seconds) / 1e9
+    finally:
+        torch.set_num_threads(threads)
 
 
 def copy(seconds: float) -> float:
@@ -84,10 +98,57 @@ def copy(seconds: float) -> float:
 
 
 def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
-    """Inferences and update samples per second of one core, and agent steps per second of the whole loop on all usable cores."""
-    from dshq_widget.learners.probe import probe
+    """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on all usable threads."""
+    config = TrainConfig()
+    network = PolicySpec.for_drill(drill.spec, config.hidden_sizes, config.activation)
+    threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
+    return {
+        "inferences_per_second_per_core": inference(network, seconds),
+        "update_samples_per_second": turns(drill, config, network, 1, seconds, playing=False),
+        "agent_steps_per_second": turns(drill, config, network, threads, seconds, playing=True),
+    }
 
-    return probe(drill, seconds)
+
+def turns(drill: CompiledDrill, config: TrainConfig, network: PolicySpec, threads: int, seconds: float, playing: bool) -> float:
+    """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
+    learner = FusedPPO(network, threads=threads)
+    games = make_rollouts(drill, config, config.num_envs, 0, threads)
+    samples, units = Samples.new(games.units, drill.spec["n_obs"]), games.trainable
+    with ThreadPoolExecutor(threads) as pool:
+
+        def play() -> None:
+            how = {"gamma": config.gamma, "gae_lambda": config.gae_lambda}
+            for work in [pool.submit(games.play, learner.params, samples, games.new_stats(), part=part, **how) for part in range(threads)]:
+                work.result()
+            games.advance()
+
+        def turn() -> None:
+            if playing:
+                play()
+            learner.update(samples, units, Hyper())
+
+        play()
+        return rate(turn, len(units) * 16, seconds)
+
+
+def inference(network: PolicySpec, seconds: float) -> float:
+    """Forward passes per second of one core, in pairs of 16 lanes as the games make them."""
+    plan = mlp.make_plan(network.layers)
+    params = mlp.pack(plan, network.initial(np.random.default_rng(0)))
+    inputs = aligned((64, 2, network.layers[0], 16))
+    inputs[:] = np.random.default_rng(1).standard_normal(inputs.shape)
+    scratch = aligned(mlp.play_scratch(plan))
+    activation = mlp.ACTIVATIONS[network.activation]
+    return rate(lambda: forward_pairs(plan, activation, params.ctypes.data, inputs.ctypes.data, len(inputs), 20, scratch.ctypes.data), 20 * len(inputs) * 32, seconds)
+
+
+@njit(nogil=True, cache=True)
+def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
+    """`rounds` times the network over `pairs` pairs of units that lie one after the other."""
+    unit = plan[0, mlp.N_IN] * 64
+    for _ in range(rounds):
+        for k in range(pairs):
+            mlp.forward_lanes(plan, activation, params, inputs + 2 * k * unit, inputs + (2 * k + 1) * unit, scratch)
 
 
 def _processor() -> str:
