@@ -108,23 +108,13 @@ class TrainConfig:
     """Width of each hidden layer, one to four of them."""
     activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
     """The function between layers."""
-    separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
-    """Whether the value has hidden layers of its own instead of sharing the policy's."""
-    normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
-    """Whether observations are shifted and scaled by their running mean and deviation."""
-    normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "loss")
-    """Whether rewards are divided by the running deviation of the discounted return."""
     normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
     """Whether advantages are shifted and scaled to mean 0 and deviation 1 over the rollout."""
-    priority_alpha: float = setting(0.0, "float", "Priority alpha", NEXT_UPDATE, "optimiser", lo=0.0, hi=2.0)
-    """How strongly minibatches prefer agent steps with large advantages; 0 is uniform."""
-    priority_beta: float = setting(1.0, "float", "Priority beta", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """How far importance weights undo that preference; 1 undoes all of it."""
     opponents: dict[str, float] = dataclasses.field(
         default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
         metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
     )
-    """Who plays the other side, as shares that add to 1: self, pool (earlier versions), idle, random or a baseline."""
+    """Who plays the other side, as shares that add to 1: self, idle, random or one of the drill's baselines."""
     reward_weights: dict[str, float] = dataclasses.field(
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
     )
@@ -332,7 +322,7 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
             raise ConfigError("opponents must be left out: this drill has one side and nobody to play against")
         config = dataclasses.replace(config, opponents={"self": 1.0})
     else:
-        known = ["self", "pool", "idle", "random", *baselines]
+        known = ["self", "idle", "random", *baselines]
         strangers = [name for name in config.opponents if name not in known]
         if strangers and "opponents" in given:
             raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))
@@ -375,12 +365,13 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 @functools.cache
 def field_docs() -> dict[str, str]:
     """Field name -> the docstring written under it, read from this file's syntax tree."""
-    body = ast.parse(inspect.getsource(TrainConfig)).body[0].body  # type: ignore[attr-defined]
-    return {
-        field.target.id: inspect.cleandoc(text.value.value)
-        for field, text in itertools.pairwise(body)
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
-    }
+    tree = ast.parse(inspect.getsource(TrainConfig))
+    docs = {}
+    for node in ast.walk(tree):
+        for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                docs[ast.unparse(field.target)] = inspect.cleandoc(text.value.value)
+    return docs
 
 
 def schema() -> dict[str, dict[str, Any]]:

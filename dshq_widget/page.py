@@ -94,6 +94,11 @@ class Flow:
         """A page has spoken and is not silent."""
         return self.spoken and not self._silent
 
+    @property
+    def waiting(self) -> bool:
+        """Something is still unanswered, and not given up."""
+        return self._acked < self.seq and not self._silent
+
     def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
         """The traits to send now; none when it is too early or nothing is to say."""
         since = now - self._sent_at
@@ -136,8 +141,10 @@ def thinned(rows: list[Any], limit: int) -> list[Any]:
     return rows[::-1][::stride][::-1]
 
 
-def reaches(state: Any, path: list[Any]) -> bool:
-    """Whether a buffer can be put at `path` in `state`."""
+def reaches(state: Any, path: Any) -> bool:
+    """Whether a buffer can be put at `path`, a list of keys, in `state`."""
+    if not isinstance(path, list) or not path:
+        return False
     for key in path[:-1]:
         if not _has_place(state, key) or (isinstance(state, dict) and key not in state):
             return False

@@ -81,7 +81,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "SAVE": ("path",),
     },
     "learner_to_kernel": {
-        "PHASE": ("phase", "text", "device", "workers"),
+        "PHASE": ("phase", "text", "device", "workers", "threads"),
         "METRICS": ("values",),
         "STATUS": ("text",),
         "CHECKPOINT": ("path",),
@@ -135,6 +135,8 @@ METRICS: dict[str, Metric] = {
     "win_share": Metric(
         "EVALUATOR", "share", "Won of all matches against the chaser, smoothed; draws count against it.", True
     ),
+    "win_rate_random": Metric("EVALUATOR", "share", "Won of decided matches against random play, smoothed.", True),
+    "win_share_random": Metric("EVALUATOR", "share", "Won of all matches against random play, smoothed.", True),
     "elo": Metric("EVALUATOR", "Elo", "Strength measured against pinned opponents.", True),
     "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % band of the strength.", True),
     "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % band of the strength.", True),

@@ -8,6 +8,7 @@ they may be called on any thread and never raise.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import math
 import os
@@ -91,6 +92,8 @@ class DrillWidget(anywidget.AnyWidget):
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
     seq = traitlets.Int(0).tag(sync=True)
 
+    _closed = True  # until it has been opened: ipywidgets closes what failed half way
+
     def __init__(
         self,
         drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
@@ -112,7 +115,6 @@ class DrillWidget(anywidget.AnyWidget):
         self._page: dict[str, Any] = {}
         self._complaints: set[str] = set()
         self._policy_at = -math.inf
-        self._closed = False
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
         self._baselines = compiled.spec["baselines"]
@@ -122,10 +124,11 @@ class DrillWidget(anywidget.AnyWidget):
             drill={"spec": compiled.spec, "javascript": compiled.javascript},
             show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
             policy=_policy_trait(self._trainer.latest_policy()),
-            config=self._config_trait(),
+            config={"values": self._config_values(), "schema": settings.schema()},
             metrics=self._trainer.metrics,
             status_text=self._trainer.status_text,
         )
+        self._closed = False
         self.on_msg(self._on_page_message)
         self._trainer.on_change(self._wake.set)
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
@@ -255,13 +258,11 @@ class DrillWidget(anywidget.AnyWidget):
         with self._write:
             self.show = {**self.show, **checked}
 
-    def _config_trait(self) -> dict[str, Any]:
+    def _config_values(self) -> dict[str, Any]:
         """Settings for the page; those that are pairs travel as the text that a person would type."""
         values = self._trainer.config.to_json()
-        for key, value in values.items():
-            if isinstance(value, dict):
-                values[key] = ",".join(f"{name}={number:g}" for name, number in value.items())
-        return {"values": values, "schema": settings.schema()}
+        pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
+        return values | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
 
     def _refresh(self) -> None:
         """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
@@ -274,8 +275,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {**metrics, **fps}
             elif self.metrics:
                 self.metrics = {}
-            if self.config["values"] != (config := self._config_trait())["values"]:
-                self.config = config
+            values = self._config_values()
+            if self.config["values"] != values:
+                self.config = {**self.config, "values": values}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()
@@ -303,8 +305,8 @@ class DrillWidget(anywidget.AnyWidget):
         """The sender thread."""
         while not self._closed:
             running = self._trainer.status in RUNNING
-            busy = running or self._dirty or self._outbox
-            self._wake.wait(POLL_SECONDS if busy else None)
+            unsent = (self._dirty or self._outbox) and self._flow.reachable
+            self._wake.wait(POLL_SECONDS if running or unsent or self._flow.waiting else None)
             self._wake.clear()
             self._work_inbox()
             self._refresh()
@@ -337,9 +339,9 @@ class DrillWidget(anywidget.AnyWidget):
             return
         for name, value in sync_data.items():
             if name == "show":
-                self._enqueue(lambda value=value: self._page_show(value))
+                self._enqueue(functools.partial(self._page_show, value))
             elif name == "snapshot":
-                self._enqueue(lambda value=value: self._page_snapshot(value))
+                self._enqueue(functools.partial(self._page_snapshot, value))
             elif name not in self.keys:
                 self._complain(f"an unknown trait {name!r:.40}")
 
@@ -389,7 +391,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._complain(f"a bad snapshot: {error}")
             return
         with self._write:
-            self.snapshot = checked
+            self.set_trait("snapshot", checked)
             self._dirty.discard("snapshot")
         self._flow.heard()
 
@@ -434,8 +436,7 @@ class DrillWidget(anywidget.AnyWidget):
         """Comm messages as they come; ipywidgets would print a traceback into somebody's cell for a malformed one."""
         data = msg.get("content", {}).get("data")
         paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
-        good = isinstance(paths, list) and all(isinstance(path, list) and path for path in paths)
-        if not good or not all(page.reaches(data.get("state"), path) for path in paths):
+        if not isinstance(paths, list) or not all(page.reaches(data.get("state"), path) for path in paths):
             self._complain("a malformed comm message")
         elif data.get("method") not in ("update", "request_state", "custom"):
             self._complain(f"an unknown comm method {data.get('method')!r:.40}")

@@ -317,6 +317,18 @@ export const METRICS = {
     "text": "Won of all matches against the chaser, smoothed; draws count against it.",
     "should_rise": true
   },
+  "win_rate_random": {
+    "category": "EVALUATOR",
+    "unit": "share",
+    "text": "Won of decided matches against random play, smoothed.",
+    "should_rise": true
+  },
+  "win_share_random": {
+    "category": "EVALUATOR",
+    "unit": "share",
+    "text": "Won of all matches against random play, smoothed.",
+    "should_rise": true
+  },
   "elo": {
     "category": "EVALUATOR",
     "unit": "Elo",

@@ -78,8 +78,8 @@ def contract_md() -> str:
         "hyper-parameters, each under its key.",
     ]
     for direction, messages in protocol.MESSAGES.items():
-        rows = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
-        parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), rows)]
+        lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
+        parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), lines)]
     return "\n\n".join(parts) + "\n"
 
 

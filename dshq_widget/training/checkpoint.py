@@ -34,7 +34,7 @@ MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 8, 65536, 64, 4
 ACTIVATIONS = ("tanh", "relu")
-DTYPES = {
+DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
     "I32": np.dtype("<i4"),
@@ -152,7 +152,7 @@ def _sync_directory(directory: Path) -> None:
 def encode(checkpoint: Checkpoint) -> bytes:
     """The file's bytes; raises CheckpointError where `load` would refuse them."""
     tensors = {"weights": checkpoint.weights, **checkpoint.state}
-    tensors = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     metadata = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -164,10 +164,8 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "version": str(int(checkpoint.version)),
         "step": str(int(checkpoint.step)),
         "seed": str(int(checkpoint.seed)),
-        "config": json.dumps(checkpoint.config, sort_keys=True),
-        "metrics": json.dumps(
-            {key: value for key, value in checkpoint.metrics.items() if _plain(value)}, sort_keys=True
-        ),
+        "config": json.dumps(checkpoint.config),
+        "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}),
     }
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
     (header_bytes,) = struct.unpack_from("<Q", draft)
@@ -267,7 +265,9 @@ def decode(content: bytes) -> Checkpoint:
         layers,
         text["activation"],
         weights,
-        *(_count(metadata, key) for key in ("version", "step", "seed")),
+        _count(metadata, "version"),
+        _count(metadata, "step"),
+        _count(metadata, "seed"),
         _json(_text(metadata, "config"), "config", dict),
         _json(_text(metadata, "metrics"), "metrics", dict),
         tensors,
@@ -333,7 +333,7 @@ def _tensors(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
     return tensors
 
 
-def _entry(name: str, entry: Any) -> tuple[np.dtype, tuple[int, ...], tuple[int, int]]:
+def _entry(name: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, int]]:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise CheckpointError(f"tensor {name} is not described")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

@@ -7,7 +7,6 @@ supervisor's thread. torch is imported in the learner only.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import logging
 import os
 import tempfile
@@ -30,9 +29,9 @@ from dshq_widget.training.telemetry import History, Progress, clean
 if TYPE_CHECKING:
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.slots import WeightSlots
-    from dshq_widget.runtime.supervisor import Child, Exit, Supervisor
+    from dshq_widget.runtime.supervisor import Exit
+    from dshq_widget.training.crew import Crew
 
-ROLE = "dshq_widget.training.loop:run"
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 """How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
 MAX_DEATHS = 3
@@ -79,11 +78,11 @@ class Trainer:
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
         self._given: set[str] = set()
-        self._config = TrainConfig()
+        self._config = TrainConfig() if saved is None else TrainConfig.from_values(self._saved_settings(saved))
         self._status, self._status_text, self._error = "idle", "not started", ""
         self._metrics: dict[str, float | int] = {}
         self._history = History()
-        self._child: Child | None = None
+        self._crew: Crew | None = None
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
         self._resume: str | None = None
@@ -92,7 +91,7 @@ class Trainer:
         self._deaths = self._started_from = 0
         self._device, self._workers = "", 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._configure({} if saved is None else self._saved_settings(saved), hyper)
+        self._configure(hyper)
         self._policy = self._untrained()
         if saved is not None:
             self._adopt(saved, Path(os.fspath(resume or "")).expanduser())
@@ -187,17 +186,17 @@ class Trainer:
         """Stop training; returns at once. The policy stays, and `start` goes on from it."""
         with self._lock:
             self._start_again = False
-            if self._status in ("starting", "training") and self._child is not None:
+            if self._status in ("starting", "training") and self._crew is not None:
+                patience = STOP_SECONDS if self._status == "training" else ABANDON_SECONDS
                 self._set_status("stopping", "finishing the update and saving")
-                self._resume = str(self._autosave_path())
-                self._child.send({"type": "SAVE", "path": self._resume})
-                self._child.stop(STOP_SECONDS)
+                self._crew.send({"type": "SAVE", "path": str(self._autosave_path())})
+                self._crew.stop(patience)
         self._notify()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False when one still does after `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._child is None, timeout)
+            return self._changed.wait_for(lambda: self._crew is None, timeout)
 
     def reset_training(self) -> None:
         """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
@@ -223,12 +222,12 @@ class Trainer:
             after = self._config.to_json()
             changed = [key for key, value in before.to_json().items() if value != after[key]]
             for key in changed:
-                if settings.FIELDS[key]["effect"] != settings.RESTART and self._child is not None:
-                    self._child.send({"type": "SET_HYPER", "key": key, "value": after[key]})
+                if settings.FIELDS[key]["effect"] != settings.RESTART and self._crew is not None:
+                    self._crew.send({"type": "SET_HYPER", "key": key, "value": after[key]})
             waiting = [key for key in changed if settings.FIELDS[key]["effect"] == settings.RESTART]
-            if self._child is not None and waiting:
+            if self._crew is not None and waiting:
                 self._status_text = f"{', '.join(waiting)} will change at the next start"
-            elif self._child is None and self._policy.version == 0:
+            elif self._crew is None and self._policy.version == 0:
                 self._policy = self._untrained()
         self._notify()
 
@@ -243,10 +242,11 @@ class Trainer:
         """Block until training has run for `seconds`, made `updates` in all, or wins `win_rate` against the chaser.
 
         True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
-        training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when training failed or nobody started it.
+        training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when
+        training failed or nobody started it.
         """
-        goals = {"seconds": seconds, "updates": updates, "win_rate": win_rate}
-        goals = {key: value for key, value in goals.items() if value is not None}
+        given = {"seconds": seconds, "updates": updates, "win_rate": win_rate}
+        goals = {key: value for key, value in given.items() if value is not None}
         if not goals or any(isinstance(value, bool) or not value >= 0 for value in goals.values()):
             raise ValueError("wait() needs seconds=, updates= or win_rate=, a number of at least 0")
         if self._status in ("idle", "stopped"):
@@ -279,11 +279,11 @@ class Trainer:
         """
         target = str(Path(os.path.abspath(os.path.expanduser(path))))
         with self._changed:
-            child = self._child if self._status == "training" else None
-            if child is not None:
+            crew = self._crew if self._status == "training" else None
+            if crew is not None:
                 self._saves[target] = False
-                child.send({"type": "SAVE", "path": target})
-                self._changed.wait_for(lambda: self._saves[target] or self._child is not child, STOP_SECONDS)
+                crew.send({"type": "SAVE", "path": target})
+                self._changed.wait_for(lambda: self._saves[target] or self._crew is not crew, STOP_SECONDS)
                 if self._saves.pop(target):
                     return Path(target)
         return checkpoint.save(target, self._as_checkpoint())
@@ -315,13 +315,10 @@ class Trainer:
 
     # ---- settings and policies
 
-    def _configure(self, *layers: Mapping[str, Any]) -> None:
+    def _configure(self, hyper: Mapping[str, Any]) -> None:
         """Override the settings, checked against the drill; all or nothing."""
-        given = set(self._given)
-        config = self._config
-        for layer in layers:
-            given |= set(settings.canonical(layer, config))
-            config = config.replace(layer)
+        given = self._given | set(settings.canonical(hyper, self._config))
+        config = self._config.replace(hyper)
         spec = self.drill.spec
         terms = [term["name"] for term in spec["terms"]]
         self._config = settings.for_drill(config, given, spec["baselines"], terms, spec["sides"])
@@ -337,7 +334,8 @@ class Trainer:
         weights.setflags(write=False)
         return PolicyVersion(0, 0, layers, self._config.activation, weights)
 
-    def _saved_settings(self, saved: checkpoint.Checkpoint) -> dict[str, Any]:
+    @staticmethod
+    def _saved_settings(saved: checkpoint.Checkpoint) -> dict[str, Any]:
         """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
         known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
         return {**known, "hidden_sizes": saved.layers[1:-1], "activation": saved.activation}
@@ -385,15 +383,18 @@ class Trainer:
     # ---- the learner process
 
     def _spawn(self) -> None:
-        """Start a learner on the newest policy. The caller holds the lock, so its first message waits for this."""
-        from dshq_widget.runtime import budget
-        from dshq_widget.runtime.memory import SharedBlock  # numba comes with the slots; keep it out of the import
+        """Start a crew on the newest policy. The caller holds the lock, so its first message waits for this."""
+        from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
         from dshq_widget.runtime.slots import WeightSlots
+        from dshq_widget.training.crew import Crew
 
         newest = self.latest_policy()
         if (newest.layers, newest.activation) != (self._layers(), self._config.activation):
             self._forget()
             newest = self._policy
+        self._error = ""
+        self._started_from = newest.version
+        self._set_status("starting", "starting the learner")
         floats = len(newest.weights)
         try:
             if self._block is None:
@@ -401,28 +402,18 @@ class Trainer:
                 self._slots = WeightSlots.create(self._block, floats)
                 if newest.version:
                     self._slots.publish(newest.version, newest.step, newest.weights)
+            job = {
+                "resume": self._resume if self._resume and os.path.exists(self._resume) else None,
+                "autosave": str(self._autosave_path()),
+                "updates": self._metrics.get("updates", 0),
+            }
+            self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
         except MemoryError as error:
             self._fail(str(error))
-            return
-        self._started_from = newest.version
-        self._error = ""
-        self._set_status("starting", "starting the learner")
-        job = {
-            "drill": {"spec": self.drill.spec, "python": self.drill.python},
-            "hyper": self._config.to_json(),
-            "seed": self._config.seed,
-            "slots": {"block": "weights", "floats": floats},
-            "resume": self._resume if self._resume and os.path.exists(self._resume) else None,
-            "start_version": newest.version,
-        }
-        threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
-        self._child = _supervisor(os.getpid()).start(
-            ROLE, job, {"weights": self._block}, self._on_message, self._on_exit, threads
-        )
 
-    def _on_message(self, child: Child, message: Mapping[str, Any]) -> None:
+    def _on_message(self, crew: Crew, message: Mapping[str, Any]) -> None:
         with self._lock:
-            if child is not self._child:
+            if crew is not self._crew:
                 return
             kind = message["type"]
             if kind == "PHASE" and self._status != "stopping":
@@ -434,20 +425,27 @@ class Trainer:
             elif kind == "METRICS":
                 self._metrics = clean(message["values"])
                 self._history.append(self._metrics)
-            elif kind == "CHECKPOINT" and message["path"] in self._saves:
-                self._saves[message["path"]] = True
+            elif kind == "CHECKPOINT":
+                self._saved(message["path"])
             elif kind == "WARNING":
                 self._warn(message["text"])
-            elif kind == "HEALTH" and message["health"] in ("stuck", "silent"):
+            elif kind == "HEALTH" and message["health"] == "silent":
                 self._warn("the learner has not answered for some seconds")
         self._notify()
 
-    def _on_exit(self, child: Child, end: Exit) -> None:
+    def _saved(self, path: str) -> None:
+        """The learner has written a file: one that somebody waits for, or its own autosave."""
+        if path in self._saves:
+            self._saves[path] = True
+        elif path == str(self._autosave_path()):
+            self._resume = path
+
+    def _on_exit(self, crew: Crew, end: Exit) -> None:
         with self._lock:
-            if child is not self._child:
+            if crew is not self._crew:
                 return
-            self._child = None
-            if end.expected:
+            self._crew = None
+            if self._status == "stopping" or end.expected:
                 self._set_status("stopped", f"stopped at version {self.version}")
                 if self._start_again:
                     self._start_again = False
@@ -469,10 +467,10 @@ class Trainer:
         self._warn(f"{end.error}; a new learner goes on from version {self.version}")
 
     def _abandon(self) -> None:
-        """Let go of the learner at once: it is told to stop, and nobody listens to it any more."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.stop(ABANDON_SECONDS)
+        """Let go of the crew at once: it is told to stop, and nobody listens to it any more."""
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.stop(ABANDON_SECONDS)
 
     def _forget(self) -> None:
         """Back to version 0, in new memory: a learner that is still ending may yet write to the old one."""
@@ -532,14 +530,6 @@ class Trainer:
             listener()
 
 
-@functools.cache
-def _supervisor(pid: int) -> Supervisor:
-    """The one supervisor of this process; a forked copy, which has another `pid`, gets its own."""
-    from dshq_widget.runtime.supervisor import Supervisor
-
-    return Supervisor()
-
-
 def _compiled(drill: str | type[Drill] | CompiledDrill | Any) -> CompiledDrill:
     """Any form of a drill, compiled; raises the registry's or the rules' own error."""
     if isinstance(drill, CompiledDrill):
@@ -548,4 +538,4 @@ def _compiled(drill: str | type[Drill] | CompiledDrill | Any) -> CompiledDrill:
         drill = drills.get(drill)
     if not (isinstance(drill, type) and issubclass(drill, Drill)):
         raise TypeError(f"a drill must be a name, a Drill subclass or a .dshq path, got {drill!r:.60}")
-    return compile_drill(drill)
+    return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed

@@ -1,0 +1,423 @@
+"""The widget against a page that is not there, one that answers, one that drops messages and one that lies."""
+
+import logging
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import comm
+import numpy as np
+import pytest
+from comm.base_comm import BaseComm
+
+from dshq_widget import config, page, protocol, widget
+from dshq_widget.page import ACK_SECONDS, LIVE, Flow
+from dshq_widget.widget import DrillWidget
+
+PATIENCE = 60.0
+
+
+class RecordingComm(BaseComm):
+    """A comm whose other end is this test: `log` holds (seconds, type, data, buffers) of all that was sent."""
+
+    def publish_msg(self, msg_type, data=None, metadata=None, buffers=None, **keys):
+        self.__dict__.setdefault("log", []).append((time.monotonic(), msg_type, data or {}, buffers or []))
+
+    def say(self, content: Any, method: str = "custom") -> None:
+        """The page sends something."""
+        data = {"method": method, "content": content} if method == "custom" else {"method": method, **content}
+        buffers = data.pop("buffers", [])
+        self.handle_msg({"content": {"data": data}, "buffers": buffers})
+
+    def updates(self) -> list[dict[str, Any]]:
+        return [data["state"] for _, kind, data, _ in self.log if kind == "comm_msg" and data["method"] == "update"]
+
+    def customs(self, kind: str) -> list[dict[str, Any]]:
+        sent = [data["content"] for _, _, data, _ in self.log if data.get("method") == "custom"]
+        return [content for content in sent if content["type"] == kind]
+
+
+@pytest.fixture(autouse=True)
+def bundle(tmp_path, monkeypatch):
+    """A page's bundle, so that these tests need no Node."""
+    (tmp_path / "widget.js").write_text("export default { render() {} };\n")
+    (tmp_path / "widget.css").write_text(".dshq-widget {}\n")
+    monkeypatch.setattr(widget, "STATIC", tmp_path)
+
+
+@pytest.fixture
+def make(monkeypatch) -> Iterator[Callable[..., DrillWidget]]:
+    """Widgets with recording comms, closed at the end."""
+    monkeypatch.setattr(comm, "create_comm", RecordingComm)
+    made: list[DrillWidget] = []
+
+    def make_(*arguments: Any, **keywords: Any) -> DrillWidget:
+        made.append(DrillWidget(*arguments, **keywords))
+        return made[-1]
+
+    yield make_
+    for each in made:
+        each.close()
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+    return found
+
+
+def test_a_new_widget_carries_everything_a_page_needs(make):
+    w = make(seed=3)
+    [(_, kind, data, buffers)] = [entry for entry in w.comm.log if entry[1] == "comm_open"]
+    state = data["state"]
+    assert set(LIVE) <= set(state) and kind == "comm_open"
+    assert state["drill"]["spec"]["name"] == "ball" and "javascript" in state["drill"]
+    assert state["status"] == "idle" and state["show"] == {**protocol.SHOW_DEFAULTS, "seed": 3}
+    assert state["policy"]["version"] == 0 and ["policy", "data"] in data["buffer_paths"]
+    layers = state["policy"]["layers"]
+    assert len(buffers[data["buffer_paths"].index(["policy", "data"])]) == 4 * protocol.blob_floats(layers)
+    assert state["policy"]["shape_hash"] == protocol.shape_hash(layers, state["policy"]["activation"])
+    assert set(state["config"]["values"]) == set(state["config"]["schema"]) == set(config.FIELDS)
+
+
+def test_the_same_seed_gives_the_same_untrained_policy(make):
+    assert make(seed=1).policy == make(seed=1).policy != make(seed=2).policy
+
+
+def test_the_show_from_python(make):
+    w = make(mode="sandbox", speed=2)
+    assert (w.mode, w.speed, w.opponent) == ("sandbox", 2.0, "")
+    w.speed, w.mode, w.opponent = 0.25, "human_vs_ai", "chaser"
+    w.pause()
+    w.reset(seed=9)
+    w.reset()
+    assert w.show | {"swap_interval_ms": 0} == {
+        **protocol.SHOW_DEFAULTS,
+        "speed": 0.25,
+        "mode": "human_vs_ai",
+        "opponent": "chaser",
+        "playing": False,
+        "seed": 9,
+        "match": 2,
+        "swap_interval_ms": 0,
+    }
+    w.play()
+    assert w.show["playing"]
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda w: setattr(w, "speed", -1), "speed must be a number from 0.25 to 32, got -1"),
+        (lambda w: setattr(w, "speed", float("nan")), "speed must be"),
+        (lambda w: setattr(w, "mode", "ai_vs_al"), "did you mean 'ai_vs_ai'"),
+        (lambda w: setattr(w, "opponent", "chasr"), "did you mean 'chaser'"),
+        (lambda w: w.reset(seed=-1), "seed must be a whole number"),
+        (lambda w: w.step(unit="frame"), "unit must be one of 'tick', 'decision'"),
+        (lambda w: w.step(count=0), "count must be"),
+        (lambda w: w.train(learnin_rate=1), "did you mean 'learning_rate'"),
+        (lambda w: w.set_hyper(lr=-1), "learning_rate must be a number from 0 to 1"),
+        (lambda w: w.set_hyper(opponents="chasr=1"), "did you mean 'chaser'"),
+        (lambda w: w.wait(), "seconds=, updates= or win_rate="),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(make, act, sentence):
+    w = make()
+    show, values = w.show, w.config["values"]
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        act(w)
+    assert (w.show, w.config["values"], w.status) == (show, values, "idle")
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="did you mean 'ball'"):
+        DrillWidget("bal")
+    with pytest.raises(ValueError, match="speed must be"):
+        DrillWidget(speed=100)
+    with pytest.raises(ValueError, match="not a usable policy file|cannot read"):
+        DrillWidget("none.dshq")
+
+
+def test_a_missing_bundle_says_how_to_build_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(widget, "STATIC", tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match="make setup"):
+        DrillWidget()
+
+
+def test_settings_reach_the_page_as_a_person_would_type_them(make):
+    w = make()
+    w.set_hyper(lr=1e-3, opponents={"self": 1}, hidden_sizes=(32,))
+    assert w.config["values"]["learning_rate"] == 1e-3
+    assert w.config["values"]["opponents"] == "self=1"
+    assert until(lambda: w.policy["layers"] == [28, 32, 31])
+
+
+def test_save_and_load(make, tmp_path):
+    w = make(seed=5, lr=1e-3)
+    path = w.save(tmp_path / "bot.dshq")
+    again = make(path)
+    assert again.policy["data"] == w.policy["data"] and again.config["values"] == w.config["values"]
+    again.close()
+    again.close()
+    assert again.save(tmp_path / "after.dshq").exists()
+    with pytest.raises(RuntimeError, match="closed"):
+        again.train()
+
+
+def test_without_a_page_there_is_one_keyframe_and_then_silence(make):
+    w = make()
+    for k in range(20):
+        w.reset(seed=k)
+    until(lambda: w.seq == 2)
+    time.sleep(2 * ACK_SECONDS)
+    w.reset(seed=99)
+    time.sleep(0.5)
+    first, keyframe = w.comm.updates()
+    assert set(first) == {"show", "seq"} and set(keyframe) == set(LIVE)
+    assert w.show["seed"] == 99, "what nobody looks at is kept all the same"
+    w.comm.say({"type": "HELLO"})
+    until(lambda: len(w.comm.updates()) == 3)
+    assert set(w.comm.updates()[-1]) == set(LIVE) and w.comm.updates()[-1]["show"]["seed"] == 99
+    assert until(lambda: w.comm.customs("HISTORY")) == [{"type": "HISTORY", "start": 0, "rows": []}]
+
+
+def test_the_page_asks_for_everything(make):
+    w = make()
+    w.reset(seed=7)
+    w.comm.say({}, "request_state")
+    assert any("_esm" in state and state["show"]["seed"] == 7 for state in w.comm.updates())
+
+
+def test_steps_wait_for_the_page(make):
+    w = make()
+    w.step()
+    w.step("decision", count=3)
+    assert not w.show["playing"]
+    time.sleep(0.3)
+    assert w.comm.customs("STEP") == []
+    w.comm.say({"type": "HELLO"})
+    until(lambda: len(w.comm.customs("STEP")) == 2)
+    assert w.comm.customs("STEP") == [
+        {"type": "STEP", "unit": "tick", "count": 1},
+        {"type": "STEP", "unit": "decision", "count": 3},
+    ]
+
+
+def test_the_page_changes_the_show_and_python_sees_it(make):
+    w = make()
+    w.comm.say({"state": {"show": {**w.show, "speed": 8, "playing": False, "match": 4}}}, "update")
+    until(lambda: w.speed == 8)
+    assert w.show["match"] == 4 and not w.show["playing"]
+    time.sleep(0.2)
+    assert w.comm.updates() == [], "the page knows already"
+    w.comm.say({"state": {"show": {**w.show, "speed": 1e9, "match": 0, "mode": "sandbox"}}}, "update")
+    until(lambda: w.mode == "sandbox")
+    assert (w.speed, w.show["match"]) == (8, 4)
+    until(lambda: w.comm.updates())
+    assert w.comm.updates()[0]["show"]["speed"] == 8, "a page that was wrong is told so"
+
+
+def test_the_snapshot_survives_a_reload(make):
+    w = make()
+    state = np.arange(10, dtype=np.uint32).tobytes()
+    snapshot = {"tick": 5, "score": [1, 0], "version": 3, "state": None, "rules_hash": "abc", "rng": 1}
+    message = {"state": {"snapshot": snapshot}, "buffer_paths": [["snapshot", "state"]], "buffers": [memoryview(state)]}
+    w.comm.say(message, "update")
+    until(lambda: w.snapshot)
+    assert w.snapshot["state"] == state
+    w.comm.say({}, "request_state")
+    assert w.comm.updates()[-1]["snapshot"]["score"] == [1, 0]
+
+
+def test_what_the_page_reports(make):
+    w = make()
+    report = {"type": "PAGE_STATE", "fps": 59.5, "renderer": "webgpu", "tick": 9, "score": [0, 0], "version": 12}
+    w.comm.say({**report, "visible": True})
+    until(lambda: w.version == 12)
+
+
+HOSTILE = [
+    None,
+    [],
+    {},
+    {"type": None},
+    {"type": "__class__"},
+    {"type": ["HELLO"]},
+    {"type": "ACK", "seq": "x"},
+    {"type": "ACK", "seq": 1 << 70},
+    {"type": "SET_HYPER", "key": "lr", "value": {"a": 1}},
+    {"type": "SET_HYPER", "key": "self", "value": 1},
+    {"type": "SET_HYPER"},
+    {"type": "START_TRAINING", "num_envs": -5},
+    {"type": "START_TRAINING", "<img onerror=alert(1)>": 1},
+    {"type": "PAGE_STATE"},
+    {"type": "PAGE_STATE", "fps": float("nan"), "version": 1, "visible": True},
+    {"type": "PAGE_STATE", "fps": 1, "version": "1", "visible": 1},
+]
+
+
+def test_a_lying_page_changes_nothing_and_raises_nothing(make, caplog):
+    w = make()
+    before = dict(show=w.show, status=w.status, policy=w.policy, config=w.config, snapshot=w.snapshot)
+    with caplog.at_level(logging.WARNING):
+        for content in HOSTILE:
+            w.comm.say(content)
+        for state in (
+            {"status": "training", "policy": {}, "drill": None, "seq": -1, "_esm": "alert(1)"},
+            {"show": None},
+            {"show": {"speed": "fast", "mode": 3, "__proto__": 1}},
+            {"snapshot": {"state": "text"}},
+            {"snapshot": {"state": b"x" * (2 << 20)}},
+            {"snapshot": {"state": b"x", "deep": {"er": 1}}},
+            {"nonsense": 1},
+            [1, 2],
+        ):
+            w.comm.say({"state": state}, "update")
+        w.comm.say({"state": {"show": {}}, "buffer_paths": [["show"], ["x", "y"], [], 3], "buffers": [b""] * 4}, "update")
+        w.comm.say({"state": {}, "buffer_paths": 3}, "update")
+        w.comm.say({}, "explode")
+        w.comm.handle_msg({"content": {"data": 3}, "buffers": []})
+        w.comm.say({"type": "HELLO"})
+        until(lambda: w.comm.customs("HISTORY"))
+    assert before == dict(show=w.show, status=w.status, policy=w.policy, config=w.config, snapshot=w.snapshot)
+    assert w._esm.startswith("export default")
+    assert not [record for record in caplog.records if record.levelno > logging.WARNING or record.exc_info]
+    assert len(caplog.records) <= 20
+    assert [log["text"] for log in w.comm.customs("LOG")], "a command that failed is answered"
+
+
+def test_bad_hyper_parameters_from_the_page_are_answered(make):
+    w = make()
+    w.comm.say({"type": "HELLO"})
+    w.comm.say({"type": "SET_HYPER", "key": "learning_rate", "value": 7})
+    [answer] = until(lambda: w.comm.customs("LOG"))
+    assert answer["level"] == "error" and answer["text"] == "learning_rate must be a number from 0 to 1, got 7"
+    w.comm.say({"type": "SET_HYPER", "key": "learning_rate", "value": "0.01"})
+    until(lambda: w.config["values"]["learning_rate"] == 0.01)
+
+
+def test_running_a_cell_again_stops_what_it_started(make, monkeypatch):
+    stopped = []
+    monkeypatch.setattr(DrillWidget, "stop", lambda self: stopped.append(self))
+    cell = ["cell-a", "run-1"]
+    monkeypatch.setattr(widget, "_running_cell", lambda: tuple(cell))
+    first, second = make(), make()
+    assert stopped == [], "one execution may make several"
+    cell[:] = "cell-b", "run-2"
+    make()
+    assert stopped == []
+    cell[:] = "cell-a", "run-3"
+    make()
+    assert stopped == [first, second]
+
+
+# ---- flow control, with a clock of its own
+
+
+def drive(flow: Flow, seconds: float, dirty: Callable[[float], set[str]], answer: Callable[[int, float], Any]) -> list:
+    """Ask every 10 ms what is due, and let `answer(seq, now)` react to what was sent; returns (now, keys) of each."""
+    sent = []
+    unsent: set[str] = set()
+    for k in range(int(seconds * 100)):
+        now = k / 100
+        unsent |= dirty(now)
+        keys = flow.due(unsent, now, True, 0.25)
+        if keys:
+            unsent -= keys
+            flow.sent(keys, now)
+            sent.append((now, keys))
+            answer(flow.seq, now)
+    return sent
+
+
+def test_flow_with_a_page_that_answers():
+    flow = Flow()
+    flow.heard(hello=True)
+    sent = drive(flow, 10, lambda now: {"show", "metrics", "policy"}, lambda seq, now: flow.heard(seq))
+    assert len(sent) <= 10 * 30
+    for key, pause in (("metrics", page.METRICS_SECONDS), ("policy", 0.25)):
+        times = [now for now, keys in sent if key in keys]
+        assert min(np.diff(times)) >= pause - 1e-9 and len(times) >= 0.8 * 10 / pause
+
+
+def test_flow_never_sends_faster_than_acknowledged():
+    flow = Flow()
+    pending: list[tuple[float, int]] = []
+
+    def dirty(now: float) -> set[str]:
+        while pending and pending[0][0] <= now:
+            flow.heard(pending.pop(0)[1])
+        return {"show"}
+
+    sent = drive(flow, 10, dirty, lambda seq, now: pending.append((now + 0.4, seq)))
+    assert min(np.diff([now for now, _ in sent])) >= 0.4 - 1e-9 and len(sent) > 15
+
+
+def test_flow_to_nobody_and_back():
+    flow = Flow()
+    sent = drive(flow, 10, lambda now: {"show", "policy"}, lambda seq, now: None)
+    assert [keys == set(LIVE) for _, keys in sent] == [False, True]
+    flow.heard()
+    assert flow.due((), 11.0, False, 1.0) == set(LIVE), "one catch-up for a page that comes back"
+
+
+def test_flow_hidden_pages_get_no_pictures():
+    flow = Flow()
+    flow.heard(hello=True)
+    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
+    flow.heard(flow.seq)
+    flow.hidden = True
+    assert flow.due({"policy", "metrics"}, 5.0, True, 1.0) == set()
+    assert flow.due({"policy", "show"}, 5.0, True, 1.0) == {"show"}
+    flow.hidden = False
+    assert flow.due({"policy", "metrics"}, 5.0, True, 1.0) == {"policy", "metrics"}
+
+
+def test_flow_beats_while_training():
+    flow = Flow()
+    flow.heard(hello=True)
+    sent = drive(flow, 10, lambda now: set(), lambda seq, now: flow.heard(seq))
+    assert 9 <= len(sent) <= 11 and {"seq"} in [keys for _, keys in sent]
+    assert flow.due((), 100.0, False, 1.0) == set()
+
+
+def test_flow_with_a_third_of_the_messages_lost():
+    """The page holds what it received; it is right within 1 s of the next keyframe, and every second speaks anyway."""
+    chance = random.Random(0)
+    flow = Flow()
+    flow.heard(hello=True)
+    truth, held, wrong_since, longest, spoke = 0, -1, 0.0, 0.0, 0.0
+    unsent: set[str] = set()
+    for k in range(60_000):
+        now = k / 100
+        if k % 37 == 0 and now < 590:
+            truth += 1
+            unsent.add("show")
+        if now - spoke >= 1.0:
+            spoke = now
+            if chance.random() > 0.3:
+                flow.heard()
+        keys = flow.due(tuple(unsent), now, True, 0.25)
+        if keys:
+            unsent -= keys
+            flow.sent(keys, now)
+            if chance.random() > 0.3:
+                held = truth if "show" in keys else held
+                if chance.random() > 0.3:
+                    flow.heard(flow.seq)
+        if held == truth:
+            wrong_since = now
+        longest = max(longest, now - wrong_since)
+    assert held == truth
+    assert longest < 15
+
+
+def test_thinned_histories_keep_the_newest_row():
+    assert page.thinned([], 5) == []
+    assert page.thinned([1, 2, 3], 5) == [1, 2, 3]
+    thin = page.thinned(list(range(1001)), 100)
+    assert len(thin) <= 100 and thin[-1] == 1000 and len(set(np.diff(thin))) == 1
