@@ -51,16 +51,31 @@ def main() -> None:
     config = TrainConfig.from_values({"seed": arguments.seed}, dict(pair.split("=", 1) for pair in arguments.set))
     network = PolicySpec.for_drill(spec, config.hidden_sizes, config.activation)
     learner = learners[arguments.learner](network, seed=config.seed, threads=arguments.threads)
-    games = Rollouts(game, spec, network.layers, mlp.ACTIVATIONS[network.activation], games=config.num_envs,
-                     length=config.rollout_length, shares=config.opponents, seed=config.seed, parts=arguments.threads)
+    games = Rollouts(
+        game,
+        spec,
+        network.layers,
+        mlp.ACTIVATIONS[network.activation],
+        games=config.num_envs,
+        length=config.rollout_length,
+        shares=config.opponents,
+        seed=config.seed,
+        parts=arguments.threads,
+    )
     samples, units = Samples.new(games.units, spec["n_obs"]), games.trainable
     pool = ThreadPoolExecutor(arguments.threads)
     params = mlp.pack(games.plan, learner.blob())
 
     def play_all() -> np.ndarray:
         stats = [games.new_stats() for _ in range(arguments.threads)]
-        list(pool.map(lambda part: games.play(params, samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda,
-                                              part=part), range(arguments.threads)))
+        list(
+            pool.map(
+                lambda part: games.play(
+                    params, samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda, part=part
+                ),
+                range(arguments.threads),
+            )
+        )
         games.advance()
         return np.sum(stats, 0)
 
@@ -76,11 +91,15 @@ def main() -> None:
         for name in ("random", *spec["baselines"]):
             result = play_matches(game, spec, me, Player(opponent_kind(name, spec)), arguments.matches, seed=1).result
             won, lost = int((result > 0).sum()), int((result < 0).sum())
-            line.append(f"{name} {won / max(1, won + lost):.3f} (W {won / len(result):.2f} D {1 - (won + lost) / len(result):.2f})")
-        line.append(f"H {metrics['entropy']:.2f} kl {metrics['approx_kl']:.4f} clip {metrics['clip_fraction']:.3f} "
-                    f"vl {metrics['loss_value']:.3f} ev {metrics['explained_variance']:.2f} gn {metrics['grad_norm']:.2f} | "
-                    f"draws {stats[DRAWS] / max(1, stats[EPISODES]):.2f} len {stats[DECISIONS] / max(1, stats[EPISODES]):.0f} "
-                    f"return {stats[RETURN_SUM] / max(1, stats[RETURNS]):.2f}")
+            line.append(
+                f"{name} {won / max(1, won + lost):.3f} (W {won / len(result):.2f} D {1 - (won + lost) / len(result):.2f})"
+            )
+        line.append(
+            f"H {metrics['entropy']:.2f} kl {metrics['approx_kl']:.4f} clip {metrics['clip_fraction']:.3f} "
+            f"vl {metrics['loss_value']:.3f} ev {metrics['explained_variance']:.2f} gn {metrics['grad_norm']:.2f} | "
+            f"draws {stats[DRAWS] / max(1, stats[EPISODES]):.2f} len {stats[DECISIONS] / max(1, stats[EPISODES]):.0f} "
+            f"return {stats[RETURN_SUM] / max(1, stats[RETURNS]):.2f}"
+        )
         print("  ".join(line), flush=True)
 
     step, played, rollout_time, updates, marks = 0, 0.0, 0.0, 0, 1
@@ -98,9 +117,11 @@ def main() -> None:
             marks += 1
             evaluate(step, played, metrics, stats)
     share = rollout_time / played
-    print(f"{step / played / 1e6:.2f} M agent steps/s; per agent step {rollout_time / step * 1e9:.0f} ns rollout, "
-          f"{(played - rollout_time) / step * 1e9:.0f} ns update (wall, {arguments.threads} threads; rollout {share:.0%}); "
-          f"{updates} updates, {learner.skipped} minibatches skipped; {dataclasses.replace(config)}")
+    print(
+        f"{step / played / 1e6:.2f} M agent steps/s; per agent step {rollout_time / step * 1e9:.0f} ns rollout, "
+        f"{(played - rollout_time) / step * 1e9:.0f} ns update (wall, {arguments.threads} threads; rollout {share:.0%}); "
+        f"{updates} updates, {learner.skipped} minibatches skipped; {dataclasses.replace(config)}"
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 from dshq_widget import protocol
 
 ACTIVATIONS = ("tanh", "relu")
-HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0 ** 0.5, 0.01, 1.0
+HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Orthogonal initialisation's gains: Huang et al., "The 37 Implementation Details of PPO", 2022, detail 2."""
 
 
@@ -29,7 +29,9 @@ class PolicySpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
         if len(self.layers) < 2 or min(self.layers) < 1 or self.layers[-1] < 2:
-            raise ValueError(f"a policy needs inputs, at least one action and a value: layers like (28, 64, 64, 31); got {self.layers}")
+            raise ValueError(
+                f"a policy needs inputs, at least one action and a value: layers like (28, 64, 64, 31); got {self.layers}"
+            )
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
 
@@ -55,7 +57,9 @@ class PolicySpec:
     def split(self, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """(W, b) views of each layer of flat weights; raises ValueError for another length."""
         if weights.shape != (self.floats,):
-            raise ValueError(f"a network of layers {list(self.layers)} has {self.floats} weights in one row; got shape {weights.shape}")
+            raise ValueError(
+                f"a network of layers {list(self.layers)} has {self.floats} weights in one row; got shape {weights.shape}"
+            )
         parts, at = [], 0
         for n_in, n_out in zip(self.layers, self.layers[1:], strict=False):
             middle, end = at + n_in * n_out, at + n_in * n_out + n_out
@@ -91,7 +95,9 @@ def initial_weights(layers: Sequence[int], seed: int) -> np.ndarray:
 class Policy:
     """A network with its weights, ready to act; `metadata` says where it comes from."""
 
-    def __init__(self, layers: Sequence[int], activation: str, weights: np.ndarray, metadata: Mapping[str, Any] | None = None):
+    def __init__(
+        self, layers: Sequence[int], activation: str, weights: np.ndarray, metadata: Mapping[str, Any] | None = None
+    ):
         self.spec = PolicySpec(tuple(layers), activation)
         self.weights = np.asarray(weights, np.float32)
         self.metadata = dict(metadata or {})
@@ -120,7 +126,9 @@ class Policy:
         if greedy:
             return self.forward(obs)[0].argmax(axis=-1)
         if rng is None:
-            raise ValueError("drawing actions needs a generator: pass rng=numpy.random.default_rng(seed), or greedy=True")
+            raise ValueError(
+                "drawing actions needs a generator: pass rng=numpy.random.default_rng(seed), or greedy=True"
+            )
         cumulated = self.probabilities(obs).cumsum(axis=-1)
         draw = rng.random(cumulated.shape[:-1], np.float32)[..., None] * cumulated[..., -1:]
         return np.minimum((cumulated <= draw).sum(axis=-1), self.spec.n_actions - 1)

@@ -24,7 +24,9 @@ def batch():
 
 def test_policy_loss(batch):
     total = 0.0
-    for new, old, advantage in zip(*(batch[k].tolist() for k in ("log_prob", "old_log_prob", "advantage")), strict=True):
+    for new, old, advantage in zip(
+        *(batch[k].tolist() for k in ("log_prob", "old_log_prob", "advantage")), strict=True
+    ):
         ratio = math.exp(new - old)
         total -= min(ratio * advantage, max(1 - CLIP, min(1 + CLIP, ratio)) * advantage)
     found = losses.policy_loss(batch["log_prob"], batch["old_log_prob"], batch["advantage"], CLIP)
@@ -45,7 +47,9 @@ def test_value_loss_takes_the_larger(batch, clip):
 
 
 def test_entropy_kl_and_fractions(batch):
-    log_probs = torch.log_softmax(torch.randn(N, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)), -1)
+    log_probs = torch.log_softmax(
+        torch.randn(N, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)), -1
+    )
     naive = -sum(math.exp(v) * v for row in log_probs.tolist() for v in row) / N
     assert float(losses.entropy(log_probs)) == pytest.approx(naive, abs=1e-9)
     assert float(losses.entropy(torch.full((3, 8), -math.log(8.0)))) == pytest.approx(math.log(8), abs=1e-6)
@@ -56,16 +60,24 @@ def test_entropy_kl_and_fractions(batch):
     share = losses.clip_fraction(batch["log_prob"], batch["old_log_prob"], CLIP)
     assert float(share) == pytest.approx(sum(abs(r - 1) > CLIP for r in ratios) / N)
     value, target = batch["value"].numpy(), batch["target"].numpy()
-    assert float(losses.explained_variance(batch["value"], batch["target"])) == pytest.approx(1 - np.var(target - value) / np.var(target))
+    assert float(losses.explained_variance(batch["value"], batch["target"])) == pytest.approx(
+        1 - np.var(target - value) / np.var(target)
+    )
     assert float(losses.explained_variance(batch["target"], batch["target"])) == 1
 
 
 @pytest.mark.parametrize("name", ["policy_loss", "value_loss", "clipped_value_loss", "entropy"])
 def test_gradients_by_finite_differences(batch, name):
     functions = {
-        "policy_loss": (batch["log_prob"], lambda x: losses.policy_loss(x, batch["old_log_prob"], batch["advantage"], CLIP)),
+        "policy_loss": (
+            batch["log_prob"],
+            lambda x: losses.policy_loss(x, batch["old_log_prob"], batch["advantage"], CLIP),
+        ),
         "value_loss": (batch["value"], lambda x: losses.value_loss(x, batch["old_value"], batch["target"], None)),
-        "clipped_value_loss": (batch["value"], lambda x: losses.value_loss(x, batch["old_value"], batch["target"], CLIP)),
+        "clipped_value_loss": (
+            batch["value"],
+            lambda x: losses.value_loss(x, batch["old_value"], batch["target"], CLIP),
+        ),
         "entropy": (batch["value"].reshape(20, 10), lambda x: losses.entropy(torch.log_softmax(x, -1))),
     }
     start, function = functions[name]

@@ -40,10 +40,16 @@ def test_forward_over_lanes(layers, activation):
     params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
     obs = aligned((2, layers[0], 16))
     obs[:] = rng.standard_normal(obs.shape) * 2
-    out = mlp.forward_lanes(plan, mlp.ACTIVATIONS[activation], params.ctypes.data, obs[0].ctypes.data, obs[1].ctypes.data,
-                            scratch.ctypes.data)
+    out = mlp.forward_lanes(
+        plan,
+        mlp.ACTIVATIONS[activation],
+        params.ctypes.data,
+        obs[0].ctypes.data,
+        obs[1].ctypes.data,
+        scratch.ctypes.data,
+    )
     start = (out - scratch.ctypes.data) // 4
-    found = scratch[start:start + layers[-1] * 32].reshape(layers[-1], 2, 16)
+    found = scratch[start : start + layers[-1] * 32].reshape(layers[-1], 2, 16)
     expected = forward(layers, activation, weights.astype(np.float64), obs.transpose(0, 2, 1).astype(np.float64))
     assert np.allclose(found, expected.transpose(2, 0, 1), atol=2e-5, rtol=1e-5)
 
@@ -85,7 +91,7 @@ def test_tanh_within_its_stated_error():
         x = np.ascontiguousarray(x)
         out = mlp.forward_lanes(plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, scratch.ctypes.data)
         start = (out - scratch.ctypes.data) // 4
-        worst = max(worst, np.abs(scratch[start:start + 32] - np.tanh(x.astype(np.float64)).ravel()).max())
+        worst = max(worst, np.abs(scratch[start : start + 32] - np.tanh(x.astype(np.float64)).ravel()).max())
     assert worst < 5e-7
 
 
@@ -123,32 +129,57 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
     state[0, 0] = mlp.pack(plan, weights.astype(np.float32))
     metrics = np.zeros((1, mlp.SUMS + 4))
     f = np.float32
-    mlp.learn(0, 1, aligned(8, np.int64).ctypes.data, plan, mlp.ACTIVATIONS[activation], state, slopes,
-              aligned((1, mlp.learn_scratch(plan))), samples.addresses(), units, np.array([0, len(units)]), (f(mean), f(scale)),
-              (f(clip), clip_value, f(value_coef), f(entropy_coef)), (0.0, 1e-5, 0.0, 0.0, 0), metrics)
+    mlp.learn(
+        0,
+        1,
+        aligned(8, np.int64).ctypes.data,
+        plan,
+        mlp.ACTIVATIONS[activation],
+        state,
+        slopes,
+        aligned((1, mlp.learn_scratch(plan))),
+        samples.addresses(),
+        units,
+        np.array([0, len(units)]),
+        (f(mean), f(scale)),
+        (f(clip), clip_value, f(value_coef), f(entropy_coef)),
+        (0.0, 1e-5, 0.0, 0.0, 0),
+        metrics,
+    )
     assert metrics[0, mlp.SUMS + 2] == 1
     return mlp.unpack(plan, slopes[0, 0, :n]), metrics[0]
 
 
-@pytest.mark.parametrize(("layers", "activation", "clip_value"),
-                         [((28, 64, 64, 31), "tanh", False), ((5, 24, 40, 16, 7), "relu", True), ((33, 128, 3), "tanh", True), ((3, 4), "tanh", False)])
+@pytest.mark.parametrize(
+    ("layers", "activation", "clip_value"),
+    [
+        ((28, 64, 64, 31), "tanh", False),
+        ((5, 24, 40, 16, 7), "relu", True),
+        ((33, 128, 3), "tanh", True),
+        ((3, 4), "tanh", False),
+    ],
+)
 def test_gradient_against_finite_differences(layers, activation, clip_value):
     """Central differences in float64 along random directions and along single weights."""
     samples, weights = make_samples(layers, 9), weights_of(layers).astype(np.float64)
     settings = (0.1, 0.8, 0.2, clip_value, 0.5, 0.01)
     found, metrics = gradient(layers, activation, weights, samples, *settings)
     rng = np.random.default_rng(3)
-    directions = list(rng.standard_normal((20, weights.size))) + [np.eye(1, weights.size, k)[0] for k in rng.integers(0, weights.size, 20)]
+    directions = list(rng.standard_normal((20, weights.size))) + [
+        np.eye(1, weights.size, k)[0] for k in rng.integers(0, weights.size, 20)
+    ]
     start = weights.astype(np.float32).astype(np.float64)
     size = np.linalg.norm(found)
     for direction in directions:
         direction = direction / np.linalg.norm(direction)
         step = 1e-5
-        slope = (loss(layers, activation, start + step * direction, samples, *settings)
-                 - loss(layers, activation, start - step * direction, samples, *settings)) / (2 * step)
+        slope = (
+            loss(layers, activation, start + step * direction, samples, *settings)
+            - loss(layers, activation, start - step * direction, samples, *settings)
+        ) / (2 * step)
         assert abs(slope - found @ direction) < 2e-5 * size + 1e-7
     total = loss(layers, activation, start, samples, *settings)
-    sums = metrics[:mlp.SUMS] / metrics[mlp.SUMS]
+    sums = metrics[: mlp.SUMS] / metrics[mlp.SUMS]
     assert abs(sums[0] + 0.5 * sums[1] - 0.01 * sums[2] - total) < 1e-5 * max(1, abs(total))
 
 
@@ -162,20 +193,33 @@ def test_adam_is_the_textbooks():
         slopes = aligned((2, n + 16))
         slopes[:, :n] = rng.standard_normal((2, n))
         total = slopes[:, :n].sum(0, dtype=np.float64)
-        norm = mlp.adam_step(n, params.ctypes.data, moment.ctypes.data, square.ctypes.data, slopes.ctypes.data, slopes.strides[0], 2,
-                             step, 0.01, 1e-5, 0.5)
+        norm = mlp.adam_step(
+            n,
+            params.ctypes.data,
+            moment.ctypes.data,
+            square.ctypes.data,
+            slopes.ctypes.data,
+            slopes.strides[0],
+            2,
+            step,
+            0.01,
+            1e-5,
+            0.5,
+        )
         assert np.isclose(norm, np.linalg.norm(total), rtol=1e-5)
         total *= min(1.0, 0.5 / (np.linalg.norm(total) + 1e-6))
         m = 0.9 * m + 0.1 * total
-        v = 0.999 * v + 0.001 * total ** 2
-        p -= 0.01 * (m / (1 - 0.9 ** step)) / (np.sqrt(v / (1 - 0.999 ** step)) + 1e-5)
+        v = 0.999 * v + 0.001 * total**2
+        p -= 0.01 * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-5)
     assert np.allclose(params, p, atol=1e-5)
 
 
 def test_adam_refuses_what_is_not_finite():
     params, moment, square, slopes = aligned(32), aligned(32), aligned(32), aligned(48)
     params[:], slopes[:32], slopes[5] = 1, 1, np.nan
-    norm = mlp.adam_step(32, params.ctypes.data, moment.ctypes.data, square.ctypes.data, slopes.ctypes.data, 0, 1, 1, 0.1, 1e-5, 0.5)
+    norm = mlp.adam_step(
+        32, params.ctypes.data, moment.ctypes.data, square.ctypes.data, slopes.ctypes.data, 0, 1, 1, 0.1, 1e-5, 0.5
+    )
     assert np.isnan(norm)
     assert (params == 1).all()
     assert not moment.any() and not square.any()

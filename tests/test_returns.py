@@ -49,7 +49,9 @@ def test_gae_equals_its_definition(case):
 
 def test_after_termination_nothing_follows(case):
     rewards, values, last_values, final_values, terminated, truncated = case
-    advantages, _ = gae(rewards, values, last_values + 100, final_values + 100 * terminated, terminated, truncated, GAMMA, LAMBDA)
+    advantages, _ = gae(
+        rewards, values, last_values + 100, final_values + 100 * terminated, terminated, truncated, GAMMA, LAMBDA
+    )
     before, _ = gae(*case, GAMMA, LAMBDA)
     assert np.array_equal(advantages[-1, :3], before[-1, :3])
     assert np.allclose(advantages[-1, :3], rewards[-1, :3] - values[-1, :3])
@@ -70,8 +72,20 @@ def test_lanes_equal_arrays(case):
     stored[:, 0] = values
     advantages, returns = aligned((40, 2, 16)), aligned((40, 2, 16))
     rewards, last_values = np.ascontiguousarray(rewards), np.ascontiguousarray(last_values)
-    gae_lanes(40, rewards.ctypes.data, over.ctypes.data, final.ctypes.data, 64, stored.ctypes.data, advantages.ctypes.data,
-              returns.ctypes.data, 128, last_values.ctypes.data, GAMMA, LAMBDA)
+    gae_lanes(
+        40,
+        rewards.ctypes.data,
+        over.ctypes.data,
+        final.ctypes.data,
+        64,
+        stored.ctypes.data,
+        advantages.ctypes.data,
+        returns.ctypes.data,
+        128,
+        last_values.ctypes.data,
+        GAMMA,
+        LAMBDA,
+    )
     expected, expected_returns = gae(*case, GAMMA, LAMBDA)
     assert np.allclose(advantages[:, 0], expected, atol=1e-5)
     assert np.allclose(returns[:, 0], expected_returns, atol=1e-5)

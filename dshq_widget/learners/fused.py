@@ -46,23 +46,47 @@ class FusedPPO:
         self._meeting[0] = 0
         f32 = np.float32
         settings = (f32(hyper.clip_epsilon), hyper.clip_value, f32(hyper.value_coef), f32(hyper.entropy_coef))
-        adam = (float(hyper.learning_rate), learners.ADAM_EPSILON, float(hyper.max_grad_norm),
-                float(hyper.target_kl * learners.KL_MARGIN), self._step)
+        adam = (
+            float(hyper.learning_rate),
+            learners.ADAM_EPSILON,
+            float(hyper.max_grad_norm),
+            float(hyper.target_kl * learners.KL_MARGIN),
+            self._step,
+        )
         sums = np.zeros((self.threads, mlp.SUMS + 4))
 
         def work(thread: int) -> None:
-            mlp.learn(thread, self.threads, self._meeting.ctypes.data, self.plan, self.activation, self._state, self._gradients,
-                      self._scratch, samples.addresses(), order, bounds, (f32(mean), f32(scale)), settings, adam, sums)
+            mlp.learn(
+                thread,
+                self.threads,
+                self._meeting.ctypes.data,
+                self.plan,
+                self.activation,
+                self._state,
+                self._gradients,
+                self._scratch,
+                samples.addresses(),
+                order,
+                bounds,
+                (f32(mean), f32(scale)),
+                settings,
+                adam,
+                sums,
+            )
 
         others = [self._pool.submit(work, thread) for thread in range(1, self.threads)]
         work(0)
         for other in others:
             other.result()
-        count, norms, applied, skipped = sums[0, mlp.SUMS:]
+        count, norms, applied, skipped = sums[0, mlp.SUMS :]
         self._step += int(applied)
         self.skipped += int(skipped)
         count = sums[:, mlp.SUMS].sum()
-        metrics = {name: float(total / count) for name, total in zip(SUM_NAMES, sums[:, :mlp.SUMS].sum(0), strict=True) if applied}
+        metrics = {
+            name: float(total / count)
+            for name, total in zip(SUM_NAMES, sums[:, : mlp.SUMS].sum(0), strict=True)
+            if applied
+        }
         if applied:
             metrics["grad_norm"] = float(norms / applied)
         return {**metrics, "explained_variance": explained}

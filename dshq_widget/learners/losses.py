@@ -10,8 +10,16 @@ import torch
 from torch import Tensor
 
 
-def gae(rewards: Tensor, values: Tensor, last_values: Tensor, final_values: Tensor, terminated: Tensor, truncated: Tensor,
-        gamma: float, gae_lambda: float) -> tuple[Tensor, Tensor]:
+def gae(
+    rewards: Tensor,
+    values: Tensor,
+    last_values: Tensor,
+    final_values: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    gamma: float,
+    gae_lambda: float,
+) -> tuple[Tensor, Tensor]:
     """Advantages and returns `[T, N]`; arguments as in `dshq_kernels.returns.gae`."""
     advantages = torch.zeros_like(rewards)
     carry, following = torch.zeros_like(last_values), last_values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import torch
@@ -29,14 +30,16 @@ class TorchPPO:
         """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`."""
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
         layers, x, at = self.spec.layers, obs, 0
-        for k, (n_in, n_out) in enumerate(zip(layers, layers[1:], strict=False)):
-            matrix = self.weights[at:at + n_in * n_out].view(n_in, n_out)
+        for k, (n_in, n_out) in enumerate(itertools.pairwise(layers)):
+            matrix = self.weights[at : at + n_in * n_out].view(n_in, n_out)
             at += n_in * n_out + n_out
-            x = torch.addmm(self.weights[at - n_out:at], x, matrix)
+            x = torch.addmm(self.weights[at - n_out : at], x, matrix)
             x = activation(x) if k < len(layers) - 2 else x
         return torch.log_softmax(x[:, :-1], -1), x[:, -1]
 
-    def loss(self, obs, action, log_prob, value, advantage, returns, hyper: Hyper) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def loss(
+        self, obs, action, log_prob, value, advantage, returns, hyper: Hyper
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss of one minibatch and its metrics."""
         log_probs, values = self.forward(obs)
         chosen = log_probs.gather(1, action[:, None])[:, 0]
@@ -54,16 +57,20 @@ class TorchPPO:
         """See `learners.Learner.update`."""
         order, bounds = learners.plan_minibatches(self._rng, units, hyper)
         mean, scale = learners.advantage_scaling(samples.advantage[units], hyper)
-        fields = {f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)}
+        fields = {
+            f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)
+        }
         chosen_order = torch.from_numpy(order).to(self.device)
         for group in self.adam.param_groups:
             group["lr"] = hyper.learning_rate
         sums: dict[str, torch.Tensor] = {}
-        applied = 0
+        learned, applied = 0, 0
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             rows = chosen_order[begin:end]
             obs = fields["obs"][rows].transpose(1, 2).reshape(-1, self.spec.layers[0])
-            batch = {name: fields[name][rows].reshape(-1) for name in ("action", "log_prob", "value", "advantage", "returns")}
+            batch = {
+                name: fields[name][rows].reshape(-1) for name in ("action", "log_prob", "value", "advantage", "returns")
+            }
             batch["action"] = batch["action"].long()
             batch["advantage"] = (batch["advantage"] - mean) * scale
             loss, parts = self.loss(obs, **batch, hyper=hyper)
@@ -77,10 +84,10 @@ class TorchPPO:
                 self.skipped += 1
                 continue
             self.adam.step()
-            applied += 1
-            for name, part in {**parts, "grad_norm": norm}.items():
+            learned, applied = learned + len(obs), applied + 1
+            for name, part in {**{name: part * len(obs) for name, part in parts.items()}, "grad_norm": norm}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + part
-        metrics = {name: float(total) / applied for name, total in sums.items()}
+        metrics = {name: float(total) / (applied if name == "grad_norm" else learned) for name, total in sums.items()}
         metrics["explained_variance"] = learners.explained_variance(samples.value[units], samples.returns[units])
         return metrics
 

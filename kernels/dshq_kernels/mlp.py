@@ -11,15 +11,16 @@ zero, gets gradient zero and so stays zero.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from dshq_kernels import vector
+from dshq_kernels.atomics import load_acquire
 from dshq_kernels.vector import (
     f32x16,
     floor,
@@ -64,7 +65,7 @@ def make_plan(layers: Sequence[int]) -> np.ndarray:
     if len(layers) < 2 or min(layers) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
     rows, offset = [], 0
-    for n_in, n_out in zip(layers, layers[1:], strict=False):
+    for n_in, n_out in itertools.pairwise(layers):
         biases = offset + padded(n_in) * padded(n_out)
         rows.append((n_in, padded(n_in), n_out, padded(n_out), offset, biases))
         offset = biases + padded(n_out)
@@ -91,7 +92,7 @@ def pack(plan: np.ndarray, blob: np.ndarray, out: np.ndarray | None = None) -> n
     at = 0
     for weights, biases in _views(plan, out):
         for view in (weights, biases):
-            view[...] = blob[at:at + view.size].reshape(view.shape)
+            view[...] = blob[at : at + view.size].reshape(view.shape)
             at += view.size
     return out
 
@@ -103,7 +104,7 @@ def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
 
 def _views(plan, params):
     for n_in, in_width, n_out, out_width, w, b in plan.tolist():
-        yield params[w:w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out], params[b:b + n_out]
+        yield params[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out], params[b : b + n_out]
 
 
 # The 8 x 32 block ---------------------------------------------------------------------------------------------------
@@ -118,7 +119,9 @@ def _constant(value):
 
 def _emit_tanh(builder, x):
     fused = lambda a, b, c: vector._library(builder, "fma", a, b, c)  # noqa: E731
-    x = vector._library(builder, "minnum", vector._library(builder, "maxnum", x, _constant(-TANH_LIMIT)), _constant(TANH_LIMIT))
+    x = vector._library(
+        builder, "minnum", vector._library(builder, "maxnum", x, _constant(-TANH_LIMIT)), _constant(TANH_LIMIT)
+    )
     square = builder.fmul(x, x)
     parts = []
     for coefficients in (TANH_P, TANH_Q):
@@ -150,7 +153,7 @@ def _make_block(doc, *, rows_adjacent, start, finish):
     `finish`: "activate", "slope" (times the activation's derivative, where its outputs lie at `extra` as c lies at c), "keep".
     """
 
-    @intrinsic
+    @vector.intrinsic
     def block(typingctx, a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation):
         def lower(context, builder, sig, args):
             a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation = args
@@ -181,8 +184,9 @@ def _make_block(doc, *, rows_adjacent, start, finish):
             sums = {cell: cgutils.alloca_once(builder, _V) for cell in cells}
             for cell in cells:
                 builder.store(first(*cell), sums[cell])
-            a_rows = [builder.add(a, whole(4 * r) if rows_adjacent else builder.mul(whole(r), a_stride))
-                      for r in range(_ROWS)]
+            a_rows = [
+                builder.add(a, whole(4 * r) if rows_adjacent else builder.mul(whole(r), a_stride)) for r in range(_ROWS)
+            ]
             with cgutils.for_range(builder, depth) as loop:
                 a_step = builder.mul(loop.index, a_stride if rows_adjacent else whole(4))
                 b_row = builder.add(b, builder.mul(loop.index, b_stride))
@@ -191,10 +195,15 @@ def _make_block(doc, *, rows_adjacent, start, finish):
                     factor = spread_at(builder.add(a_rows[row], a_step))
                     for column in range(_COLUMNS):
                         cell = sums[row, column]
-                        builder.store(vector._library(builder, "fma", factor, columns[column], builder.load(cell)), cell)
+                        builder.store(
+                            vector._library(builder, "fma", factor, columns[column], builder.load(cell)), cell
+                        )
 
-            emitters = {"activate": ((1, _emit_tanh), (2, _emit_relu)),
-                        "slope": ((1, _emit_tanh_slope), (2, _emit_relu_slope)), "keep": ()}[finish]
+            emitters = {
+                "activate": ((1, _emit_tanh), (2, _emit_relu)),
+                "slope": ((1, _emit_tanh_slope), (2, _emit_relu_slope)),
+                "keep": (),
+            }[finish]
             for code, emit in emitters:
                 with builder.if_then(builder.icmp_signed("==", activation, whole(code))):
                     for cell in cells:
@@ -210,13 +219,20 @@ def _make_block(doc, *, rows_adjacent, start, finish):
     return block
 
 
-_play_block = _make_block("outputs as rows, 32 games as columns", rows_adjacent=True, start="row bias", finish="activate")
-_forward_block = _make_block("samples as rows, outputs as columns", rows_adjacent=False, start="column bias", finish="activate")
-_input_slope_block = _make_block("samples as rows, inputs as columns", rows_adjacent=False, start="zero", finish="slope")
+_play_block = _make_block(
+    "outputs as rows, 32 games as columns", rows_adjacent=True, start="row bias", finish="activate"
+)
+_forward_block = _make_block(
+    "samples as rows, outputs as columns", rows_adjacent=False, start="column bias", finish="activate"
+)
+_input_slope_block = _make_block(
+    "samples as rows, inputs as columns", rows_adjacent=False, start="zero", finish="slope"
+)
 _weight_slope_block = _make_block("inputs as rows, outputs as columns", rows_adjacent=True, start="c", finish="keep")
 
 
 # Elementary functions -----------------------------------------------------------------------------------------------
+
 
 @njit(inline="always")
 def exp(x):
@@ -251,6 +267,7 @@ def log(x):
 
 # Playing ------------------------------------------------------------------------------------------------------------
 
+
 def play_scratch(plan: np.ndarray) -> int:
     """Floats of scratch memory that `forward_lanes` needs."""
     return 4 * plan_width(plan) * vector.LANES
@@ -273,13 +290,25 @@ def forward_lanes(plan, activation, params, x, x_other, scratch):
         weights, biases = params + plan[layer, WEIGHTS] * 4, params + plan[layer, BIASES] * 4
         target = scratch + (layer & 1) * 128 * width
         for j in range(0, plan[layer, N_OUT], 8):
-            _play_block(weights + j * 4, row_bytes, source, source_row, source_half, plan[layer, N_IN],
-                        target + j * 128, 128, 64, biases + j * 4, activation if layer < last else 0)
+            _play_block(
+                weights + j * 4,
+                row_bytes,
+                source,
+                source_row,
+                source_half,
+                plan[layer, N_IN],
+                target + j * 128,
+                128,
+                64,
+                biases + j * 4,
+                activation if layer < last else 0,
+            )
         source, source_row, source_half = target, 128, 64
     return target
 
 
 # Learning -----------------------------------------------------------------------------------------------------------
+
 
 def learn_scratch(plan: np.ndarray) -> int:
     """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes, weights transposed."""
@@ -295,7 +324,9 @@ def _transpose_weights(plan, params, target):
         base = plan[layer, WEIGHTS] * 4
         for k in range(0, n_in, 16):
             for j in range(0, n_out, 16):
-                transpose(params + base + (k * n_out + j) * 4, n_out * 4, target + base + (j * n_in + k) * 4, n_in * 4, 16)
+                transpose(
+                    params + base + (k * n_out + j) * 4, n_out * 4, target + base + (j * n_in + k) * 4, n_in * 4, 16
+                )
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
@@ -346,9 +377,10 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
     value_pull = error
     if clip_value:
         before = load(value)
-        clipped_error = before + minimum(maximum(estimate - before, -clip), clip) - load(target)
+        move = estimate - before
+        clipped_error = before + minimum(maximum(move, -clip), clip) - load(target)
         clipped_square = clipped_error * clipped_error
-        value_pull = select(clipped_square > square, 0.0, error)
+        value_pull = select((clipped_square > square) & (vector.absolute(move) > clip), 0.0, error)
         square = maximum(square, clipped_square)
     store(slopes + 64 * n_actions, value_pull * (2.0 * value_coef * share))
     for j in range(n_actions + 1, width):
@@ -387,8 +419,13 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
         samples = count * 16
         for u in range(count):
             for k in range(0, in_width, 16):
-                transpose(obs + (units[begin + u] * n_obs + k) * 64, 64, inputs + (u * 16 * in_width + k) * 4, in_width * 4,
-                          max(0, min(16, n_obs - k)))
+                transpose(
+                    obs + (units[begin + u] * n_obs + k) * 64,
+                    64,
+                    inputs + (u * 16 * in_width + k) * 4,
+                    in_width * 4,
+                    max(0, min(16, n_obs - k)),
+                )
 
         source = inputs
         for layer in range(layers):
@@ -396,17 +433,39 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             result = source + CHUNK * 16 * row
             for j in range(0, wide, 128):
                 for r in range(0, samples, 8):
-                    _forward_block(source + r * row, row, params + plan[layer, WEIGHTS] * 4 + j, wide, 64, depth,
-                                   result + r * wide + j, wide, 64, params + plan[layer, BIASES] * 4 + j,
-                                   activation if layer < layers - 1 else 0)
+                    _forward_block(
+                        source + r * row,
+                        row,
+                        params + plan[layer, WEIGHTS] * 4 + j,
+                        wide,
+                        64,
+                        depth,
+                        result + r * wide + j,
+                        wide,
+                        64,
+                        params + plan[layer, BIASES] * 4 + j,
+                        activation if layer < layers - 1 else 0,
+                    )
             source = result
 
         for u in range(count):
             for j in range(0, out_width, 16):
                 transpose(source + (u * 16 * out_width + j) * 4, out_width * 4, unit_logits + j * 64, 64, 16)
             at = units[begin + u] * 64
-            _loss_unit(unit_logits, unit_slopes, out_width, n_actions, action + at, log_prob + at, value + at, advantage + at,
-                       target + at, scaling, hyper, sums)
+            _loss_unit(
+                unit_logits,
+                unit_slopes,
+                out_width,
+                n_actions,
+                action + at,
+                log_prob + at,
+                value + at,
+                advantage + at,
+                target + at,
+                scaling,
+                hyper,
+                sums,
+            )
             for j in range(0, out_width, 16):
                 transpose(unit_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
 
@@ -416,8 +475,9 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             weights = gradient + plan[layer, WEIGHTS] * 4
             for j in range(0, wide, 128):
                 for k in range(0, plan[layer, N_IN], 8):
-                    _weight_slope_block(source + k * 4, row, slope_out + j, wide, 64, samples,
-                                        weights + k * wide + j, wide, 64, 0, 0)
+                    _weight_slope_block(
+                        source + k * 4, row, slope_out + j, wide, 64, samples, weights + k * wide + j, wide, 64, 0, 0
+                    )
             for j in range(0, wide, 64):
                 total = load(gradient + plan[layer, BIASES] * 4 + j)
                 for r in range(samples):
@@ -426,8 +486,19 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             if layer > 0:
                 for k in range(0, row, 128):
                     for r in range(0, samples, 8):
-                        _input_slope_block(slope_out + r * wide, wide, transposed + plan[layer, WEIGHTS] * 4 + k, row, 64,
-                                           plan[layer, N_OUT], slope_in + r * row + k, row, 64, source + r * row + k, activation)
+                        _input_slope_block(
+                            slope_out + r * wide,
+                            wide,
+                            transposed + plan[layer, WEIGHTS] * 4 + k,
+                            row,
+                            64,
+                            plan[layer, N_OUT],
+                            slope_in + r * row + k,
+                            row,
+                            64,
+                            source + r * row + k,
+                            activation,
+                        )
                 slope_in, slope_out = slope_out, slope_in
 
 
@@ -447,8 +518,8 @@ def adam_step(count, params, moment, square, gradients, stride, threads, step, l
     if not np.isfinite(norm):
         return norm
     scale = np.float32(min(1.0, max_norm / (norm + 1e-6)) if max_norm > 0 else 1.0)
-    size = np.float32(learning_rate / (1.0 - ADAM_BETA1 ** step))
-    correction = np.float32(1.0 / np.sqrt(1.0 - ADAM_BETA2 ** step))
+    size = np.float32(learning_rate / (1.0 - ADAM_BETA1**step))
+    correction = np.float32(1.0 / np.sqrt(1.0 - ADAM_BETA2**step))
     for at in range(0, count * 4, 64):
         slope = load(gradients + at)
         for thread in range(1, threads):
@@ -466,13 +537,28 @@ def adam_step(count, params, moment, square, gradients, stride, threads, step, l
 def _meet(counter, threads, meeting):
     """Returns once all `threads` have come to the `meeting`-th meeting (1, 2, ...) at the int64 counter's address."""
     vector.atomic_add(counter, 1)
-    while vector.atomic_load(counter) < meeting * threads:
+    while load_acquire(counter) < meeting * threads:
         vector.yield_thread()
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def learn(thread, threads, meeting_point, plan, activation, state, gradients, scratch, data, order, bounds, scaling, hyper,
-          adam, metrics):
+def learn(
+    thread,
+    threads,
+    meeting_point,
+    plan,
+    activation,
+    state,
+    gradients,
+    scratch,
+    data,
+    order,
+    bounds,
+    scaling,
+    hyper,
+    adam,
+    metrics,
+):
     """One thread's part of an update: all `threads` call it together; each ends with the same parameters.
 
     `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two moments, equal
@@ -503,8 +589,18 @@ def learn(thread, threads, meeting_point, plan, activation, state, gradients, sc
         sums[:] = 0
         _transpose_weights(plan, params, transposed)
         share = np.float32(1.0 / (units * 16))
-        add_gradient(plan, activation, params, data, order[first:last], (mean, inverse_deviation, share), hyper,
-                     mine.ctypes.data, sums.ctypes.data, work)
+        add_gradient(
+            plan,
+            activation,
+            params,
+            data,
+            order[first:last],
+            (mean, inverse_deviation, share),
+            hyper,
+            mine.ctypes.data,
+            sums.ctypes.data,
+            work,
+        )
         mine[n] = sums[3].sum()
         if threads > 1:
             _meet(meeting_point, threads, i + 1)
@@ -514,8 +610,19 @@ def learn(thread, threads, meeting_point, plan, activation, state, gradients, sc
                 divergence += gradients[i & 1, other, n]
             if divergence * share > target_kl:
                 break
-        norm = adam_step(n, params, moment, square, gradients[i & 1].ctypes.data, stride, threads, step + 1, learning_rate,
-                         epsilon, max_norm)
+        norm = adam_step(
+            n,
+            params,
+            moment,
+            square,
+            gradients[i & 1].ctypes.data,
+            stride,
+            threads,
+            step + 1,
+            learning_rate,
+            epsilon,
+            max_norm,
+        )
         if not np.isfinite(norm):
             metrics[thread, SUMS + 3] += 1
             continue

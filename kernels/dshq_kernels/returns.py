@@ -37,7 +37,9 @@ def gae(rewards, values, last_values, final_values, terminated, truncated, gamma
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def gae_lanes(length, rewards, over, final_values, step, values, advantages, returns, sample_step, last_values, gamma, gae_lambda):
+def gae_lanes(
+    length, rewards, over, final_values, step, values, advantages, returns, sample_step, last_values, gamma, gae_lambda
+):
     """The same for 16 lanes, by address. `over`: f32 1 where an episode ended, else 0; `final_values`: what follows there (0 where it
     terminated). `step`, `sample_step`: bytes from one decision to the next in the first and the second group of arrays."""
     carry, following = splat(0.0), load(last_values)

@@ -21,11 +21,9 @@ from dshq_kernels.vector import (
     LANES,
     aligned,
     any_lane,
-    bits_to_f32,
     call,
     call2,
     copy_bytes,
-    fma,
     lane_numbers,
     lane_sum,
     load,
@@ -48,10 +46,23 @@ SELF, RANDOM, IDLE, POLICY = -1, -2, -3, -16
 UNIT = 64
 """Bytes of one value for each of 16 lanes."""
 
-STATS = ("episodes", "wins_0", "wins_1", "draws", "decisions", "returns", "return_sum", "return_min", "return_max", "agent_steps")
+STATS = (
+    "episodes",
+    "wins_0",
+    "wins_1",
+    "draws",
+    "decisions",
+    "returns",
+    "return_sum",
+    "return_min",
+    "return_max",
+    "agent_steps",
+)
 """Sums over a rollout's finished episodes. `decisions`: their lengths; `returns`: finished episodes times learning sides, whose
 undiscounted weighted rewards are `return_sum`, `_min`, `_max`; `agent_steps`: samples for learning. Then one sum per reward term."""
-(EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(len(STATS))
+(EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(
+    len(STATS)
+)
 
 
 @njit(inline="always")
@@ -65,9 +76,9 @@ def mix(x):
 @njit(inline="always")
 def uniform(seed, stream, count):
     """f32x16 in [0, 1) with 24 bits: a pure function of (seed, stream, lane, count), the same on every machine."""
-    key = mix(mix(lane_numbers() + splat_u32(stream * 16)) ^ splat_u32(seed))
+    key = mix(mix(lane_numbers() + splat_u32(stream * 16 + 0x5EED)) ^ splat_u32(seed))
     word = mix(mix(key + splat_u32(count * 0x9E3779B9)) ^ key)
-    return to_f32(word >> 8) * np.float32(2.0 ** -24)
+    return to_f32(word >> 8) * np.float32(2.0**-24)
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
@@ -110,19 +121,41 @@ def reset_tiles(verbs, tiles, tile_bytes, count):
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def play_side(kind, verbs, tile, side, other_tile, other_side, n_obs, obs, other_obs, plan, activation, params, greedy, seed,
-              stream, other_stream, count, scratch):
+def play_side(
+    kind,
+    verbs,
+    tile,
+    side,
+    other_tile,
+    other_side,
+    n_obs,
+    obs,
+    other_obs,
+    plan,
+    activation,
+    params,
+    greedy,
+    seed,
+    stream,
+    other_stream,
+    count,
+    scratch,
+):
     """Writes the actions of one side of two tiles into their records; `obs`: addresses of f32 `[sides, n_obs, 16]`."""
     if kind <= POLICY:
         n_actions = plan[-1, 2] - 1
         chance, log_prob, weights, network = scratch, scratch + 64, scratch + 128, scratch + 128 + 64 * n_actions
         network = (network + 63) // 64 * 64
-        out = forward_lanes(plan, activation, params, obs + side * n_obs * 64, other_obs + other_side * n_obs * 64, network)
+        out = forward_lanes(
+            plan, activation, params, obs + side * n_obs * 64, other_obs + other_side * n_obs * 64, network
+        )
         store(chance, uniform(seed, stream, count))
         choose(out, 128, n_actions, chance, greedy, tile + ACTION_AT + side * 64, log_prob, weights)
         if other_tile != tile:
             store(chance, uniform(seed, other_stream, count))
-            choose(out + 64, 128, n_actions, chance, greedy, other_tile + ACTION_AT + other_side * 64, log_prob, weights)
+            choose(
+                out + 64, 128, n_actions, chance, greedy, other_tile + ACTION_AT + other_side * 64, log_prob, weights
+            )
         return
     for half in range(2):
         if half == 1:
@@ -158,8 +191,32 @@ def _rewards(before, after, terminated, weights, potential, gamma, keep_terminal
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activation, params, policies, policy_bytes, weights,
-         potential, gamma, gae_lambda, keep_terminal, seed, first_count, running, samples, first_unit, stats, scratch):
+def play(
+    verbs,
+    tiles,
+    tile_bytes,
+    shape,
+    groups,
+    opponents,
+    length,
+    plan,
+    activation,
+    params,
+    policies,
+    policy_bytes,
+    weights,
+    potential,
+    gamma,
+    gae_lambda,
+    keep_terminal,
+    seed,
+    first_count,
+    running,
+    samples,
+    first_unit,
+    stats,
+    scratch,
+):
     """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per decision.
 
     verbs: int64 addresses. tiles: address of the records. shape: (sides, n_obs, time limit in ticks, ticks per decision).
@@ -174,16 +231,16 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
     n_actions = plan[-1, 2] - 1
     n_terms = weights.size
     obs_bytes, term_bytes = n_obs * 64, n_terms * 64
-    wide = scratch                                                       # [2 tiles, sides, n_obs, 16]
-    before = wide + 2 * sides * obs_bytes                                # [2 tiles, sides, n_terms, 16]
-    after = before + 2 * sides * term_bytes                              # the same
-    term_sums = after + 2 * sides * term_bytes                           # [n_terms, 16]
-    status = term_sums + term_bytes                                      # [2 tiles, 2, 16]
-    reward = status + 4 * 64                                             # [length, 2, 16]
-    over = reward + length * 128                                         # the same
-    final = over + length * 128                                          # the same
-    chance = final + length * 128                                        # [16]
-    cumulated = chance + 64                                              # [n_actions, 16]
+    wide = scratch  # [2 tiles, sides, n_obs, 16]
+    before = wide + 2 * sides * obs_bytes  # [2 tiles, sides, n_terms, 16]
+    after = before + 2 * sides * term_bytes  # the same
+    term_sums = after + 2 * sides * term_bytes  # [n_terms, 16]
+    status = term_sums + term_bytes  # [2 tiles, 2, 16]
+    reward = status + 4 * 64  # [length, 2, 16]
+    over = reward + length * 128  # the same
+    final = over + length * 128  # the same
+    chance = final + length * 128  # [16]
+    cumulated = chance + 64  # [n_actions, 16]
     rest = cumulated + 64 * n_actions
 
     for g in range(groups.shape[0]):
@@ -194,7 +251,7 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
         side = (groups[g, 1], groups[g, 1] if alone else groups[g, 3])
         distinct = 1 if both or alone else 2
         halves = 1 if alone else 2
-        whole = both or sides == 1                                       # observations go straight to the samples
+        whole = both or sides == 1  # observations go straight to the samples
         for k in range(n_terms):
             store(term_sums + k * 64, 0.0)
         for d in range(distinct):
@@ -225,9 +282,26 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
                 for d in range(1 if same else distinct):
                     e = 1 if same else d
                     kind = opponents[index[d]]
-                    play_side(kind, verbs, tile[d], 1 - side[d], tile[e], 1 - side[e], n_obs, wide + d * sides * obs_bytes,
-                              wide + e * sides * obs_bytes, plan, activation, policies + max(0, POLICY - kind) * policy_bytes,
-                              False, seed, index[d] * 2 + 1 - side[d], index[e] * 2 + 1 - side[e], first_count + t, rest)
+                    play_side(
+                        kind,
+                        verbs,
+                        tile[d],
+                        1 - side[d],
+                        tile[e],
+                        1 - side[e],
+                        n_obs,
+                        wide + d * sides * obs_bytes,
+                        wide + e * sides * obs_bytes,
+                        plan,
+                        activation,
+                        policies + max(0, POLICY - kind) * policy_bytes,
+                        False,
+                        seed,
+                        index[d] * 2 + 1 - side[d],
+                        index[e] * 2 + 1 - side[e],
+                        first_count + t,
+                        rest,
+                    )
 
             late = False
             for d in range(distinct):
@@ -239,8 +313,17 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
                 d = 0 if both else h
                 row = (t * 2 + h) * 64
                 term_at = (d * sides + side[h]) * term_bytes
-                _rewards(before + term_at, after + term_at, status + d * 128, weights, potential, gamma, keep_terminal,
-                         reward + row, term_sums)
+                _rewards(
+                    before + term_at,
+                    after + term_at,
+                    status + d * 128,
+                    weights,
+                    potential,
+                    gamma,
+                    keep_terminal,
+                    reward + row,
+                    term_sums,
+                )
                 total = running[index[h], side[h]].ctypes.data
                 store(total, load(total) + load(reward + row))
                 terminated = load_u32(status + d * 128) != 0
@@ -264,7 +347,12 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
                     if peek_f32(over + (t * 2 + d) * 64 + lane * 4) == 0:
                         continue
                     ended = True
-                    _count_episode(peek_i32(status + d * 128 + 64 + lane * 4), peek_i32(tile[d] + TICKS_AT + lane * 4), repeat, stats)
+                    _count_episode(
+                        peek_i32(status + d * 128 + 64 + lane * 4),
+                        peek_i32(tile[d] + TICKS_AT + lane * 4),
+                        repeat,
+                        stats,
+                    )
                     for h in range(halves):
                         if both or h == d:
                             gain = running[index[h], side[h], lane]
@@ -284,8 +372,20 @@ def play(verbs, tiles, tile_bytes, shape, groups, opponents, length, plan, activ
         out = forward_lanes(plan, activation, params, wide + side[0] * obs_bytes, place, rest)
         for h in range(halves):
             at = (first_unit + g * length * 2 + h) * 64
-            gae_lanes(length, reward + h * 64, over + h * 64, final + h * 64, 128, value + at, advantage + at, returns + at, 128,
-                      out + n_actions * 128 + h * 64, gamma, gae_lambda)
+            gae_lanes(
+                length,
+                reward + h * 64,
+                over + h * 64,
+                final + h * 64,
+                128,
+                value + at,
+                advantage + at,
+                returns + at,
+                128,
+                out + n_actions * 128 + h * 64,
+                gamma,
+                gae_lambda,
+            )
         for k in range(n_terms):
             stats[len(STATS) + k] += lane_sum(load(term_sums + k * 64))
         stats[AGENT_STEPS] += length * halves * 16
@@ -301,8 +401,24 @@ def _count_episode(winner, ticks, repeat, stats):
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def match_tiles(verbs, tiles, tile_bytes, shape, side_of, kinds, plans, activations, params, greedy, seed, weights, results, lengths,
-                returns, scratch):
+def match_tiles(
+    verbs,
+    tiles,
+    tile_bytes,
+    shape,
+    side_of,
+    kinds,
+    plans,
+    activations,
+    params,
+    greedy,
+    seed,
+    weights,
+    results,
+    lengths,
+    returns,
+    scratch,
+):
     """Plays every lane of the tiles once, from reset to its end, for the first player's side `side_of[tile]`.
 
     kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions) and
@@ -331,8 +447,26 @@ def match_tiles(verbs, tiles, tile_bytes, shape, side_of, kinds, plans, activati
                 call2(verbs[OBSERVE], other, other_obs)
             for player in range(sides):
                 side, other_side = side_of[b] ^ player, side_of[e] ^ player
-                play_side(kinds[player], verbs, first, side, other, other_side, n_obs, obs, other_obs, plans[player],
-                          activations[player], params[player], greedy, seed, b * 2 + side, e * 2 + other_side, t, rest)
+                play_side(
+                    kinds[player],
+                    verbs,
+                    first,
+                    side,
+                    other,
+                    other_side,
+                    n_obs,
+                    obs,
+                    other_obs,
+                    plans[player],
+                    activations[player],
+                    params[player],
+                    greedy,
+                    seed,
+                    b * 2 + side,
+                    e * 2 + other_side,
+                    t,
+                    rest,
+                )
             for i in range(b, e + 1):
                 tile = tiles + i * tile_bytes
                 call(verbs[DECIDE], tile)
@@ -355,6 +489,7 @@ def match_tiles(verbs, tiles, tile_bytes, shape, side_of, kinds, plans, activati
 
 # Faces for Python ---------------------------------------------------------------------------------------------------
 
+
 @dataclasses.dataclass(frozen=True)
 class Samples:
     """What a rollout writes and a learner reads: `[units, ..., 16]` arrays, C-contiguous."""
@@ -374,7 +509,7 @@ class Samples:
     @classmethod
     def over(cls, memory: np.ndarray, units: int, n_obs: int) -> Samples:
         """Views of the first `floats(units, n_obs)` words of a float32 array."""
-        memory = memory[:cls.floats(units, n_obs)]
+        memory = memory[: cls.floats(units, n_obs)]
         split = units * n_obs * LANES
         rows = memory[split:].reshape(5, units, LANES)
         return cls(memory[:split].reshape(units, n_obs, LANES), rows[0].view(np.int32), *rows[1:])
@@ -404,7 +539,7 @@ def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
         raise ValueError(f"opponents' shares must not be negative and must add to more than 0; got {dict(shares)}")
     exact = {kind: n_tiles * share / total for kind, share in shares.items()}
     counts = {kind: int(x) for kind, x in exact.items()}
-    for kind in sorted(exact, key=lambda k: counts[k] - exact[k])[:n_tiles - sum(counts.values())]:
+    for kind in sorted(exact, key=lambda k: counts[k] - exact[k])[: n_tiles - sum(counts.values())]:
         counts[kind] += 1
     places = sorted((((j + 0.5) / n, kind) for kind, n in counts.items() for j in range(n)))
     return np.array([kind for _, kind in places], np.int64)
@@ -434,15 +569,29 @@ class Rollouts:
     drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games.
     """
 
-    def __init__(self, game: Any, spec: Mapping[str, Any], layers: Sequence[int], activation: int, *, games: int, length: int,
-                 shares: Mapping[Any, float], seed: int, parts: int = 1, stagger: bool = True):
+    def __init__(
+        self,
+        game: Any,
+        spec: Mapping[str, Any],
+        layers: Sequence[int],
+        activation: int,
+        *,
+        games: int,
+        length: int,
+        shares: Mapping[Any, float],
+        seed: int,
+        parts: int = 1,
+        stagger: bool = True,
+    ):
         if games % LANES or games < LANES:
             raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {games}")
         self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
         self.plan = make_plan(layers)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
         self.seed, self.count = seed & 0xFFFFFFFF, 0
-        codes = {who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share}
+        codes = {
+            who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share
+        }
         self.opponents = share_tiles(self.n_tiles, codes if self.sides == 2 else {SELF: 1.0})
         rng = np.random.default_rng([self.seed, 0x51DE])
         self.groups = rng.permutation(make_groups(self.opponents, self.sides), axis=0)
@@ -478,18 +627,49 @@ class Rollouts:
         stats[RETURN_MIN], stats[RETURN_MAX] = np.inf, -np.inf
         return stats
 
-    def play(self, params: np.ndarray, samples: Samples, stats: np.ndarray, *, gamma: float, gae_lambda: float,
-             keep_terminal: bool = True, policies: np.ndarray | None = None, part: int = 0) -> None:
+    def play(
+        self,
+        params: np.ndarray,
+        samples: Samples,
+        stats: np.ndarray,
+        *,
+        gamma: float,
+        gae_lambda: float,
+        keep_terminal: bool = True,
+        policies: np.ndarray | None = None,
+        part: int = 0,
+    ) -> None:
         """Plays one part's games on for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of the same kind.
 
         After all parts have played, call `advance`.
         """
         low, high = self.bounds[part], self.bounds[part + 1]
-        play(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], _shape(self.spec), self.groups[low:high], self.opponents,
-             self.length, self.plan, self.activation, params.ctypes.data, 0 if policies is None else policies.ctypes.data,
-             0 if policies is None else policies.strides[0], self.weights, self.potential, np.float32(gamma),
-             np.float32(gae_lambda), keep_terminal, self.seed, self.count, self.running, samples.addresses(),
-             int(low) * self.length * 2, stats, self.scratch[part].ctypes.data)
+        play(
+            self.verbs,
+            self.tiles.ctypes.data,
+            self.tiles.strides[0],
+            _shape(self.spec),
+            self.groups[low:high],
+            self.opponents,
+            self.length,
+            self.plan,
+            self.activation,
+            params.ctypes.data,
+            0 if policies is None else policies.ctypes.data,
+            0 if policies is None else policies.strides[0],
+            self.weights,
+            self.potential,
+            np.float32(gamma),
+            np.float32(gae_lambda),
+            keep_terminal,
+            self.seed,
+            self.count,
+            self.running,
+            samples.addresses(),
+            int(low) * self.length * 2,
+            stats,
+            self.scratch[part].ctypes.data,
+        )
 
     def advance(self) -> None:
         """Moves the actions' generator past the rollout just played."""
@@ -526,8 +706,9 @@ class Matches:
     returns: np.ndarray  # f32 [games] undiscounted rewards, potentials left out
 
 
-def play_matches(game: Any, spec: Mapping[str, Any], first: Player, second: Player, games: int, *, seed: int,
-                 greedy: bool = False) -> Matches:
+def play_matches(
+    game: Any, spec: Mapping[str, Any], first: Player, second: Player, games: int, *, seed: int, greedy: bool = False
+) -> Matches:
     """Plays `games` matches from proper starts, each once; the first player has side 0 in the first half and side 1 in the second."""
     if games < 1:
         raise ValueError(f"wanted at least one match, got {games}")
@@ -537,23 +718,43 @@ def play_matches(game: Any, spec: Mapping[str, Any], first: Player, second: Play
     side_of = np.repeat(np.arange(2), tiles_of)
     count = len(side_of)
     tiles = game.new(count)
-    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(0, 1 << 32, (count, LANES), np.uint32)
+    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
+        0, 1 << 32, (count, LANES), np.uint32
+    )
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
     players = (first, second)
     plans = tuple(make_plan(player.layers) for player in players)
     blocks = [aligned(16) if p.blob is None else pack(plan, p.blob) for p, plan in zip(players, plans, strict=True)]
     for player in players:
-        if player.kind <= POLICY and (player.blob is None or player.layers[0] != spec["n_obs"]
-                                      or player.layers[-1] != spec["n_actions"] + 1):
-            raise ValueError(f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
-                             f"got layers {list(player.layers)}")
+        if player.kind <= POLICY and (
+            player.blob is None or player.layers[0] != spec["n_obs"] or player.layers[-1] != spec["n_actions"] + 1
+        ):
+            raise ValueError(
+                f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                f"got layers {list(player.layers)}"
+            )
     weights = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
     results, lengths = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
     scratch = aligned(max(_scratch_floats(plan, spec, 1) for plan in plans))
-    match_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], _shape(spec), side_of, tuple(p.kind for p in players), plans,
-                tuple(p.activation for p in players), tuple(block.ctypes.data for block in blocks), greedy,
-                seed & 0xFFFFFFFF, weights, results, lengths, returns, scratch.ctypes.data)
+    match_tiles(
+        game.verbs,
+        tiles.ctypes.data,
+        tiles.strides[0],
+        _shape(spec),
+        side_of,
+        tuple(p.kind for p in players),
+        plans,
+        tuple(p.activation for p in players),
+        tuple(block.ctypes.data for block in blocks),
+        greedy,
+        seed & 0xFFFFFFFF,
+        weights,
+        results,
+        lengths,
+        returns,
+        scratch.ctypes.data,
+    )
     split = tiles_of[0] * LANES
     pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
     return Matches(results.ravel()[pick], lengths.ravel()[pick], returns.ravel()[pick])

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
 
 LANES = 16
 """Games in a record tile, samples in a unit, floats in a vector."""
+
+intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
 
 _I1, _I32, _I64, _F32 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
 _V_F32, _V_U32, _V_MASK = (ir.VectorType(element, LANES) for element in (_F32, _I32, _I1))
@@ -63,11 +67,8 @@ def _library(builder, name, *args):
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v16f32"), args)
 
 
-def _compare(symbol):
-    def emit(builder, a, b):
-        return builder.fcmp_ordered(symbol, a, b) if a.type == _V_F32 else builder.icmp_unsigned(symbol, a, b)
-
-    return emit
+def _compare(builder, symbol, a, b):
+    return builder.fcmp_ordered(symbol, a, b) if a.type == _V_F32 else builder.icmp_unsigned(symbol, a, b)
 
 
 _ARITHMETIC = {
@@ -81,8 +82,14 @@ _ARITHMETIC = {
     operator.lshift: {u32x16: "shl"},
     operator.rshift: {u32x16: "lshr"},
 }
-_COMPARISONS = {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-                operator.ne: "!="}
+_COMPARISONS = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
 
 
 def _register(function, kinds, result, emit):
@@ -108,11 +115,16 @@ def _register(function, kinds, result, emit):
 
 
 for _function, _methods in _ARITHMETIC.items():
-    _register(_function, tuple(_methods), None,
-              lambda builder, kind, a, b, methods=_methods: getattr(builder, methods[kind])(a, b))
+    _register(
+        _function,
+        tuple(_methods),
+        None,
+        lambda builder, kind, a, b, methods=_methods: getattr(builder, methods[kind])(a, b),
+    )
 for _function, _symbol in _COMPARISONS.items():
-    _register(_function, (f32x16, u32x16), mask16,
-              lambda builder, kind, a, b, emit=_compare(_symbol): emit(builder, a, b))
+    _register(
+        _function, (f32x16, u32x16), mask16, lambda builder, kind, a, b, symbol=_symbol: _compare(builder, symbol, a, b)
+    )
 
 
 def _is_number(*kinds):
@@ -142,8 +154,9 @@ def fma(typingctx, a, b, c):
     """a * b + c with one rounding, lane by lane; scalars are spread."""
 
     def lower(context, builder, sig, args):
-        return _library(builder, "fma", *(_lanes(context, builder, v, t, f32x16)
-                                          for v, t in zip(args, sig.args, strict=True)))
+        return _library(
+            builder, "fma", *(_lanes(context, builder, v, t, f32x16) for v, t in zip(args, sig.args, strict=True))
+        )
 
     return f32x16(a, b, c), lower
 
@@ -152,8 +165,9 @@ def _two(name, doc):
     @intrinsic
     def function(typingctx, a, b):
         def lower(context, builder, sig, args):
-            return _library(builder, name, *(_lanes(context, builder, v, t, f32x16)
-                                             for v, t in zip(args, sig.args, strict=True)))
+            return _library(
+                builder, name, *(_lanes(context, builder, v, t, f32x16) for v, t in zip(args, sig.args, strict=True))
+            )
 
         return f32x16(a, b), lower
 
@@ -183,8 +197,11 @@ def select(typingctx, mask, a, b):
     kind = next((value for value in (a, b) if isinstance(value, LanesType)), f32x16)
 
     def lower(context, builder, sig, args):
-        return builder.select(args[0], _lanes(context, builder, args[1], sig.args[1], kind),
-                              _lanes(context, builder, args[2], sig.args[2], kind))
+        return builder.select(
+            args[0],
+            _lanes(context, builder, args[1], sig.args[1], kind),
+            _lanes(context, builder, args[2], sig.args[2], kind),
+        )
 
     return kind(mask, a, b), lower
 
@@ -233,7 +250,9 @@ def lane_sum(typingctx, a):
         while width > 1:
             width //= 2
             pick = [ir.Constant(ir.VectorType(_I32, width), list(range(start, start + width))) for start in (0, width)]
-            value = builder.fadd(*(builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), p) for p in pick))
+            value = builder.fadd(
+                *(builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), p) for p in pick)
+            )
         return builder.extract_element(value, ir.Constant(_I32, 0))
 
     return types.float32(a), lower
@@ -256,7 +275,9 @@ def _vector_memory(kind):
     @intrinsic
     def store(typingctx, address, value):
         def lower(context, builder, sig, args):
-            builder.store(_lanes(context, builder, args[1], sig.args[1], kind), _at(builder, args[0], kind.llvm)).align = 4
+            builder.store(
+                _lanes(context, builder, args[1], sig.args[1], kind), _at(builder, args[0], kind.llvm)
+            ).align = 4
             return context.get_dummy_value()
 
         return types.void(types.int64, value), lower
@@ -349,7 +370,8 @@ def transpose(typingctx, source, source_stride, target, target_stride, rows):
                 low = [LANES + lane - step if lane & step else lane for lane in range(LANES)]
                 high = [LANES + lane if lane & step else lane + step for lane in range(LANES)]
                 block[row], block[row + step] = (
-                    builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, LANES), pick)) for pick in (low, high))
+                    builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, LANES), pick)) for pick in (low, high)
+                )
             step //= 2
         for row in range(LANES):
             place = builder.add(target, builder.mul(ir.Constant(_I64, row), target_stride))
@@ -360,17 +382,6 @@ def transpose(typingctx, source, source_stride, target, target_stride, rows):
 
 
 @intrinsic
-def fence(typingctx):
-    """A full memory fence."""
-
-    def lower(context, builder, sig, args):
-        builder.fence("seq_cst")
-        return context.get_dummy_value()
-
-    return types.void(), lower
-
-
-@intrinsic
 def atomic_add(typingctx, address, amount):
     """Adds to the int64 at an address in one step; the value before."""
 
@@ -378,27 +389,6 @@ def atomic_add(typingctx, address, amount):
         return builder.atomic_rmw("add", _at(builder, args[0], _I64), args[1], "seq_cst")
 
     return types.int64(types.int64, types.int64), lower
-
-
-@intrinsic
-def atomic_load(typingctx, address):
-    """The int64 at an address; later reads are not moved before it (acquire)."""
-
-    def lower(context, builder, sig, args):
-        return builder.load_atomic(_at(builder, args[0], _I64), "acquire", 8)
-
-    return types.int64(types.int64), lower
-
-
-@intrinsic
-def atomic_store(typingctx, address, value):
-    """Writes the int64 at an address; earlier writes are seen first (release)."""
-
-    def lower(context, builder, sig, args):
-        builder.store_atomic(args[1], _at(builder, args[0], _I64), "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), lower
 
 
 @intrinsic
@@ -419,4 +409,4 @@ def aligned(shape, dtype=np.float32) -> np.ndarray:
     count = math.prod(shape) if isinstance(shape, tuple) else int(shape)
     raw = np.zeros(count * dtype.itemsize + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start:start + count * dtype.itemsize].view(dtype).reshape(shape)
+    return raw[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
