@@ -64,8 +64,13 @@ class Channel:
         return self._closed
 
     def send(self, message: dict) -> bool:
-        """Queues a JSON-able message and never blocks; False when 1 MB waits unread and the message was dropped."""
+        """Queues a JSON-able message and never blocks; False when 1 MB waits unread and the message was dropped.
+
+        Raises ValueError for a message that could never be sent. Arrays belong in shared blocks.
+        """
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        if len(line) > OUTBOX_BYTES:
+            raise ValueError(f"a message has at most {OUTBOX_BYTES:,} bytes, not {len(line):,}; use a shared block")
         with self._outbox_lock:
             if len(self._outbox) + len(line) > OUTBOX_BYTES:
                 self.dropped += 1

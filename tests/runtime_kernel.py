@@ -1,0 +1,63 @@
+"""A stand-in for a notebook's kernel, run as a script by the runtime tests, which then kill, interrupt or end it.
+
+Usage: `runtime_kernel.py CHILDREN [--fork] [--spin]`. Prints "up", then one JSON line {"children": [pid...],
+"sibling": pid or null} once every child is ready (and spinning in compiled code, if asked). `--fork` makes a forked
+copy of this process that holds all its pipes. Then each line on stdin is answered by one on stdout: "ping" by the
+number of children that echo, "quit" by a normal end.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from queue import Queue
+
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.supervisor import Supervisor
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("children", type=int)
+    parser.add_argument("--fork", action="store_true")
+    parser.add_argument("--spin", action="store_true")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, lambda *_: None)  # As a kernel: an interrupt ends the cell, not the process.
+    print("up", flush=True)
+
+    supervisor, heard, block = Supervisor(), Queue(), SharedBlock.create(1 << 20)
+    children = [
+        supervisor.start(
+            "dshq_widget.runtime.probe:run",
+            blocks={"b": block},
+            on_message=lambda _, message: heard.put(message["type"]),
+        )
+        for _ in range(options.children)
+    ]
+    _await(heard, "READY", options.children)
+    if options.spin:
+        for child in children:
+            child.send({"type": "SPIN", "seconds": 600})
+        _await(heard, "SPINNING", options.children)
+    sibling = os.fork() if options.fork else None
+    if sibling == 0:
+        time.sleep(600)
+        os._exit(0)
+    print(json.dumps({"children": [child.pid for child in children], "sibling": sibling}), flush=True)
+    while (line := sys.stdin.readline().strip()) != "quit":
+        if line == "ping":
+            for child in children:
+                child.send({"type": "ECHO"})
+            _await(heard, "ECHO", options.children)
+            print(options.children, flush=True)
+
+
+def _await(heard: Queue, kind: str, count: int) -> None:
+    while count:
+        count -= heard.get(timeout=60) == kind
+
+
+if __name__ == "__main__":
+    main()

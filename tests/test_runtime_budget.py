@@ -1,0 +1,136 @@
+"""What the machine grants, read from made-up control groups, and how it is shared out."""
+
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from loky import cpu_count
+
+from dshq_widget.runtime.budget import Plan, cpu_budget, memory_available, memory_limit, plan
+
+GB = 1e9
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Writes {path: text} under a root with 8 GB of memory."""
+
+    def make(files):
+        for path, text in {"proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 5000000 kB\n", **files}.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        return str(tmp_path)
+
+    return make
+
+
+CORES = float(len(os.sched_getaffinity(0)))
+QUOTAS = {
+    "no groups": ({}, CORES),
+    "v2 at the mount": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 0.5),
+    "v2 without a limit": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, CORES),
+    "v2, a parent is tighter": (
+        {
+            "proc/self/cgroup": "0::/hub/ana\n",
+            "sys/fs/cgroup/hub/cpu.max": "25000 100000\n",
+            "sys/fs/cgroup/hub/ana/cpu.max": "50000 100000\n",
+        },
+        0.25,
+    ),
+    "v2, the path is the host's": (
+        {"proc/self/cgroup": "0::/docker/abc\n", "sys/fs/cgroup/cpu.max": "75000 100000\n"},
+        0.75,
+    ),
+    "v1": (
+        {
+            "proc/self/cgroup": "4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n",
+            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "60000\n",
+            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+        },
+        0.6,
+    ),
+    "v1, mounted as cpu": (
+        {
+            "proc/self/cgroup": "3:cpuacct,cpu:/a\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "30000\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        0.3,
+    ),
+    "v1 without a limit": (
+        {
+            "proc/self/cgroup": "3:cpu:/\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        CORES,
+    ),
+    "garbage": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "what?\n"}, CORES),
+}
+
+
+@pytest.mark.parametrize("name", QUOTAS)
+def test_cpu_quota(root, name):
+    files, expected = QUOTAS[name]
+    assert cpu_budget(root(files), {}) == pytest.approx(expected)
+
+
+def test_the_hub_may_announce_less(root):
+    assert cpu_budget(root({}), {"CPU_LIMIT": "0.5"}) == 0.5
+    assert memory_limit(root({}), {"MEM_LIMIT": "1073741824"}) == 1 << 30
+
+
+@pytest.mark.parametrize(
+    "files, expected",
+    [
+        ({}, 8.192e9),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "2000000000\n"}, 2e9),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 8.192e9),
+        ({"proc/self/cgroup": "4:memory:/a\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "1000000000\n"}, 1e9),
+        (
+            {"proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": str(2**63 - 4096)},
+            8.192e9,
+        ),
+    ],
+)
+def test_memory_limit(root, files, expected):
+    assert memory_limit(root(files), {}) == pytest.approx(expected)
+    assert memory_available(root(files), {}) == pytest.approx(min(expected, 5.12e9))
+
+
+def test_this_machine_agrees_with_an_independent_reading():
+    assert max(1, math.ceil(cpu_budget(environ={}))) == cpu_count()
+    assert 0 < memory_available() <= memory_limit()
+
+
+def test_affinity_counts():
+    script = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+    script += "from dshq_widget.runtime.budget import cpu_budget; print(cpu_budget(environ={}) <= 1.0)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "True\n"
+
+
+def test_the_plan_on_small_machines():
+    assert plan(0.5, 8 * GB) == plan(1, 8 * GB) == plan(1.9, 8 * GB) == Plan(workers=0, threads=1)
+    assert plan(2, 8 * GB) == plan(2.9, 8 * GB) == Plan(workers=0, threads=2)
+    assert plan(4, 8 * GB) == Plan(workers=1, threads=2)
+    assert plan(4, 0.5 * GB).workers == 0
+
+
+@pytest.mark.parametrize("memory", [0.25 * GB, GB, 4 * GB, 500 * GB])
+@pytest.mark.parametrize("cpu", [0.1, 0.5, 1, 2, 3, 3.5, 4, 7, 8, 16, 63, 64, 256])
+def test_the_plan_never_takes_more_than_there_is(cpu, memory):
+    shares = plan(cpu, memory)
+    assert shares.workers >= 0
+    assert shares.threads >= 1
+    assert shares.workers + shares.threads <= max(1, cpu)
+    assert shares.workers == 0 or 350e6 + shares.workers * 130e6 <= min(memory / 2, GB)
+
+
+def test_runtime_imports_neither_torch_nor_numba_until_needed():
+    script = "import sys, dshq_widget.runtime.supervisor, dshq_widget.runtime.process, dshq_widget.runtime.budget\n"
+    script += "assert not {'torch', 'numba'} & set(sys.modules)\n"
+    script += "import dshq_widget.runtime.slots, dshq_widget.runtime.ring\n"
+    script += "assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0

@@ -1,0 +1,131 @@
+"""Shared blocks: zero-filled, whole, nameless, and an exception instead of a SIGBUS when there is no room."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dshq_widget.runtime.memory import SharedBlock
+
+IN_SMALL_SHM = """
+import sys
+from dshq_widget.runtime.memory import SharedBlock
+block = SharedBlock.create(16 << 20)          # a memfd: the size of /dev/shm does not matter
+block.array("u1", 16 << 20)[:] = 1
+SharedBlock.create(4 << 20, "/dev/shm").array("u1", 4 << 20)[:] = 1
+try:
+    SharedBlock.create(16 << 20, "/dev/shm")  # a file on 8 MB
+except MemoryError as error:
+    print(error)
+"""
+IN_SMALL_FILES = """
+import resource
+from dshq_widget.runtime.memory import SharedBlock
+resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+try:
+    SharedBlock.create(16 << 20)
+except MemoryError as error:
+    print(error)
+"""
+IN_SMALL_SPACE = """
+import resource
+from dshq_widget.runtime.memory import SharedBlock
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+try:
+    SharedBlock.create(2 << 30)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("directory", [None, "/tmp"], ids=["memfd", "file"])
+def test_two_mappings_share_one_memory(directory):
+    first = SharedBlock.create(1000, directory)
+    second = SharedBlock.attach(os.dup(first.fd), 1000)
+    numbers = first.array(np.float32, (5, 4), offset=64)
+    assert not numbers.any()
+    numbers[:] = np.arange(20).reshape(5, 4)
+    assert np.array_equal(second.array(np.float32, 20, offset=64), np.arange(20))
+    assert first.address % 64 == 0
+    assert first.address != second.address
+
+
+def test_arrays_outlive_close_and_the_rest_is_let_go():
+    before = len(os.listdir("/proc/self/fd"))
+    block = SharedBlock.create(4096)
+    array = block.array(np.uint8, 4096)
+    block.close()
+    block.close()
+    array[:] = 3
+    assert array.sum() == 3 * 4096
+    with pytest.raises(ValueError, match="closed"):
+        block.array(np.uint8, 1)
+    with pytest.raises(ValueError, match="closed"):
+        _ = block.address
+    del array
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_nobody_can_shrink_a_block_under_another():
+    block = SharedBlock.create(4096)
+    with pytest.raises(OSError, match="not permitted"):
+        os.ftruncate(block.fd, 0)
+
+
+@pytest.mark.parametrize("nbytes", [0, -1])
+def test_a_block_needs_a_size(nbytes):
+    with pytest.raises(ValueError, match="at least 1 byte"):
+        SharedBlock.create(nbytes)
+
+
+def test_views_must_fit():
+    block = SharedBlock.create(100)
+    for shape, offset in ((26, 0), (25, 4), (1, -4)):
+        with pytest.raises(ValueError, match="does not fit"):
+            block.array(np.float32, shape, offset)
+
+
+def test_attaching_less_than_announced_is_refused():
+    block = SharedBlock.create(100)
+    with pytest.raises(ValueError, match="holds 100 bytes, but 200"):
+        SharedBlock.attach(block.fd, 200)
+
+
+def test_more_than_the_machine_has_is_refused_in_a_sentence():
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(MemoryError, match=r"wanted 1,000,000,000\.0 MB of shared memory, but only .* use fewer games"):
+        SharedBlock.create(10**15)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("script", [IN_SMALL_FILES, IN_SMALL_SPACE], ids=["file-size-limit", "address-space-limit"])
+def test_limits_of_the_process_give_one_sentence(script):
+    assert_one_sentence([sys.executable, "-c", script])
+
+
+def test_eight_megabytes_of_shm_are_enough_or_give_one_sentence():
+    assert_one_sentence(in_private_mounts("mount -t tmpfs -o size=8m tmpfs /dev/shm", IN_SMALL_SHM))
+
+
+def test_no_shm_at_all_is_enough():
+    script = "from dshq_widget.runtime.memory import SharedBlock; SharedBlock.create(1 << 20).array('u1', 9)[:] = 1"
+    assert subprocess.run(in_private_mounts("umount /dev/shm", script), timeout=60).returncode == 0
+
+
+def in_private_mounts(change, script):
+    """The command that runs Python after the shell command `change`; skips the test where that is not allowed."""
+    private = ["unshare", "-m", "sh", "-c"]
+    if not shutil.which("unshare") or subprocess.run([*private, change], capture_output=True).returncode:
+        pytest.skip("changing /dev/shm for one process needs the right to mount")
+    return [*private, f'{change} && exec "$@"', "sh", sys.executable, "-c", script]
+
+
+def assert_one_sentence(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.startswith("wanted ")
+    assert "use fewer games" in done.stdout

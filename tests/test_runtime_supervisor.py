@@ -1,0 +1,312 @@
+"""The supervisor: messages both ways, errors in a sentence, replacement, health, and nothing that grows."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from queue import Queue
+
+import numpy as np
+import psutil
+import pytest
+
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.supervisor import Restart, Supervisor
+
+PROBE = "dshq_widget.runtime.probe:run"
+PATIENCE = 60.0
+
+
+class Ears:
+    """Callbacks that keep what they heard."""
+
+    def __init__(self):
+        self.messages, self.exits = Queue(), Queue()
+
+    @property
+    def callbacks(self):
+        return {
+            "on_message": lambda _, message: self.messages.put(message),
+            "on_exit": lambda _, end: self.exits.put(end),
+        }
+
+    def wait_for(self, kind, **fields):
+        """The next message of that type (and fields), skipping others."""
+        while True:
+            message = self.messages.get(timeout=PATIENCE)
+            if message["type"] == kind and fields.items() <= message.items():
+                return message
+
+    def ended(self):
+        return self.exits.get(timeout=PATIENCE)
+
+
+@pytest.fixture
+def supervisor():
+    supervisor = Supervisor()
+    yield supervisor
+    supervisor.close()
+
+
+@pytest.fixture
+def ears():
+    return Ears()
+
+
+def test_messages_settings_and_memory_reach_the_child_and_come_back(supervisor, ears):
+    block = SharedBlock.create(100_000)
+    large = "ä" * 150_000  # more than a pipe holds
+    child = supervisor.start(PROBE, {"large": large}, {"b": block}, **ears.callbacks)
+    ready = ears.wait_for("READY")
+    assert ready["config"] == {"large": large, "generation": 0}
+    assert ready["pid"] == child.pid
+    assert ready["nice"] >= 10
+    child.send({"type": "ECHO", "number": 1, "text": "line\nbreak"})
+    assert ears.wait_for("ECHO") == {"type": "ECHO", "number": 1, "text": "line\nbreak"}
+    child.send({"type": "FILL", "block": "b", "value": 7})
+    ears.wait_for("FILLED")
+    assert (block.array(np.uint8, 100_000) == 7).all()
+    child.stop()
+    assert child.join(PATIENCE)
+    assert not child.alive
+    assert ears.ended().expected
+
+
+def test_start_returns_before_the_child_is_there(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    assert child.alive
+    child.send({"type": "ECHO"})
+    ears.wait_for("ECHO")
+
+
+def test_prints_do_not_disturb_messages_and_are_kept_for_reports(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    for number in range(3000):
+        child.send({"type": "PRINT", "text": f'{{"type": "FAILED"}} {number}'})
+    child.send({"type": "ECHO"})
+    ears.wait_for("ECHO")
+    child.send({"type": "EXIT", "status": 7})
+    end = ears.ended()
+    assert (end.status, end.expected, end.restarting) == (7, False, False)
+    assert len(end.tail) <= 16_384
+    assert end.tail.endswith("2999\n")
+    assert end.error == f'{PROBE} ended with status 7: {{"type": "FAILED"}} 2999'
+
+
+def test_an_exception_arrives_as_a_sentence_with_its_traceback(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    child.send({"type": "RAISE", "text": "the ball\nis gone"})
+    failed = ears.wait_for("FAILED")
+    assert failed["error"] == "RuntimeError: the ball is gone"
+    end = ears.ended()
+    assert (end.status, end.error) == (1, "RuntimeError: the ball is gone")
+    assert "in _obey" in end.traceback
+    assert child.join(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    "role, complaint",
+    [
+        ("os:system", 'a role is named "dshq_widget.module:function", not "os:system"'),
+        ("dshq_widget.runtime.probe", "a role is named"),
+        ("dshq_widgets.evil:run", "a role is named"),
+        ("dshq_widget.runtime.nowhere:run", "No module named"),
+        ("dshq_widget.runtime.probe:nothing", "no attribute 'nothing'"),
+    ],
+)
+def test_only_roles_of_this_package_run(supervisor, ears, role, complaint):
+    supervisor.start(role, **ears.callbacks)
+    assert complaint in ears.ended().error
+
+
+def test_a_message_that_fits_no_queue_is_an_error_of_the_role(supervisor, ears):
+    supervisor.start(PROBE, {"large": "x" * 1_100_000}, **ears.callbacks)
+    assert "a message has at most 1,048,576 bytes" in ears.ended().error
+
+
+def test_a_closed_block_is_reported_not_raised_in_the_thread(supervisor, ears):
+    block = SharedBlock.create(100)
+    block.close()
+    child = supervisor.start(PROBE, {}, {"b": block}, **ears.callbacks)
+    assert "could not be started" in ears.ended().error
+    assert child.join(PATIENCE)
+    supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+
+
+def test_a_killed_child_is_replaced_and_the_others_go_on(supervisor, ears):
+    other = Ears()
+    child = supervisor.start(PROBE, restart=Restart(), **ears.callbacks)
+    neighbour = supervisor.start(PROBE, restart=Restart(), **other.callbacks)
+    first = ears.wait_for("READY")["pid"]
+    pid = other.wait_for("READY")["pid"]
+    os.kill(first, signal.SIGKILL)
+    end = ears.ended()
+    assert (end.status, end.restarting, end.expected) == (-signal.SIGKILL, True, False)
+    assert "SIGKILL" in end.error
+    ready = ears.wait_for("READY")
+    assert ready["config"]["generation"] == child.generation == 1
+    assert ready["pid"] == child.pid != first
+    child.send({"type": "ECHO"})
+    ears.wait_for("ECHO")
+    assert neighbour.pid == pid
+
+
+def test_replacement_ends_when_it_does_not_help(supervisor, ears):
+    child = supervisor.start(PROBE + "x", restart=Restart(limit=3), **ears.callbacks)
+    assert [ears.ended().restarting for _ in range(4)] == [True, True, True, False]
+    assert child.join(PATIENCE)
+
+
+def test_a_child_that_was_asked_to_stop_is_not_replaced(supervisor, ears):
+    child = supervisor.start(PROBE, restart=Restart(), **ears.callbacks)
+    ears.wait_for("READY")
+    child.stop()
+    child.stop()
+    assert child.join(PATIENCE)
+    end = ears.ended()
+    assert (end.expected, end.restarting, end.error) == (True, False, "")
+
+
+def test_a_child_that_hears_nothing_is_ended_by_force(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    os.kill(child.pid, signal.SIGSTOP)
+    child.stop(timeout=0.2)
+    assert child.join(PATIENCE)
+    assert ears.ended().status == -signal.SIGKILL
+
+
+def test_a_stopped_child_is_flagged_and_holds_nobody_up(supervisor, ears):
+    other = Ears()
+    child = supervisor.start(PROBE, **ears.callbacks)
+    neighbour = supervisor.start(PROBE, **other.callbacks)
+    ears.wait_for("HEALTH", health="running")
+    other.wait_for("READY")
+    os.kill(child.pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    while child.health != "silent":
+        child.send({"type": "ECHO", "padding": "x" * 100_000})  # more than its pipe holds
+        neighbour.send({"type": "ECHO"})
+        other.wait_for("ECHO")
+        time.sleep(0.05)
+        assert time.monotonic() - stopped < PATIENCE
+    ears.wait_for("HEALTH", health="silent")
+    assert child.beat_age > 2
+    os.kill(child.pid, signal.SIGCONT)
+    ears.wait_for("HEALTH", health="running")
+
+
+def test_a_stuck_loop_is_flagged_though_the_process_beats(supervisor, ears):
+    child = supervisor.start(PROBE, stuck_seconds=1.0, **ears.callbacks)
+    ears.wait_for("HEALTH", health="running")
+    child.send({"type": "SLEEP", "seconds": 4})
+    ears.wait_for("HEALTH", health="stuck")
+    assert child.beat_age < 3
+    ears.wait_for("HEALTH", health="running")
+
+
+def test_the_end_of_the_thread_that_called_start_kills_no_child(supervisor, ears):
+    children = []
+    thread = threading.Thread(target=lambda: children.append(supervisor.start(PROBE, **ears.callbacks)))
+    thread.start()
+    thread.join()
+    pid = ears.wait_for("READY")["pid"]
+    time.sleep(1)
+    children[0].send({"type": "ECHO"})
+    ears.wait_for("ECHO")
+    assert children[0].pid == pid
+
+
+def test_a_callback_that_raises_is_logged_and_harms_nobody(supervisor, ears, caplog):
+    def stumble(child, message):
+        ears.messages.put(message)
+        raise RuntimeError("callback")
+
+    with caplog.at_level(logging.ERROR):
+        child = supervisor.start(PROBE, on_message=stumble)
+        ears.wait_for("READY")
+        child.send({"type": "ECHO"})
+        ears.wait_for("ECHO")
+    assert "supervisor callback failed" in caplog.text
+
+
+def test_callbacks_may_use_the_supervisor(supervisor, ears):
+    second = Ears()
+
+    def chain(child, message):
+        if message["type"] == "READY":
+            child.stop()
+            supervisor.start(PROBE, **second.callbacks)
+
+    supervisor.start(PROBE, on_message=chain, on_exit=ears.callbacks["on_exit"])
+    assert ears.ended().expected
+    second.wait_for("READY")
+
+
+def test_close_is_final_and_may_be_repeated(ears):
+    supervisor = Supervisor()
+    child = supervisor.start(PROBE, **ears.callbacks)
+    supervisor.close()
+    supervisor.close()
+    assert not child.alive
+    child.stop()
+    child.send({"type": "ECHO"})
+    with pytest.raises(RuntimeError, match="closed"):
+        supervisor.start(PROBE)
+
+
+def test_an_unread_parent_does_not_block_a_child(supervisor):
+    """While the parent's callback hangs, the child fills its pipe and its queue, drops the rest and lives."""
+    release, ears = threading.Event(), Ears()
+
+    def hang(child, message):
+        release.wait(PATIENCE)
+        ears.messages.put(message)
+
+    child = supervisor.start(PROBE, on_message=hang)
+    for number in range(60):
+        child.send({"type": "ECHO", "number": number, "padding": "x" * 50_000})
+    time.sleep(1)
+    release.set()
+    child.send({"type": "ECHO", "last": True})
+    ears.wait_for("ECHO", last=True)
+
+
+def test_an_idle_child_takes_next_to_no_processor_time(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("HEALTH", health="running")
+    process = psutil.Process(child.pid)
+    before = sum(process.cpu_times()[:2])
+    time.sleep(3)
+    assert sum(process.cpu_times()[:2]) - before < 0.15
+
+
+def test_no_listening_socket(supervisor, ears):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    assert psutil.Process(child.pid).net_connections() == []
+
+
+@pytest.mark.parametrize("cycles", [8, pytest.param(60, marks=pytest.mark.slow)])
+def test_start_and_stop_over_and_over_leaves_nothing_behind(cycles):
+    me = psutil.Process()
+
+    def cycle():
+        ears, block = Ears(), SharedBlock.create(1 << 20)
+        supervisor = Supervisor()
+        child = supervisor.start(PROBE, {}, {"b": block}, **ears.callbacks)
+        ears.wait_for("READY")
+        supervisor.close()
+        assert not child.alive
+        block.close()
+
+    cycle()
+    descriptors, threads, memory = me.num_fds(), me.num_threads(), me.memory_info().rss
+    for _ in range(cycles):
+        cycle()
+    assert me.num_fds() <= descriptors
+    assert me.num_threads() <= threads
+    assert me.children() == []
+    assert me.memory_info().rss - memory < 20e6
