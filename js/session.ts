@@ -35,6 +35,7 @@ export class Session {
   private readonly ending = new AbortController();
   private readonly host = registry().host;
   private shown: ShowTrait;
+  private rules = ""; // the hash of the drill that the host was given
   private renderer: RendererKind = "canvas2d";
   private drafted: Record<string, ConfigValue> = {}; // hyper-parameters that were changed here, until the kernel has them
   private unsaved: Snapshot | null = null;
@@ -151,16 +152,19 @@ export class Session {
     void this.host.then((host) => host.post(message, transfer));
   }
 
+  /** The host keeps what comes before the drill until it comes, so the match appears as it should be, all at once. */
   private beginDrill(saved: SavedSnapshot | null): void {
     const drill = this.model.get("drill");
-    if (!drill) return;
-    const id = this.id;
-    const show = this.show;
-    this.post({ type: "DRILL", id, ...drill });
+    if (!drill || drill.spec.rules_hash === this.rules) return;
+    const { id, show } = this;
+    const another = this.rules !== "";
+    this.rules = drill.spec.rules_hash;
+    if (another) this.post({ type: "DRILL", id, ...drill });
     this.post({ type: "RESET_SHOW", id, seed: show.seed });
     this.tellShow(show, null);
+    if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
     this.sendPolicy();
-    if (saved && saved.rules_hash === drill.spec.rules_hash) this.post({ type: "RESTORE", id, snapshot: saved });
+    if (!another) this.post({ type: "DRILL", id, ...drill });
     this.events.emit("drill", undefined);
   }
 
