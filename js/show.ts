@@ -209,7 +209,7 @@ export class Show {
 
   // ---- snapshots
 
-  snapshot(): Snapshot {
+  snapshot(): Snapshot & { state: ArrayBuffer } {
     return {
       tick: this.tick,
       score: [...this.score],

@@ -14,6 +14,10 @@ const STATE_MS = 250;
 const SNAPSHOT_MS = 1000;
 const FPS_WINDOW_MS = 1000;
 
+/** Not every browser has it in workers. */
+const nextFrame: (draw: () => void) => void =
+  typeof requestAnimationFrame === "undefined" ? (draw) => void setTimeout(draw, 1000 / 60) : (draw) => void requestAnimationFrame(draw);
+
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 
 /** One widget: its match, the effects on it, and the canvases that show it. */
@@ -206,7 +210,7 @@ export class Host {
     if (this.awake) return;
     this.awake = true;
     this.last = performance.now();
-    requestAnimationFrame(this.frame);
+    nextFrame(this.frame);
   }
 
   private readonly frame = (): void => {
@@ -217,7 +221,7 @@ export class Host {
     for (const widget of this.widgets.values()) {
       if (widget.show && widget.effects && this.run(widget, widget.show, widget.effects, seconds, now)) this.awake = true;
     }
-    if (this.awake) requestAnimationFrame(this.frame);
+    if (this.awake) nextFrame(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
