@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from dshq_kernels.atomics import load_acquire
+from dshq_kernels.atomics import fence_acquire, load_acquire, load_relaxed
 from llvmlite import binding as llvm
 from numba import njit, types
 
@@ -19,6 +19,7 @@ from dshq_widget.runtime.slots import WeightSlots, _publish, _read
 
 N = 8_031  # weights of a 28-64-64-31 network
 PATTERN = 1 << 20  # float32 holds these whole numbers exactly
+DAWDLE = 300_000  # looks at the version: about a millisecond
 WRITERS = os.path.join(os.path.dirname(__file__), "runtime_writers.py")
 
 
@@ -148,17 +149,28 @@ def read_many(read, base, last, floats, words, out):
     return taken, torn, wrong, backwards
 
 
-@njit(nogil=True)
-def careless_read(base, have, floats, words, out):
-    """As `_read`, without looking at the sequence word again after the copy."""
-    version = load_acquire(base + layout.LATEST)
-    if version <= have:
-        return 0, 0
-    slot = version % layout.N_SLOTS
-    step = words[slot, 0]
-    for k in range(out.size):
-        out[k] = floats[slot, layout.HEAD_FLOATS + k]
-    return version, step
+def slow_reader(looks_again):
+    """As `_read`, but it dawdles in mid-copy until the writer is three versions on, so that it must be overtaken."""
+
+    @njit(nogil=True)
+    def read(base, have, floats, words, out):
+        version = load_acquire(base + layout.LATEST)
+        if version <= have:
+            return 0, 0
+        slot = version % layout.N_SLOTS
+        step = words[slot, 0]
+        for k in range(out.size):
+            if k == out.size // 2:
+                for _ in range(DAWDLE):
+                    if load_acquire(base + layout.LATEST) >= version + 3:
+                        break
+            out[k] = floats[slot, layout.HEAD_FLOATS + k]
+        fence_acquire()
+        if looks_again and load_relaxed(base + layout.SEQUENCES + layout.LINE * slot) != 2 * version:
+            return 0, 0
+        return version, step
+
+    return read
 
 
 def stress(read, publishes, readers=4):
@@ -184,11 +196,16 @@ def test_no_reader_sees_a_torn_or_wrong_policy(publishes):
 
 
 def test_control_the_same_test_finds_tearing_without_the_second_look():
-    for _ in range(20):
-        _, torn, wrong, _ = stress(careless_read, 50_000)
+    careless = slow_reader(looks_again=False)
+    for _ in range(50):
+        _, torn, wrong, _ = stress(careless, 10_000)
         if torn + wrong:
             return
     pytest.fail("a reader without the re-check was never caught, so the test above proves nothing")
+
+
+def test_the_second_look_alone_saves_the_slow_reader():
+    assert stress(slow_reader(looks_again=True), 20_000)[1:].tolist() == [0, 0, 0]
 
 
 # ---- death of the writer ----
