@@ -83,7 +83,6 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "learner_to_kernel": {
         "PHASE": ("phase", "text", "device", "workers", "threads"),
         "METRICS": ("values",),
-        "STATUS": ("text",),
         "CHECKPOINT": ("path",),
         "WARNING": ("text",),
         "FAILED": ("error", "traceback"),

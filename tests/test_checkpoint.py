@@ -258,7 +258,7 @@ def test_a_folder_that_is_missing(tmp_path):
 
 
 def test_killed_while_saving(tmp_path):
-    """A process that saves without end is killed again and again: the file can always be read, and leftovers are swept."""
+    """A process that saves without end is killed again and again: the file can be read, and leftovers are swept."""
     script = textwrap.dedent("""
         import sys
         from tests.test_checkpoint import sample

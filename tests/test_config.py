@@ -23,7 +23,9 @@ def test_every_setting_is_described():
 
 
 def test_json_and_back():
-    changed = TrainConfig.from_values({"hidden_sizes": "128,128,64", "opponents": "self=1", "reward_weights": {"goal": 2}})
+    changed = TrainConfig.from_values(
+        {"hidden_sizes": "128,128,64", "opponents": "self=1", "reward_weights": {"goal": 2}}
+    )
     assert changed.hidden_sizes == (128, 128, 64) and changed.to_json()["hidden_sizes"] == [128, 128, 64]
     assert TrainConfig.from_values(changed.to_json()) == changed
     assert TrainConfig.from_values({}) == TrainConfig()

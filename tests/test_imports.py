@@ -22,6 +22,7 @@ PYTHON_ARROWS = {
     "version": set(),
     "config": {"version"},
     "protocol": {"version"},
+    "page": {"config", "protocol"},
     "drill": {"dshq_kernels"},
     "drills": {"dshq_kernels", "drill"},
     "trace": GAMES,
@@ -31,14 +32,14 @@ PYTHON_ARROWS = {
     "runtime": PLAYERS,
     "learners": PLAYERS,
     "training": TRAINING,
-    "widget": TRAINING,
+    "widget": TRAINING | {"page"},
     "cli": TRAINING,
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }
 
 # torch takes seconds to import and hundreds of MB: it stays out of the kernel, the games and the workers.
-TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "widget", "__init__"}
+TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "page", "widget", "__init__"}
 
 # A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
 # `import type` draws no arrow: it is gone before the page runs.

@@ -12,7 +12,9 @@ from tools import tables
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize(("path", "written"), [("js/tables.ts", tables.tables_ts), ("docs/contract.md", tables.contract_md)])
+@pytest.mark.parametrize(
+    ("path", "written"), [("js/tables.ts", tables.tables_ts), ("docs/contract.md", tables.contract_md)]
+)
 def test_generated_files_are_up_to_date(path, written):
     assert (ROOT / path).read_text() == written(), "run `python -m tools.tables`"
 
@@ -52,7 +54,9 @@ def table(direction: str) -> dict[str, set[str]]:
     return {kind: set(fields) - {protocol.ANY_SETTINGS} for kind, fields in protocol.MESSAGES[direction].items()}
 
 
-@pytest.mark.parametrize(("union", "direction"), [("PageToKernel", "page_to_kernel"), ("KernelToPage", "kernel_to_page")])
+@pytest.mark.parametrize(
+    ("union", "direction"), [("PageToKernel", "page_to_kernel"), ("KernelToPage", "kernel_to_page")]
+)
 def test_page_and_kernel_speak_of_the_same_messages(union, direction):
     assert page_union(union) == table(direction)
 

@@ -3,14 +3,17 @@
 import logging
 import random
 import re
+import textwrap
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import comm
 import numpy as np
 import pytest
 from comm.base_comm import BaseComm
+from jupyter_client.manager import start_new_kernel
 
 from dshq_widget import config, page, protocol, widget
 from dshq_widget.page import ACK_SECONDS, LIVE, Flow
@@ -138,7 +141,7 @@ def test_bad_arguments():
         DrillWidget("bal")
     with pytest.raises(ValueError, match="speed must be"):
         DrillWidget(speed=100)
-    with pytest.raises(ValueError, match="not a usable policy file|cannot read"):
+    with pytest.raises(ValueError, match="cannot read the policy file"):
         DrillWidget("none.dshq")
 
 
@@ -262,7 +265,8 @@ HOSTILE = [
 
 def test_a_lying_page_changes_nothing_and_raises_nothing(make, caplog):
     w = make()
-    before = dict(show=w.show, status=w.status, policy=w.policy, config=w.config, snapshot=w.snapshot)
+    watched = ("show", "status", "policy", "config", "snapshot")
+    before = {name: getattr(w, name) for name in watched}
     with caplog.at_level(logging.WARNING):
         for content in HOSTILE:
             w.comm.say(content)
@@ -277,13 +281,14 @@ def test_a_lying_page_changes_nothing_and_raises_nothing(make, caplog):
             [1, 2],
         ):
             w.comm.say({"state": state}, "update")
-        w.comm.say({"state": {"show": {}}, "buffer_paths": [["show"], ["x", "y"], [], 3], "buffers": [b""] * 4}, "update")
+        paths = [["show"], ["x", "y"], [], 3]
+        w.comm.say({"state": {"show": {}}, "buffer_paths": paths, "buffers": [b""] * 4}, "update")
         w.comm.say({"state": {}, "buffer_paths": 3}, "update")
         w.comm.say({}, "explode")
         w.comm.handle_msg({"content": {"data": 3}, "buffers": []})
         w.comm.say({"type": "HELLO"})
         until(lambda: w.comm.customs("HISTORY"))
-    assert before == dict(show=w.show, status=w.status, policy=w.policy, config=w.config, snapshot=w.snapshot)
+    assert before == {name: getattr(w, name) for name in watched}
     assert w._esm.startswith("export default")
     assert not [record for record in caplog.records if record.levelno > logging.WARNING or record.exc_info]
     assert len(caplog.records) <= 20
@@ -313,6 +318,52 @@ def test_running_a_cell_again_stops_what_it_started(make, monkeypatch):
     cell[:] = "cell-a", "run-3"
     make()
     assert stopped == [first, second]
+
+
+def test_the_same_in_a_real_kernel(tmp_path):
+    """Cells are told apart by what JupyterLab writes into the request's metadata."""
+    manager, client = start_new_kernel(kernel_name="python3")
+
+    def run(code: str, cell: str) -> str:
+        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": True}
+        request = client.session.msg("execute_request", content, metadata={"cellId": cell})
+        client.shell_channel.send(request)
+        printed = ""
+        while True:
+            message = client.get_iopub_msg(timeout=PATIENCE)
+            if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            assert kind != "error", content
+            if kind == "stream" and content["name"] == "stdout":
+                printed += content["text"]
+            if kind == "status" and content["execution_state"] == "idle":
+                return printed.strip()
+
+    try:
+        (tmp_path / "widget.js").write_text("export default {};")
+        (tmp_path / "widget.css").write_text("")
+        here = Path(widget.__file__).parents[1]
+        setup = f"""
+        import sys; sys.path[:0] = [{str(here)!r}, {str(here / "kernels")!r}]
+        from pathlib import Path
+        from dshq_widget import DrillWidget, widget
+        widget.STATIC = Path({str(tmp_path)!r})
+        made = []
+        """
+        run(textwrap.dedent(setup), "cell-0")
+        train = "w = DrillWidget(workers=0, num_envs=16); w.train(); made.append(w); print(w.status)"
+        assert run(train, "cell-1") == "starting"
+        assert run("v = DrillWidget(); print(w.status in ('starting', 'training'))", "cell-2") == "True"
+        assert run(train, "cell-1") == "starting"
+        assert run("print(made[0].status in ('stopping', 'stopped'), 'torch' in sys.modules)", "cell-3") == "True False"
+        assert (
+            run("[x.close() for x in [*made, v]]; print([x.status for x in made])", "cell-3")
+            == "['stopped', 'stopped']"
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
 
 
 # ---- flow control, with a clock of its own
@@ -413,7 +464,7 @@ def test_flow_with_a_third_of_the_messages_lost():
             wrong_since = now
         longest = max(longest, now - wrong_since)
     assert held == truth
-    assert longest < 15
+    assert longest < 10, "several losses in a row, each of which costs a second or two"
 
 
 def test_thinned_histories_keep_the_newest_row():

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 """How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
+WARNING_SECONDS = 10.0
+"""How long a warning stands in the status line."""
 MAX_DEATHS = 3
 """Learners that die one after the other without a new version before training gives up."""
 WIN_SHARE_FLOOR = 0.2
@@ -90,6 +92,7 @@ class Trainer:
         self._start_again = self._closed = False
         self._deaths = self._started_from = 0
         self._device, self._workers = "", 0
+        self._phase_text, self._warned_at = "", 0.0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._configure(hyper)
         self._policy = self._untrained()
@@ -279,7 +282,8 @@ class Trainer:
         """
         target = str(Path(os.path.abspath(os.path.expanduser(path))))
         with self._changed:
-            crew = self._crew if self._status == "training" else None
+            asked = self._status == "training" and os.path.isdir(os.path.dirname(target))
+            crew = self._crew if asked else None
             if crew is not None:
                 self._saves[target] = False
                 crew.send({"type": "SAVE", "path": target})
@@ -418,13 +422,14 @@ class Trainer:
             kind = message["type"]
             if kind == "PHASE" and self._status != "stopping":
                 self._set_status(message["phase"], message["text"])
+                self._phase_text = message["text"]
                 self._device = message.get("device", self._device)
                 self._workers = message.get("workers", self._workers)
-            elif kind == "STATUS":
-                self._status_text = message["text"]
             elif kind == "METRICS":
                 self._metrics = clean(message["values"])
                 self._history.append(self._metrics)
+                if self._status == "training" and time.monotonic() - self._warned_at > WARNING_SECONDS:
+                    self._status_text = self._phase_text
             elif kind == "CHECKPOINT":
                 self._saved(message["path"])
             elif kind == "WARNING":
@@ -512,7 +517,7 @@ class Trainer:
         self._status, self._status_text = status, text
 
     def _warn(self, sentence: str) -> None:
-        self._status_text = sentence
+        self._status_text, self._warned_at = sentence, time.monotonic()
         log.warning("%s: %s", self.drill.spec["name"], sentence)
 
     def _fail(self, sentence: str) -> None:
