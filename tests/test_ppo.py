@@ -165,7 +165,7 @@ def test_schedules_run_on_agent_steps():
     cosine = config.replace({"lr_schedule": "cosine"})
     rates = [Hyper.at(cosine, step).learning_rate for step in range(0, 1001, 10)]
     assert rates[0] < rates[2] and rates[-1] == pytest.approx(1e-3)
-    assert all(a >= b for a, b in itertools.pairwise(rates))
+    assert all(a >= b for a, b in itertools.pairwise(rates[2:]))
 
 
 def test_initial_weights_are_orthogonal():

@@ -99,21 +99,6 @@ def plan_minibatches(rng: np.random.Generator, units: np.ndarray, hyper: Hyper) 
     return order, bounds.astype(np.int64)
 
 
-def advantage_scaling(advantage: np.ndarray, hyper: Hyper) -> tuple[float, float]:
-    """Mean and 1 / deviation of the rollout's advantages, or (0, 1) where they are not normalised."""
-    if not hyper.normalize_advantages:
-        return 0.0, 1.0
-    mean = float(advantage.mean(dtype=np.float64))
-    spread = float(np.sqrt(max(0.0, float(np.square(advantage).mean(dtype=np.float64)) - mean * mean)))
-    return mean, 1.0 / (spread + 1e-8)
-
-
-def explained_variance(value: np.ndarray, returns: np.ndarray) -> float:
-    """1 - Var(returns - value) / Var(returns); 0 where the returns do not vary."""
-    total = float(returns.var(dtype=np.float64))
-    return 1.0 - float((returns - value).var(dtype=np.float64)) / total if total > 0 else 0.0
-
-
 def pack_generator(rng: np.random.Generator) -> np.ndarray:
     """The state of a PCG64 generator as u64[6]."""
     state: Any = rng.bit_generator.state

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from dshq_kernels import mlp
+from dshq_kernels.returns import moments
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned
 
@@ -41,8 +42,8 @@ class FusedPPO:
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
         order, bounds = learners.plan_minibatches(self._rng, units, hyper)
-        mean, scale = learners.advantage_scaling(samples.advantage[units], hyper)
-        explained = learners.explained_variance(samples.value[units], samples.returns[units])
+        mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
+        mean, scale = (mean, 1 / (deviation + 1e-8)) if hyper.normalize_advantages else (0.0, 1.0)
         self._meeting[0] = 0
         f32 = np.float32
         settings = (f32(hyper.clip_epsilon), hyper.clip_value, f32(hyper.value_coef), f32(hyper.entropy_coef))

@@ -56,7 +56,8 @@ class TorchPPO:
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
         order, bounds = learners.plan_minibatches(self._rng, units, hyper)
-        mean, scale = learners.advantage_scaling(samples.advantage[units], hyper)
+        advantage = samples.advantage[units].astype(np.float64)
+        mean, scale = (advantage.mean(), 1 / (advantage.std() + 1e-8)) if hyper.normalize_advantages else (0.0, 1.0)
         fields = {
             f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)
         }
@@ -88,7 +89,9 @@ class TorchPPO:
             for name, part in {**{name: part * len(obs) for name, part in parts.items()}, "grad_norm": norm}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + part
         metrics = {name: float(total) / (applied if name == "grad_norm" else learned) for name, total in sums.items()}
-        metrics["explained_variance"] = learners.explained_variance(samples.value[units], samples.returns[units])
+        metrics["explained_variance"] = float(
+            losses.explained_variance(*(torch.from_numpy(x[units]).double() for x in (samples.value, samples.returns)))
+        )
         return metrics
 
     def blob(self) -> np.ndarray:

@@ -1,9 +1,7 @@
 """The policy and value network on vectors of 16 lanes: forward for playing; forward, backward and Adam for learning.
 
-One kernel does all the multiplying: a block of 8 x 32 outputs held in 16 registers while it runs over the depth (after the
-register blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). Playing keeps games
-as lanes, `x[k, lane]`, as the rules write them. Learning keeps samples as rows, so that all three products of
-backpropagation are the same block and only observations and logits are transposed, 16 x 16 at a time.
+Playing keeps games as lanes, `x[k, lane]`, as the rules write them. Learning keeps samples as rows, so that all three
+products of backpropagation are the same block of block.py and only observations and logits are transposed, 16 x 16 at a time.
 
 Layer sizes are run-time numbers: nothing is compiled per shape. Widths are padded to multiples of 32 inside; padding weighs
 zero, gets gradient zero and so stays zero.
@@ -15,15 +13,14 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from llvmlite import ir
 from numba import njit
-from numba.core import cgutils, types
 
 from dshq_kernels import vector
 from dshq_kernels.atomics import load_acquire
+from dshq_kernels.block import forward_block, input_slope_block, play_block, weight_slope_block
+from dshq_kernels.elementary import exp, log
 from dshq_kernels.vector import (
-    f32x16,
-    floor,
+    compiled,
     fma,
     lane_sum,
     load,
@@ -34,7 +31,6 @@ from dshq_kernels.vector import (
     splat,
     sqrt,
     store,
-    to_u32,
     transpose,
 )
 
@@ -47,12 +43,6 @@ SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
 """Kingma and Ba, "Adam", 2015, their defaults."""
-
-TANH_LIMIT = 8.0
-TANH_P = (0.9999990463256836, 0.12699781358242035, 0.0026844951789826155, 7.083449418132659e-06, -6.019992060402046e-09)
-TANH_Q = (1.0, 0.46032774448394775, 0.022797390818595886, 0.00019529907149262726)
-"""tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8, constant beyond: fitted for this file by reweighted least squares; the largest
-error against the true tanh is 5e-7, rounding included (measured over 2 million points in -12..12)."""
 
 
 def padded(width: int) -> int:
@@ -107,164 +97,6 @@ def _views(plan, params):
         yield params[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out], params[b : b + n_out]
 
 
-# The 8 x 32 block ---------------------------------------------------------------------------------------------------
-
-_F32, _I64, _V = ir.FloatType(), ir.IntType(64), f32x16.llvm
-_ROWS, _COLUMNS = 8, 2
-
-
-def _constant(value):
-    return ir.Constant(_V, [value] * vector.LANES)
-
-
-def _emit_tanh(builder, x):
-    fused = lambda a, b, c: vector._library(builder, "fma", a, b, c)  # noqa: E731
-    x = vector._library(
-        builder, "minnum", vector._library(builder, "maxnum", x, _constant(-TANH_LIMIT)), _constant(TANH_LIMIT)
-    )
-    square = builder.fmul(x, x)
-    parts = []
-    for coefficients in (TANH_P, TANH_Q):
-        value = _constant(coefficients[-1])
-        for coefficient in coefficients[-2::-1]:
-            value = fused(value, square, _constant(coefficient))
-        parts.append(value)
-    return builder.fdiv(builder.fmul(x, parts[0]), parts[1])
-
-
-def _emit_relu(builder, x):
-    return vector._library(builder, "maxnum", x, _constant(0.0))
-
-
-def _emit_tanh_slope(builder, slope, y):
-    return builder.fmul(slope, vector._library(builder, "fma", builder.fneg(y), y, _constant(1.0)))
-
-
-def _emit_relu_slope(builder, slope, y):
-    return builder.select(builder.fcmp_ordered(">", y, _constant(0.0)), slope, _constant(0.0))
-
-
-def _make_block(doc, *, rows_adjacent, start, finish):
-    """An intrinsic `block(a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation)`.
-
-    c[r, n] = finish(start + sum over k < depth of a[r, k] b[k, n]) for 8 rows r and 32 columns n, the columns as two vectors
-    `half` bytes apart. Addresses and strides in bytes. `a_stride` steps k if `rows_adjacent` (neighbouring rows are neighbouring
-    floats), else it steps r. `start`: "row bias" / "column bias" (8 or 32 floats at `extra`), "zero" or "c" (adds to c).
-    `finish`: "activate", "slope" (times the activation's derivative, where its outputs lie at `extra` as c lies at c), "keep".
-    """
-
-    @vector.intrinsic
-    def block(typingctx, a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation):
-        def lower(context, builder, sig, args):
-            a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation = args
-            whole = lambda value: ir.Constant(_I64, value)  # noqa: E731
-
-            def vector_at(address):
-                value = builder.load(builder.inttoptr(address, _V.as_pointer()))
-                value.align = 4
-                return value
-
-            def spread_at(address):
-                return vector._splat(builder, builder.load(builder.inttoptr(address, _F32.as_pointer())), _V)
-
-            def place(base, row, column):
-                column_offset = c_half if column else whole(0)
-                return builder.add(builder.add(base, builder.mul(whole(row), c_stride)), column_offset)
-
-            def first(row, column):
-                if start == "zero":
-                    return _constant(0.0)
-                if start == "c":
-                    return vector_at(place(c, row, column))
-                if start == "row bias":
-                    return spread_at(builder.add(extra, whole(4 * row)))
-                return vector_at(builder.add(extra, whole(64 * column)))
-
-            cells = [(row, column) for row in range(_ROWS) for column in range(_COLUMNS)]
-            sums = {cell: cgutils.alloca_once(builder, _V) for cell in cells}
-            for cell in cells:
-                builder.store(first(*cell), sums[cell])
-            a_rows = [
-                builder.add(a, whole(4 * r) if rows_adjacent else builder.mul(whole(r), a_stride)) for r in range(_ROWS)
-            ]
-            with cgutils.for_range(builder, depth) as loop:
-                a_step = builder.mul(loop.index, a_stride if rows_adjacent else whole(4))
-                b_row = builder.add(b, builder.mul(loop.index, b_stride))
-                columns = [vector_at(b_row), vector_at(builder.add(b_row, b_half))]
-                for row in range(_ROWS):
-                    factor = spread_at(builder.add(a_rows[row], a_step))
-                    for column in range(_COLUMNS):
-                        cell = sums[row, column]
-                        builder.store(
-                            vector._library(builder, "fma", factor, columns[column], builder.load(cell)), cell
-                        )
-
-            emitters = {
-                "activate": ((1, _emit_tanh), (2, _emit_relu)),
-                "slope": ((1, _emit_tanh_slope), (2, _emit_relu_slope)),
-                "keep": (),
-            }[finish]
-            for code, emit in emitters:
-                with builder.if_then(builder.icmp_signed("==", activation, whole(code))):
-                    for cell in cells:
-                        known = [vector_at(place(extra, *cell))] if finish == "slope" else []
-                        builder.store(emit(builder, builder.load(sums[cell]), *known), sums[cell])
-            for cell in cells:
-                builder.store(builder.load(sums[cell]), builder.inttoptr(place(c, *cell), _V.as_pointer())).align = 4
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 11), lower
-
-    block.__doc__ = doc
-    return block
-
-
-_play_block = _make_block(
-    "outputs as rows, 32 games as columns", rows_adjacent=True, start="row bias", finish="activate"
-)
-_forward_block = _make_block(
-    "samples as rows, outputs as columns", rows_adjacent=False, start="column bias", finish="activate"
-)
-_input_slope_block = _make_block(
-    "samples as rows, inputs as columns", rows_adjacent=False, start="zero", finish="slope"
-)
-_weight_slope_block = _make_block("inputs as rows, outputs as columns", rows_adjacent=True, start="c", finish="keep")
-
-
-# Elementary functions -----------------------------------------------------------------------------------------------
-
-
-@njit(inline="always")
-def exp(x):
-    """e^x of a f32x16, relative error 2e-7 (measured) in -87..87, clamped beyond: 2^n times the Taylor series on |r| <= ln(2)/2."""
-    x = minimum(maximum(x, -87.0), 87.0)
-    n = floor(fma(x, 1.4426950408889634, 0.5))
-    r = fma(n, -0.693359375, x)
-    r = fma(n, 2.12194440e-4, r)  # ln 2 in two parts (Cody and Waite, 1980), so that n ln 2 loses nothing
-    y = fma(r, 1 / 720, 1 / 120)
-    y = fma(y, r, 1 / 24)
-    y = fma(y, r, 1 / 6)
-    y = fma(y, r, 0.5)
-    y = fma(y, r, 1.0)
-    y = fma(y, r, 1.0)
-    return y * vector.bits_to_f32((to_u32(n) + 127) << 23)
-
-
-@njit(inline="always")
-def log(x):
-    """Natural logarithm of a positive, normal f32x16, error 2e-7 (measured): 2 artanh((m - 1) / (m + 1)) with m in 0.7..1.4."""
-    bits = vector.bits_to_u32(x)
-    exponent = vector.to_f32((bits >> 23) & 255) - 127.0
-    m = vector.bits_to_f32((bits & 0x7FFFFF) | 0x3F800000)
-    large = m > 1.4142135
-    m = select(large, m * 0.5, m)
-    exponent = select(large, exponent + 1.0, exponent)
-    s = (m - 1.0) / (m + 1.0)
-    q = s * s
-    series = fma(fma(fma(fma(q, 1 / 9, 1 / 7), q, 1 / 5), q, 1 / 3), q, 1.0)
-    return fma(exponent, 0.6931471805599453, s * series * 2.0)
-
-
 # Playing ------------------------------------------------------------------------------------------------------------
 
 
@@ -273,7 +105,7 @@ def play_scratch(plan: np.ndarray) -> int:
     return 4 * plan_width(plan) * vector.LANES
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def forward_lanes(plan, activation, params, x, x_other, scratch):
     """Runs two units of 16 games at addresses `x`, `x_other` (f32 `[n_obs, 16]`) through the network at address `params`.
 
@@ -290,7 +122,7 @@ def forward_lanes(plan, activation, params, x, x_other, scratch):
         weights, biases = params + plan[layer, WEIGHTS] * 4, params + plan[layer, BIASES] * 4
         target = scratch + (layer & 1) * 128 * width
         for j in range(0, plan[layer, N_OUT], 8):
-            _play_block(
+            play_block(
                 weights + j * 4,
                 row_bytes,
                 source,
@@ -316,7 +148,7 @@ def learn_scratch(plan: np.ndarray) -> int:
     return CHUNK * 16 * widths + 2 * 16 * int(plan[-1, OUT_WIDTH]) + plan_floats(plan)
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def _transpose_weights(plan, params, target):
     """The weights of every layer after the first as `[n_out, n_in]` at the same places of the block at address `target`."""
     for layer in range(1, plan.shape[0]):
@@ -393,7 +225,7 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
     store(sums + 256, load(sums + 256) + select(vector.absolute(ratio - 1.0) > clip, 1.0, 0.0))
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient, sums, scratch):
     """Adds the gradient of PPO's loss over `units` (int64 indices) to the padded block at address `gradient`.
 
@@ -433,7 +265,7 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             result = source + CHUNK * 16 * row
             for j in range(0, wide, 128):
                 for r in range(0, samples, 8):
-                    _forward_block(
+                    forward_block(
                         source + r * row,
                         row,
                         params + plan[layer, WEIGHTS] * 4 + j,
@@ -475,7 +307,7 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             weights = gradient + plan[layer, WEIGHTS] * 4
             for j in range(0, wide, 128):
                 for k in range(0, plan[layer, N_IN], 8):
-                    _weight_slope_block(
+                    weight_slope_block(
                         source + k * 4, row, slope_out + j, wide, 64, samples, weights + k * wide + j, wide, 64, 0, 0
                     )
             for j in range(0, wide, 64):
@@ -486,7 +318,7 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
             if layer > 0:
                 for k in range(0, row, 128):
                     for r in range(0, samples, 8):
-                        _input_slope_block(
+                        input_slope_block(
                             slope_out + r * wide,
                             wide,
                             transposed + plan[layer, WEIGHTS] * 4 + k,
@@ -502,7 +334,7 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
                 slope_in, slope_out = slope_out, slope_in
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def adam_step(count, params, moment, square, gradients, stride, threads, step, learning_rate, epsilon, max_norm):
     """One Adam step on `count` floats with the sum of `threads` gradients, `stride` bytes apart, scaled down to `max_norm` (0: not).
 
@@ -533,7 +365,7 @@ def adam_step(count, params, moment, square, gradients, stride, threads, step, l
     return norm
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def _meet(counter, threads, meeting):
     """Returns once all `threads` have come to the `meeting`-th meeting (1, 2, ...) at the int64 counter's address."""
     vector.atomic_add(counter, 1)
@@ -541,7 +373,7 @@ def _meet(counter, threads, meeting):
         vector.yield_thread()
 
 
-@njit(nogil=True, error_model="numpy", cache=True)
+@compiled
 def learn(
     thread,
     threads,

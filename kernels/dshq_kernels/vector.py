@@ -8,13 +8,16 @@ network shape. Nothing here checks a bound: callers own their memory.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending
+from numba import extending, njit
 from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
@@ -23,6 +26,22 @@ LANES = 16
 """Games in a record tile, samples in a unit, floats in a vector."""
 
 intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
+
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+"""Hash of this package's files."""
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """`@njit` without the GIL, cached on disk until any file of this package changes.
+
+    numba itself looks only at the file of the function, not at the files of what it calls.
+    """
+    dispatcher = njit(nogil=True, error_model="numpy", cache=True)(function)
+    cache_file = getattr(dispatcher._cache, "_cache_file", None)
+    if cache_file is not None:  # numba 0.61 to 0.68; with another inside the cache is numba's own
+        cache_file._source_stamp = (cache_file._source_stamp, SOURCES)
+    return dispatcher
+
 
 _I1, _I32, _I64, _F32 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
 _V_F32, _V_U32, _V_MASK = (ir.VectorType(element, LANES) for element in (_F32, _I32, _I1))

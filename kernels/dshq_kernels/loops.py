@@ -1,0 +1,389 @@
+"""The compiled loops that play games, one for learning and one for matches; every drill is reached through C addresses.
+
+A *group* is two units of 16 samples that go through the network together: both sides of one tile (self-play), or one learning
+side of each of two tiles. Samples are written where the learner reads them, so nothing is ever transposed or copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK
+from dshq_kernels.mlp import N_OUT, forward_lanes, play_scratch
+from dshq_kernels.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
+from dshq_kernels.returns import gae_lanes
+from dshq_kernels.vector import (
+    LANES,
+    any_lane,
+    call,
+    call2,
+    compiled,
+    copy_bytes,
+    lane_sum,
+    load,
+    load_u32,
+    peek_f32,
+    peek_i32,
+    select,
+    splat,
+    store,
+    to_f32,
+)
+
+STATS = (
+    "episodes",
+    "wins_0",
+    "wins_1",
+    "draws",
+    "decisions",
+    "returns",
+    "return_sum",
+    "return_min",
+    "return_max",
+    "agent_steps",
+)
+"""Sums over a rollout's finished episodes. `decisions`: their lengths; `returns`: finished episodes times learning sides, whose
+undiscounted weighted rewards are `return_sum`, `_min`, `_max`; `agent_steps`: samples for learning. Then one sum per reward term."""
+(EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(
+    len(STATS)
+)
+
+
+def shape_of(spec: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    return int(spec["sides"]), int(spec["n_obs"]), int(spec["time_limit"]), int(spec["action_repeat"])
+
+
+def scratch_floats(plan: np.ndarray, spec: Mapping[str, Any], length: int) -> int:
+    """Floats of scratch memory for `play` and `match_tiles`."""
+    sides, n_obs, *_ = shape_of(spec)
+    units = 2 * sides * n_obs + (4 * sides + 1) * len(spec["terms"]) + 6 * length + 8 + 2 * int(plan[-1, 2]) + 4
+    return units * LANES + play_scratch(plan) + 64
+
+
+@compiled
+def reset_tiles(verbs, tiles, tile_bytes, count):
+    """A new episode in every lane of `count` tiles at address `tiles`."""
+    for tile in range(count):
+        for lane in range(16):
+            call2(verbs[RESET], tiles + tile * tile_bytes, lane)
+
+
+@compiled
+def _rewards(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
+    """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by address.
+
+    A potential's term is gamma phi(s') - phi(s) (Ng, Harada and Russell, 1999); phi of a terminated state counts as 0 unless
+    `keep_terminal`.
+    """
+    total = splat(0.0)
+    ended = load_u32(terminated) != 0
+    for k in range(weights.size):
+        value = load(after + k * 64)
+        if potential[k]:
+            if not keep_terminal:
+                value = select(ended, 0.0, value)
+            value = gamma * value - load(before + k * 64)
+        value = value * weights[k]
+        store(term_sums + k * 64, load(term_sums + k * 64) + value)
+        total = total + value
+    store(reward, total)
+
+
+@compiled
+def play(
+    verbs,
+    tiles,
+    tile_bytes,
+    shape,
+    groups,
+    opponents,
+    length,
+    plan,
+    activation,
+    params,
+    policies,
+    policy_bytes,
+    weights,
+    potential,
+    gamma,
+    gae_lambda,
+    keep_terminal,
+    seed,
+    first_count,
+    running,
+    samples,
+    first_unit,
+    stats,
+    scratch,
+):
+    """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per decision.
+
+    verbs: int64 addresses. tiles: address of the records. shape: (sides, n_obs, time limit in ticks, ticks per decision).
+    groups: int64 `[n, 4]`: tile, side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the
+    padded parameters; policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term.
+    seed, first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. samples: addresses of obs,
+    action, log_prob, value, advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and the next.
+    stats: f64 `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
+    """
+    sides, n_obs, time_limit, repeat = shape
+    obs, action, log_prob, value, advantage, returns = samples
+    n_actions = plan[-1, N_OUT] - 1
+    n_terms = weights.size
+    obs_bytes, term_bytes = n_obs * 64, n_terms * 64
+    wide = scratch  # [2 tiles, sides, n_obs, 16]
+    before = wide + 2 * sides * obs_bytes  # [2 tiles, sides, n_terms, 16]
+    after = before + 2 * sides * term_bytes  # the same
+    term_sums = after + 2 * sides * term_bytes  # [n_terms, 16]
+    status = term_sums + term_bytes  # [2 tiles, 2, 16]
+    reward = status + 4 * 64  # [length, 2, 16]
+    over = reward + length * 128  # the same
+    final = over + length * 128  # the same
+    chance = final + length * 128  # [16]
+    cumulated = chance + 64  # [n_actions, 16]
+    rest = cumulated + 64 * n_actions
+
+    for g in range(groups.shape[0]):
+        index = (groups[g, 0], groups[g, 2])
+        both = index[0] == index[1]
+        alone = index[1] < 0
+        tile = (tiles + index[0] * tile_bytes, tiles + (index[0] if alone else index[1]) * tile_bytes)
+        side = (groups[g, 1], groups[g, 1] if alone else groups[g, 3])
+        distinct = 1 if both or alone else 2
+        halves = 1 if alone else 2
+        whole = both or sides == 1  # observations go straight to the samples
+        for k in range(n_terms):
+            store(term_sums + k * 64, 0.0)
+        for d in range(distinct):
+            call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
+
+        for t in range(length + 1):
+            unit = first_unit + (g * length + t) * 2
+            last = t == length
+            here = wide if last else obs + unit * obs_bytes
+            for d in range(distinct):
+                if whole and not last:
+                    call2(verbs[OBSERVE], tile[d], here + d * obs_bytes)
+                else:
+                    call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
+                    if not last:
+                        copy_bytes(here + d * obs_bytes, wide + (d * sides + side[d]) * obs_bytes, obs_bytes)
+            if last:
+                break
+            out = forward_lanes(plan, activation, params, here, here + (halves - 1) * obs_bytes, rest)
+            for h in range(halves):
+                at = (unit + h) * 64
+                store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
+                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated)
+                store(value + at, load(out + n_actions * 128 + h * 64))
+                copy_bytes(tile[h] + ACTION_AT + side[h] * 64, action + at, 64)
+            if sides == 2 and not both:
+                same = distinct == 2 and opponents[index[0]] == opponents[index[1]]
+                for d in range(1 if same else distinct):
+                    e = 1 if same else d
+                    kind = opponents[index[d]]
+                    play_side(
+                        kind,
+                        verbs,
+                        tile[d],
+                        1 - side[d],
+                        tile[e],
+                        1 - side[e],
+                        n_obs,
+                        wide + d * sides * obs_bytes,
+                        wide + e * sides * obs_bytes,
+                        plan,
+                        activation,
+                        policies + max(0, POLICY - kind) * policy_bytes,
+                        False,
+                        seed,
+                        index[d] * 2 + 1 - side[d],
+                        index[e] * 2 + 1 - side[e],
+                        first_count + t,
+                        rest,
+                    )
+
+            late = False
+            for d in range(distinct):
+                call(verbs[DECIDE], tile[d])
+                call2(verbs[TICK], tile[d], repeat)
+                call2(verbs[STATUS], tile[d], status + d * 128)
+                call2(verbs[TERMS], tile[d], after + d * sides * term_bytes)
+            for h in range(halves):
+                d = 0 if both else h
+                row = (t * 2 + h) * 64
+                term_at = (d * sides + side[h]) * term_bytes
+                _rewards(
+                    before + term_at,
+                    after + term_at,
+                    status + d * 128,
+                    weights,
+                    potential,
+                    gamma,
+                    keep_terminal,
+                    reward + row,
+                    term_sums,
+                )
+                total = running[index[h], side[h]].ctypes.data
+                store(total, load(total) + load(reward + row))
+                terminated = load_u32(status + d * 128) != 0
+                timed_out = to_f32(load_u32(tile[h] + TICKS_AT)) >= np.float32(time_limit)
+                store(over + row, select(terminated | timed_out, 1.0, 0.0))
+                store(final + row, 0.0)
+                late = late or any_lane(timed_out & (load_u32(status + d * 128) == 0))
+            if late:
+                for d in range(distinct):
+                    call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
+                second = 0 if alone else 1
+                place = wide + ((0 if both else second) * sides + side[second]) * obs_bytes
+                out = forward_lanes(plan, activation, params, wide + side[0] * obs_bytes, place, rest)
+                for h in range(halves):
+                    terminated = load_u32(status + (0 if both else h) * 128) != 0
+                    store(final + (t * 2 + h) * 64, select(terminated, 0.0, load(out + n_actions * 128 + h * 64)))
+
+            for d in range(distinct):
+                ended = False
+                for lane in range(16):
+                    if peek_f32(over + (t * 2 + d) * 64 + lane * 4) == 0:
+                        continue
+                    ended = True
+                    _count_episode(
+                        peek_i32(status + d * 128 + 64 + lane * 4),
+                        peek_i32(tile[d] + TICKS_AT + lane * 4),
+                        repeat,
+                        stats,
+                    )
+                    for h in range(halves):
+                        if both or h == d:
+                            gain = running[index[h], side[h], lane]
+                            running[index[h], side[h], lane] = 0
+                            stats[RETURNS] += 1
+                            stats[RETURN_SUM] += gain
+                            stats[RETURN_MIN] = min(stats[RETURN_MIN], gain)
+                            stats[RETURN_MAX] = max(stats[RETURN_MAX], gain)
+                    call2(verbs[RESET], tile[d], lane)
+                if ended:
+                    call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
+                else:
+                    copy_bytes(before + d * sides * term_bytes, after + d * sides * term_bytes, sides * term_bytes)
+
+        second = 0 if alone else 1
+        place = wide + ((0 if both else second) * sides + side[second]) * obs_bytes
+        out = forward_lanes(plan, activation, params, wide + side[0] * obs_bytes, place, rest)
+        for h in range(halves):
+            at = (first_unit + g * length * 2 + h) * 64
+            gae_lanes(
+                length,
+                reward + h * 64,
+                over + h * 64,
+                final + h * 64,
+                128,
+                value + at,
+                advantage + at,
+                returns + at,
+                128,
+                out + n_actions * 128 + h * 64,
+                gamma,
+                gae_lambda,
+            )
+        for k in range(n_terms):
+            stats[len(STATS) + k] += lane_sum(load(term_sums + k * 64))
+        stats[AGENT_STEPS] += length * halves * 16
+
+
+@compiled
+def _count_episode(winner, ticks, repeat, stats):
+    stats[EPISODES] += 1
+    stats[WINS_0] += winner > 0
+    stats[WINS_1] += winner < 0
+    stats[DRAWS] += winner == 0
+    stats[DECISIONS] += -(-ticks // repeat)
+
+
+@compiled
+def match_tiles(
+    verbs,
+    tiles,
+    tile_bytes,
+    shape,
+    side_of,
+    kinds,
+    plans,
+    activations,
+    params,
+    greedy,
+    seed,
+    weights,
+    results,
+    lengths,
+    returns,
+    scratch,
+):
+    """Plays every lane of the tiles once, from reset to its end, for the first player's side `side_of[tile]`.
+
+    kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions) and
+    returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`.
+    """
+    sides, n_obs, time_limit, repeat = shape
+    n_terms = weights.size
+    obs_bytes = sides * n_obs * 64
+    obs, terms = scratch, scratch + 2 * obs_bytes
+    status, rest = terms + sides * n_terms * 64, terms + sides * n_terms * 64 + 128
+    count = side_of.size
+    most = -(-time_limit // repeat)
+    for b in range(0, count, 2):
+        e = min(b + 1, count - 1)
+        open_lanes = 0
+        for i in range(b, e + 1):
+            open_lanes += 16
+            results[i] = 0
+            lengths[i] = 0
+            returns[i] = 0
+        first, other = tiles + b * tile_bytes, tiles + e * tile_bytes
+        other_obs = obs + (e - b) * obs_bytes
+        for t in range(most):
+            call2(verbs[OBSERVE], first, obs)
+            if e != b:
+                call2(verbs[OBSERVE], other, other_obs)
+            for player in range(sides):
+                side, other_side = side_of[b] ^ player, side_of[e] ^ player
+                play_side(
+                    kinds[player],
+                    verbs,
+                    first,
+                    side,
+                    other,
+                    other_side,
+                    n_obs,
+                    obs,
+                    other_obs,
+                    plans[player],
+                    activations[player],
+                    params[player],
+                    greedy,
+                    seed,
+                    b * 2 + side,
+                    e * 2 + other_side,
+                    t,
+                    rest,
+                )
+            for i in range(b, e + 1):
+                tile = tiles + i * tile_bytes
+                call(verbs[DECIDE], tile)
+                call2(verbs[TICK], tile, repeat)
+                call2(verbs[STATUS], tile, status)
+                call2(verbs[TERMS], tile, terms)
+                sign = 1 - 2 * side_of[i]
+                for lane in range(16):
+                    if lengths[i, lane] > 0:
+                        continue
+                    for k in range(n_terms):
+                        returns[i, lane] += weights[k] * peek_f32(terms + ((side_of[i] * n_terms + k) * 16 + lane) * 4)
+                    if peek_i32(status + lane * 4) != 0 or t == most - 1:
+                        lengths[i, lane] = t + 1
+                        results[i, lane] = sign * peek_i32(status + 64 + lane * 4)
+                        open_lanes -= 1
+            if open_lanes == 0:
+                break
