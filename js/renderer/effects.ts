@@ -24,6 +24,7 @@ export interface Match {
   readonly spec: DrillSpec;
   readonly state: { readonly ticks: Int32Array };
   readonly speed: number;
+  readonly playing: boolean;
 }
 
 type Words = Float32Array | Int32Array | Uint32Array;
@@ -217,7 +218,8 @@ export class Effects {
 
   /** Let show time pass, in `seconds` of real time: particles follow the show's speed up to CALM_SPEED. */
   advance(showSeconds: number, seconds: number): void {
-    const dt = Math.max(0, Math.min(showSeconds, CALM_SPEED * Math.max(seconds, 1 / 60)));
+    const most = this.match.playing ? CALM_SPEED * Math.max(seconds, 1 / 60) : Infinity; // steps by hand pass in full
+    const dt = Math.max(0, Math.min(showSeconds, most));
     for (let k = 0; k < this.alive; k++) {
       const p = this.particles[k]!;
       p.age += dt;
@@ -268,7 +270,7 @@ export class Effects {
       const [nx, ny] = [ball.trailX(ago - TRAIL_STEP), ball.trailY(ago - TRAIL_STEP)];
       const pace = (Math.hypot(nx - x, ny - y) / TRAIL_STEP) * this.match.spec.tick_rate;
       const youth = 1 - ago / TRAIL_TICKS;
-      const alpha = 0.3 * youth * youth * Math.min(1, pace / (0.6 * this.width));
+      const alpha = 0.42 * youth * youth * Math.min(1, pace / (0.5 * this.width));
       if (alpha > 0.01) putShape(out, count++, KIND.line, colour, x, y, nx, ny, radius * (0.25 + 0.75 * youth), 0, 0, alpha, -1);
     }
     return count;
