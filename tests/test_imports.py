@@ -33,7 +33,10 @@ PYTHON_ARROWS = {
     "learners": PLAYERS,
     "training": TRAINING,
     "widget": TRAINING | {"page"},
-    "cli": TRAINING,
+    "naive": GAMES,
+    "bench": PLAYERS | {"naive", "runtime", "learners"},
+    "doctor": GAMES | {"runtime"},
+    "cli": TRAINING | {"bench", "doctor"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }

@@ -63,7 +63,9 @@ class NotebookPage:
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note_console)
         self.page.on("pageerror", self._note_exception)
-        self.page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
+        # A workspace of its own, or Lab opens the notebooks of the tests before beside this one.
+        workspace = f"lab/workspaces/{Path(name).stem}"
+        self.page.goto(f"{lab.url}/{workspace}/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
         self._wait_for_kernel()
 
     def _note_console(self, message: ConsoleMessage) -> None:

@@ -147,7 +147,7 @@ def where(names=("px", "py", "angle")):
 
 
 def test_a_person_plays_and_the_notebook_hears_no_key(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, PLAIN + "\n" + WHERE)
+    notebook, widget = begin(open_notebook, chromium, WHERE + PLAIN)
     widget.control("Mode").select_option("human_vs_ai")
     widget.wait_attribute("mode", lambda mode: mode == "human_vs_ai")
     cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
