@@ -1,17 +1,18 @@
 """How fast a drill is learned on two threads, in this process: agent steps/s and win rates over time.
 
-`python benchmarks/learn_ball.py --seconds 30 --seed 0`. The clock leaves out compiling and evaluation; actions are sampled,
-sides swap half way, win rates are of decided matches (docs/contract.md).
+`python benchmarks/learn_ball.py --seconds 30 --seed 0`. The clock leaves out compiling and evaluation; actions are
+sampled, sides swap half way, win rates are of decided matches (docs/contract.md).
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+
 from dshq_kernels import mlp
 from dshq_kernels.rollout import (
     DECISIONS,
@@ -26,7 +27,6 @@ from dshq_kernels.rollout import (
     opponent_kind,
     play_matches,
 )
-
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills import get
@@ -38,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--drill", default="ball")
     parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--steps", type=float, default=math.inf, help="agent steps after which to stop, if sooner")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--learner", choices=tuple(learners), default="fused")
@@ -91,9 +92,8 @@ def main() -> None:
         for name in ("random", *spec["baselines"]):
             result = play_matches(game, spec, me, Player(opponent_kind(name, spec)), arguments.matches, seed=1).result
             won, lost = int((result > 0).sum()), int((result < 0).sum())
-            line.append(
-                f"{name} {won / max(1, won + lost):.3f} (W {won / len(result):.2f} D {1 - (won + lost) / len(result):.2f})"
-            )
+            draws = 1 - (won + lost) / len(result)
+            line.append(f"{name} {won / max(1, won + lost):.3f} (W {won / len(result):.2f} D {draws:.2f})")
         line.append(
             f"H {metrics['entropy']:.2f} kl {metrics['approx_kl']:.4f} clip {metrics['clip_fraction']:.3f} "
             f"vl {metrics['loss_value']:.3f} ev {metrics['explained_variance']:.2f} gn {metrics['grad_norm']:.2f} | "
@@ -102,9 +102,9 @@ def main() -> None:
         )
         print("  ".join(line), flush=True)
 
-    step, played, rollout_time, updates, marks = 0, 0.0, 0.0, 0, 1
-    while played < arguments.seconds:
-        start = time.perf_counter()
+    step, played, rollout_time, busy, updates, marks = 0, 0.0, 0.0, 0.0, 0, 1
+    while played < arguments.seconds and step < arguments.steps:
+        start, busy_before = time.perf_counter(), time.process_time()
         mlp.pack(games.plan, learner.blob(), params)
         stats = play_all()
         middle = time.perf_counter()
@@ -112,16 +112,17 @@ def main() -> None:
         metrics = learner.update(samples, units, hyper)
         end = time.perf_counter()
         played, rollout_time, updates = played + end - start, rollout_time + middle - start, updates + 1
+        busy += time.process_time() - busy_before
         step += len(units) * 16
-        if played >= marks * arguments.seconds / arguments.evaluations:
+        if max(played / arguments.seconds, step / arguments.steps) >= marks / arguments.evaluations:
             marks += 1
             evaluate(step, played, metrics, stats)
-    share = rollout_time / played
     print(
-        f"{step / played / 1e6:.2f} M agent steps/s; per agent step {rollout_time / step * 1e9:.0f} ns rollout, "
-        f"{(played - rollout_time) / step * 1e9:.0f} ns update (wall, {arguments.threads} threads; rollout {share:.0%}); "
-        f"{updates} updates, {learner.skipped} minibatches skipped; {dataclasses.replace(config)}"
+        f"{step / played / 1e6:.2f} M agent steps/s; per agent step {rollout_time / step * 1e9:.0f} ns rollout and "
+        f"{(played - rollout_time) / step * 1e9:.0f} ns update by the clock, {busy / step * 1e9:.0f} ns of processor; "
+        f"{updates} updates, {learner.skipped} minibatches skipped"
     )
+    print(config)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The policy network as data: its shape, its flat weights, and acting with it in plain numpy.
 
-Layout of the flat weights (docs/architecture.md, "Policy"): per layer W `[n_in, n_out]` row-major, then b `[n_out]`, float32
-little-endian. The last output is the value.
+Layout of the flat weights (docs/architecture.md, "Policy"): per layer W `[n_in, n_out]` row-major, then b `[n_out]`,
+float32 little-endian. The last output is the value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class PolicySpec:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
         if len(self.layers) < 2 or min(self.layers) < 1 or self.layers[-1] < 2:
             raise ValueError(
-                f"a policy needs inputs, at least one action and a value: layers like (28, 64, 64, 31); got {self.layers}"
+                "a policy needs inputs, at least one action and a value: layers like (28, 64, 64, 31); "
+                f"got {self.layers}"
             )
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
@@ -58,7 +59,8 @@ class PolicySpec:
         """(W, b) views of each layer of flat weights; raises ValueError for another length."""
         if weights.shape != (self.floats,):
             raise ValueError(
-                f"a network of layers {list(self.layers)} has {self.floats} weights in one row; got shape {weights.shape}"
+                f"a network of layers {list(self.layers)} has {self.floats} weights in one row; "
+                f"got shape {weights.shape}"
             )
         parts, at = [], 0
         for n_in, n_out in zip(self.layers, self.layers[1:], strict=False):
@@ -80,7 +82,8 @@ class PolicySpec:
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Orthonormal columns (or rows, where there are more columns). Saxe et al., 2014: QR of a Gaussian, signs made unique."""
+    """Orthonormal columns (or rows, where there are more columns). Saxe et al., 2014: QR of a Gaussian, signs made
+    unique."""
     tall = (max(shape), min(shape))
     q, r = np.linalg.qr(rng.standard_normal(tall))
     q = q * np.where(np.diag(r) < 0, -1.0, 1.0)

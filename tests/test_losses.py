@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from dshq_kernels import returns
 
+from dshq_kernels import returns
 from dshq_widget.learners import losses
 
 N = 200

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from numba import njit
+
 from dshq_kernels import mlp
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned, load, store
-from numba import njit
-
 from dshq_widget.policy import PolicySpec
 
 SHAPES = [(28, 64, 64, 31), (4, 8, 3), (5, 24, 40, 16, 7), (33, 128, 2), (3, 4)]

@@ -7,8 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from dshq_kernels.rollout import Samples
 
+from dshq_kernels.rollout import Samples
 from dshq_widget import learners as package
 from dshq_widget.config import TrainConfig
 from dshq_widget.learners import FINAL_RATE, Hyper, learners

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dshq_kernels.returns import gae, gae_lanes
 from dshq_kernels.vector import aligned
 

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+
 from dshq_kernels.mlp import make_plan, pack
 from dshq_kernels.rollout import (
     DRAWS,
@@ -23,7 +24,6 @@ from dshq_kernels.rollout import (
     share_tiles,
 )
 from dshq_kernels.vector import aligned
-
 from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
 from dshq_widget.drills.ball import Ball
 from dshq_widget.policy import Policy, PolicySpec, initial_weights

@@ -1,4 +1,5 @@
-"""Learners: each turns a rollout's samples into a better policy. Torch is imported by the one learner that needs it, when made.
+"""Learners: each turns a rollout's samples into a better policy. Torch is imported by the one learner that needs it,
+when made.
 
 Every learner has `update(samples, units, hyper) -> metrics`, `blob()`, `load(blob)`, `state()`, `restore(state)` and
 `skipped`, the number of minibatches left out because their gradient was not finite.
@@ -46,7 +47,8 @@ class Hyper:
 
     @classmethod
     def at(cls, config: TrainConfig, agent_steps: float) -> Hyper:
-        """The settings in force after `agent_steps`: the rate falls to `FINAL_RATE`, the entropy bonus linearly to 0."""
+        """The settings in force after `agent_steps`: the rate falls to `FINAL_RATE`, the entropy bonus linearly to
+        0."""
         done = min(1.0, agent_steps / config.total_agent_steps)
         values = {field.name: getattr(config, field.name) for field in dataclasses.fields(cls)}
         if config.lr_schedule == "linear":

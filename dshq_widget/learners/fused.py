@@ -1,15 +1,16 @@
-"""PPO with the project's own kernels: forward, loss, backward and Adam in one compiled loop on a few threads, without torch."""
+"""PPO with the project's own kernels: forward, loss, backward and Adam in one compiled loop on a few threads, without
+torch."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+
 from dshq_kernels import mlp
 from dshq_kernels.returns import moments
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned
-
 from dshq_widget import learners
 from dshq_widget.learners import Hyper
 from dshq_widget.policy import PolicySpec
@@ -18,7 +19,8 @@ SUM_NAMES = ("loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction
 
 
 class FusedPPO:
-    """See `learners.Learner`. `threads` share each minibatch; the result depends on their number in the last bits only."""
+    """See `learners.Learner`. `threads` share each minibatch; the result depends on their number in the last bits
+    only."""
 
     def __init__(self, spec: PolicySpec, *, seed: int = 0, threads: int = 1):
         self.spec, self.threads, self.skipped = spec, threads, 0

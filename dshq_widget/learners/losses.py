@@ -1,7 +1,7 @@
 """PPO's formulas as pure functions of torch tensors: what the learner runs is what the tests check.
 
-Sources: Schulman et al. 2016 (GAE) and 2017 (PPO); Huang et al. 2022 for value clipping; Schulman's note "Approximating KL
-Divergence" (2020) for the estimator.
+Sources: Schulman et al. 2016 (GAE) and 2017 (PPO); Huang et al. 2022 for value clipping; Schulman's note
+"Approximating KL Divergence" (2020) for the estimator.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def policy_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip:
 
 
 def value_loss(value: Tensor, old_value: Tensor, target: Tensor, clip: float | None) -> Tensor:
-    """mean((V - R)^2), or with `clip` the mean of the LARGER of it and its clipped twin; no factor 1/2: `value_coef` has it."""
+    """mean((V - R)^2), or with `clip` the mean of the LARGER of it and its clipped twin; no factor 1/2: `value_coef`
+    has it."""
     loss = (value - target).square()
     if clip is not None:
         clipped = old_value + (value - old_value).clamp(-clip, clip)

@@ -7,8 +7,8 @@ import itertools
 
 import numpy as np
 import torch
-from dshq_kernels.rollout import Samples
 
+from dshq_kernels.rollout import Samples
 from dshq_widget import learners
 from dshq_widget.learners import Hyper, losses
 from dshq_widget.policy import PolicySpec

@@ -1,10 +1,14 @@
-"""The one kernel that does all the multiplying: a block of 8 x 32 outputs, held in 16 registers while it runs over the depth.
+"""The one kernel that does all the multiplying: a block of 8 x 32 outputs, held in 16 registers while it runs over
+the depth.
 
-The register blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; on one AVX-512 core
-it reaches 220 of 256 GFLOP/s (measured on 28-64-64-31 without activations).
+The register blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; on one
+AVX-512 core it reaches 220 of 256 GFLOP/s (measured on 28-64-64-31 without activations).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -16,13 +20,14 @@ _F32, _I64 = ir.FloatType(), ir.IntType(64)
 _ROWS, _COLUMNS = 8, 2
 
 
-def _make_block(doc, *, rows_adjacent, start, finish):
+def _make_block(doc: str, *, rows_adjacent: bool, start: str, finish: str) -> Any:
     """An intrinsic `block(a, a_stride, b, b_stride, b_half, depth, c, c_stride, c_half, extra, activation)`.
 
-    c[r, n] = finish(start + sum over k < depth of a[r, k] b[k, n]) for 8 rows r and 32 columns n, the columns as two vectors
-    `half` bytes apart. Addresses and strides in bytes. `a_stride` steps k if `rows_adjacent` (neighbouring rows are neighbouring
-    floats), else it steps r. `start`: "row bias" / "column bias" (8 or 32 floats at `extra`), "zero" or "c" (adds to c).
-    `finish`: "activate", "slope" (times the activation's derivative, where its outputs lie at `extra` as c lies at c), "keep".
+    c[r, n] = finish(start + sum over k < depth of a[r, k] b[k, n]) for 8 rows r and 32 columns n, the columns as two
+    vectors `half` bytes apart. Addresses and strides in bytes. `a_stride` steps k if `rows_adjacent` (neighbouring
+    rows are neighbouring floats), else it steps r. `start`: "row bias" / "column bias" (8 or 32 floats at `extra`),
+    "zero" or "c" (adds to c). `finish`: "activate", "slope" (times the activation's derivative, where its outputs lie
+    at `extra` as c lies at c), "keep".
     """
 
     @vector.intrinsic
@@ -71,12 +76,12 @@ def _make_block(doc, *, rows_adjacent, start, finish):
                             vector._library(builder, "fma", factor, columns[column], builder.load(cell)), cell
                         )
 
-            emitters = {
+            emitters: dict[str, tuple[tuple[int, Callable[..., Any]], ...]] = {
                 "activate": ((1, emit_tanh), (2, emit_relu)),
                 "slope": ((1, emit_tanh_slope), (2, emit_relu_slope)),
                 "keep": (),
-            }[finish]
-            for code, emit in emitters:
+            }
+            for code, emit in emitters[finish]:
                 with builder.if_then(builder.icmp_signed("==", activation, whole(code))):
                     for cell in cells:
                         known = [vector_at(place(extra, *cell))] if finish == "slope" else []

@@ -1,4 +1,5 @@
-"""Elementary functions of 16 lanes: exp and log for compiled Python, activations as LLVM that the multiplying block emits."""
+"""Elementary functions of 16 lanes: exp and log for compiled Python, activations as LLVM that the multiplying block
+emits."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ VECTOR = f32x16.llvm
 TANH_LIMIT = 8.0
 TANH_P = (0.9999990463256836, 0.12699781358242035, 0.0026844951789826155, 7.083449418132659e-06, -6.019992060402046e-09)
 TANH_Q = (1.0, 0.46032774448394775, 0.022797390818595886, 0.00019529907149262726)
-"""tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8, constant beyond: fitted for this file by reweighted least squares; the largest
-error against the true tanh is 5e-7, rounding included (measured over 2 million points in -12..12)."""
+"""tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8, constant beyond: fitted for this file by reweighted least squares; the
+largest error against the true tanh is 5e-7, rounding included (measured over 2 million points in -12..12)."""
 
 
 def constant(value):
@@ -50,7 +51,8 @@ def emit_relu_slope(builder, slope, y):
 
 @njit(inline="always")
 def exp(x):
-    """e^x of a f32x16, relative error 2e-7 (measured) in -87..87, clamped beyond: 2^n times the Taylor series on |r| <= ln(2)/2."""
+    """e^x of a f32x16, relative error 2e-7 (measured) in -87..87, clamped beyond: 2^n times the Taylor series on |r|
+    <= ln(2)/2."""
     x = minimum(maximum(x, -87.0), 87.0)
     n = floor(fma(x, 1.4426950408889634, 0.5))
     r = fma(n, -0.693359375, x)
@@ -66,7 +68,8 @@ def exp(x):
 
 @njit(inline="always")
 def log(x):
-    """Natural logarithm of a positive, normal f32x16, error 2e-7 (measured): 2 artanh((m - 1) / (m + 1)) with m in 0.7..1.4."""
+    """Natural logarithm of a positive, normal f32x16, error 2e-7 (measured): 2 artanh((m - 1) / (m + 1)) with m in
+    0.7..1.4."""
     bits = vector.bits_to_u32(x)
     exponent = vector.to_f32((bits >> 23) & 255) - 127.0
     m = vector.bits_to_f32((bits & 0x7FFFFF) | 0x3F800000)

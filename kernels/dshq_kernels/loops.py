@@ -1,7 +1,8 @@
 """The compiled loops that play games, one for learning and one for matches; every drill is reached through C addresses.
 
-A *group* is two units of 16 samples that go through the network together: both sides of one tile (self-play), or one learning
-side of each of two tiles. Samples are written where the learner reads them, so nothing is ever transposed or copied.
+A *group* is two units of 16 samples that go through the network together: both sides of one tile (self-play), or one
+learning side of each of two tiles. Samples are written where the learner reads them, so nothing is ever transposed or
+copied.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ STATS = (
     "return_max",
     "agent_steps",
 )
-"""Sums over a rollout's finished episodes. `decisions`: their lengths; `returns`: finished episodes times learning sides, whose
-undiscounted weighted rewards are `return_sum`, `_min`, `_max`; `agent_steps`: samples for learning. Then one sum per reward term."""
+"""Sums over a rollout's finished episodes. `decisions`: their lengths; `returns`: finished episodes times learning
+sides, whose undiscounted weighted rewards are `return_sum`, `_min`, `_max`; `agent_steps`: samples for learning. Then
+one sum per reward term."""
 (EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(
     len(STATS)
 )
@@ -73,10 +75,11 @@ def reset_tiles(verbs, tiles, tile_bytes, count):
 
 @compiled
 def _rewards(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
-    """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by address.
+    """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by
+    address.
 
-    A potential's term is gamma phi(s') - phi(s) (Ng, Harada and Russell, 1999); phi of a terminated state counts as 0 unless
-    `keep_terminal`.
+    A potential's term is gamma phi(s') - phi(s) (Ng, Harada and Russell, 1999); phi of a terminated state counts as 0
+    unless `keep_terminal`.
     """
     total = splat(0.0)
     ended = load_u32(terminated) != 0
@@ -119,14 +122,16 @@ def play(
     stats,
     scratch,
 ):
-    """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per decision.
+    """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per
+    decision.
 
-    verbs: int64 addresses. tiles: address of the records. shape: (sides, n_obs, time limit in ticks, ticks per decision).
-    groups: int64 `[n, 4]`: tile, side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the
-    padded parameters; policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term.
-    seed, first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. samples: addresses of obs,
-    action, log_prob, value, advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and the next.
-    stats: f64 `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
+    verbs: int64 addresses. tiles: address of the records. shape: (sides, n_obs, time limit in ticks, ticks per
+    decision). groups: int64 `[n, 4]`: tile, side, tile, side; a second tile of -1: none. opponents: int64 per tile.
+    params: address of the padded parameters; policies: address of further blocks, `policy_bytes` apart. weights f32
+    and potential bool per term. seed, first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`,
+    returns so far. samples: addresses of obs, action, log_prob, value, advantage, return; group g's decision t is
+    units `first_unit + (g length + t) 2` and the next. stats: f64 `[len(STATS) + n_terms]`, added to. scratch:
+    address of `play_scratch_floats`.
     """
     sides, n_obs, time_limit, repeat = shape
     obs, action, log_prob, value, advantage, returns = samples
@@ -323,8 +328,8 @@ def match_tiles(
 ):
     """Plays every lane of the tiles once, from reset to its end, for the first player's side `side_of[tile]`.
 
-    kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions) and
-    returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`.
+    kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions)
+    and returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`.
     """
     sides, n_obs, time_limit, repeat = shape
     n_terms = weights.size

@@ -1,10 +1,11 @@
 """The policy and value network on vectors of 16 lanes: forward for playing; forward, backward and Adam for learning.
 
 Playing keeps games as lanes, `x[k, lane]`, as the rules write them. Learning keeps samples as rows, so that all three
-products of backpropagation are the same block of block.py and only observations and logits are transposed, 16 x 16 at a time.
+products of backpropagation are the same block of block.py and only observations and logits are transposed, 16 x 16 at
+a time.
 
-Layer sizes are run-time numbers: nothing is compiled per shape. Widths are padded to multiples of 32 inside; padding weighs
-zero, gets gradient zero and so stays zero.
+Layer sizes are run-time numbers: nothing is compiled per shape. Widths are padded to multiples of 32 inside; padding
+weighs zero, gets gradient zero and so stays zero.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES = range(6)
 """Columns of a plan: a layer's sizes, padded sizes, and where its weights and biases begin (in floats)."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
 CHUNK = 4
-"""Units of 16 samples that learning takes through the network at once; with a 2x64 network they fit the second cache."""
+"""Units of 16 samples that learning takes through the network at once; with a 2x64 network they fit the second
+cache."""
 SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
@@ -107,7 +109,8 @@ def play_scratch(plan: np.ndarray) -> int:
 
 @compiled
 def forward_lanes(plan, activation, params, x, x_other, scratch):
-    """Runs two units of 16 games at addresses `x`, `x_other` (f32 `[n_obs, 16]`) through the network at address `params`.
+    """Runs two units of 16 games at addresses `x`, `x_other` (f32 `[n_obs, 16]`) through the network at address
+    `params`.
 
     Returns the address, within `scratch`, of f32 `[n_outputs, 2, 16]`: logits, then the value, of both units.
     """
@@ -143,14 +146,16 @@ def forward_lanes(plan, activation, params, x, x_other, scratch):
 
 
 def learn_scratch(plan: np.ndarray) -> int:
-    """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes, weights transposed."""
+    """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes,
+    weights transposed."""
     widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
     return CHUNK * 16 * widths + 2 * 16 * int(plan[-1, OUT_WIDTH]) + plan_floats(plan)
 
 
 @compiled
 def _transpose_weights(plan, params, target):
-    """The weights of every layer after the first as `[n_out, n_in]` at the same places of the block at address `target`."""
+    """The weights of every layer after the first as `[n_out, n_in]` at the same places of the block at address
+    `target`."""
     for layer in range(1, plan.shape[0]):
         n_in, n_out = plan[layer, IN_WIDTH], plan[layer, OUT_WIDTH]
         base = plan[layer, WEIGHTS] * 4
@@ -165,9 +170,9 @@ def _transpose_weights(plan, params, target):
 def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advantage, target, scaling, hyper, sums):
     """PPO's loss and its slope for one unit of 16 samples.
 
-    `logits`, `slopes`: addresses of f32 `[width, 16]`; logits are overwritten. `action` u32[16], the rest f32[16] addresses.
-    `scaling`: (mean, 1 / deviation) of the advantages, 1 / samples of the minibatch. Adds to `sums`, f32 `[SUMS, 16]`.
-    Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
+    `logits`, `slopes`: addresses of f32 `[width, 16]`; logits are overwritten. `action` u32[16], the rest f32[16]
+    addresses. `scaling`: (mean, 1 / deviation) of the advantages, 1 / samples of the minibatch. Adds to `sums`, f32
+    `[SUMS, 16]`. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
     """
     mean, inverse_deviation, share = scaling
     clip, clip_value, value_coef, entropy_coef = hyper
@@ -229,8 +234,9 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
 def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient, sums, scratch):
     """Adds the gradient of PPO's loss over `units` (int64 indices) to the padded block at address `gradient`.
 
-    `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit, 16]`.
-    `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats, its transposed weights filled.
+    `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
+    16]`. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats, its transposed
+    weights filled.
     """
     obs, action, log_prob, value, advantage, target = data
     layers = plan.shape[0]
@@ -336,7 +342,8 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
 
 @compiled
 def adam_step(count, params, moment, square, gradients, stride, threads, step, learning_rate, epsilon, max_norm):
-    """One Adam step on `count` floats with the sum of `threads` gradients, `stride` bytes apart, scaled down to `max_norm` (0: not).
+    """One Adam step on `count` floats with the sum of `threads` gradients, `stride` bytes apart, scaled down to
+    `max_norm` (0: not).
 
     Everything by address. Returns the gradient's length before scaling; where it is not finite nothing is changed.
     """
@@ -393,13 +400,15 @@ def learn(
 ):
     """One thread's part of an update: all `threads` call it together; each ends with the same parameters.
 
-    `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two moments, equal
-    in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`. `order`: int64 units in
-    learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`. `scaling`: advantage mean and 1 / deviation.
-    `adam`: (learning rate, epsilon, max gradient norm, largest approximate KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
-    gets sums over this thread's samples, then: samples, sum of gradient norms, steps applied, minibatches skipped.
+    `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two
+    moments, equal in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`.
+    `order`: int64 units in learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`. `scaling`: advantage mean
+    and 1 / deviation. `adam`: (learning rate, epsilon, max gradient norm, largest approximate KL or 0, steps taken so
+    far). `metrics`: f64 `[threads, SUMS + 4]`, gets sums over this thread's samples, then: samples, sum of gradient
+    norms, steps applied, minibatches skipped.
 
-    Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a minibatch.
+    Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a
+    minibatch.
     """
     n = plan[-1, BIASES] + plan[-1, OUT_WIDTH]
     learning_rate, epsilon, max_norm, target_kl, step = adam

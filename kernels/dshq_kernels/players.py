@@ -1,4 +1,5 @@
-"""Who decides: the policy, drawing from its own counter-based generator, a baseline of the game, uniform chance, or nobody."""
+"""Who decides: the policy, drawing from its own counter-based generator, a baseline of the game, uniform chance, or
+nobody."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from dshq_kernels.vector import (
 TICKS_AT, ACTION_AT = 192, 256
 """Byte offsets of two fields of a tile's record."""
 SELF, RANDOM, IDLE, POLICY = -1, -2, -3, -16
-"""Who plays a side: the learner, uniform actions, action 0; k >= 0 is the drill's k-th baseline, POLICY - k the k-th given policy."""
+"""Who plays a side: the learner, uniform actions, action 0; k >= 0 is the drill's k-th baseline, POLICY - k the k-th
+given policy."""
 
 
 @njit(inline="always")
@@ -48,7 +50,8 @@ def uniform(seed, stream, count):
 
 @compiled
 def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch):
-    """Draws an action per lane from the softmax of logits `step` bytes apart, or takes the largest; writes i32[16] and f32[16].
+    """Draws an action per lane from the softmax of logits `step` bytes apart, or takes the largest; writes i32[16]
+    and f32[16].
 
     `u` f32[16] in [0, 1) by address; `scratch` holds `n_actions` units. The inverse of the cumulative distribution.
     """

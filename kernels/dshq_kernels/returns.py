@@ -1,7 +1,8 @@
-"""Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using GAE", 2016, equation 16).
+"""Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using GAE", 2016, equation
+16).
 
-Terminated and truncated are never merged: after a terminated step nothing follows, after a truncated one the value of the
-episode's last observation does; neither lets advantage flow in from the next episode.
+Terminated and truncated are never merged: after a terminated step nothing follows, after a truncated one the value of
+the episode's last observation does; neither lets advantage flow in from the next episode.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from dshq_kernels.vector import compiled, load, select, splat, store
 def gae(rewards, values, last_values, final_values, terminated, truncated, gamma, gae_lambda):
     """Advantages and returns, f32 `[T, N]` each.
 
-    `rewards`, `values`: f32 `[T, N]`; `last_values`: f32 `[N]`, of the observation after the last step; `final_values`: f32
-    `[T, N]`, of an episode's last observation, read where `truncated`; `terminated`, `truncated`: bool `[T, N]`.
+    `rewards`, `values`: f32 `[T, N]`; `last_values`: f32 `[N]`, of the observation after the last step;
+    `final_values`: f32 `[T, N]`, of an episode's last observation, read where `truncated`; `terminated`, `truncated`:
+    bool `[T, N]`.
     """
     length, count = rewards.shape
     advantages, returns = np.empty_like(rewards), np.empty_like(rewards)
@@ -39,8 +41,9 @@ def gae(rewards, values, last_values, final_values, terminated, truncated, gamma
 def gae_lanes(
     length, rewards, over, final_values, step, values, advantages, returns, sample_step, last_values, gamma, gae_lambda
 ):
-    """The same for 16 lanes, by address. `over`: f32 1 where an episode ended, else 0; `final_values`: what follows there (0 where it
-    terminated). `step`, `sample_step`: bytes from one decision to the next in the first and the second group of arrays."""
+    """The same for 16 lanes, by address. `over`: f32 1 where an episode ended, else 0; `final_values`: what follows
+    there (0 where it terminated). `step`, `sample_step`: bytes from one decision to the next in the first and the
+    second group of arrays."""
     carry, following = splat(0.0), load(last_values)
     for t in range(length - 1, -1, -1):
         ended = load(over + t * step) > 0.0
@@ -56,7 +59,8 @@ def gae_lanes(
 
 @compiled
 def moments(units, advantage, value, returns):
-    """(mean and deviation of the advantages, explained variance of the returns) over int64 `units` of f32 `[units, 16]` arrays.
+    """(mean and deviation of the advantages, explained variance of the returns) over int64 `units` of f32 `[units,
+    16]` arrays.
 
     Sums are float64. Explained variance is 1 - Var(returns - value) / Var(returns), 0 where the returns do not vary.
     """

@@ -1,4 +1,5 @@
-"""Games for the learner and for evaluation, as Python sees them: `Rollouts` fills `Samples`, `play_matches` counts wins."""
+"""Games for the learner and for evaluation, as Python sees them: `Rollouts` fills `Samples`, `play_matches` counts
+wins."""
 
 from __future__ import annotations
 
@@ -113,7 +114,8 @@ def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
 
 
 def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
-    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which alternate between 0 and 1."""
+    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which alternate
+    between 0 and 1."""
     groups = [(b, 0, b, 1) for b, kind in enumerate(kinds) if sides == 2 and kind == SELF]
     turns: dict[int, int] = {}
     singles: list[tuple[int, int, int]] = []
@@ -206,7 +208,8 @@ class Rollouts:
         policies: np.ndarray | None = None,
         part: int = 0,
     ) -> None:
-        """Plays one part's games on for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of the same kind.
+        """Plays one part's games on for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of
+        the same kind.
 
         After all parts have played, call `advance`.
         """
@@ -245,7 +248,8 @@ class Rollouts:
 
 @dataclasses.dataclass(frozen=True)
 class Player:
-    """One side of a match: a code (`RANDOM`, `IDLE`, a baseline's index), or with `POLICY` a network and its flat blob."""
+    """One side of a match: a code (`RANDOM`, `IDLE`, a baseline's index), or with `POLICY` a network and its flat
+    blob."""
 
     kind: int
     layers: tuple[int, ...] = (1, 1)
@@ -265,7 +269,8 @@ class Matches:
 def play_matches(
     game: Any, spec: Mapping[str, Any], first: Player, second: Player, games: int, *, seed: int, greedy: bool = False
 ) -> Matches:
-    """Plays `games` matches from proper starts, each once; the first player has side 0 in the first half and side 1 in the second."""
+    """Plays `games` matches from proper starts, each once; the first player has side 0 in the first half and side 1
+    in the second."""
     if games < 1:
         raise ValueError(f"wanted at least one match, got {games}")
     sides = int(spec["sides"])

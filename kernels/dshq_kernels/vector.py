@@ -1,9 +1,9 @@
 """Vectors of 16 lanes, memory and calls by address, and atomics, as words of numba's compiled Python.
 
-`f32x16`, `u32x16` and `mask16` are values inside `@njit` functions: they add, multiply and compare with each other and with
-scalars, and LLVM turns them into whatever the machine has (AVX-512, AVX2, NEON). They live in local variables only; numpy
-never sees them. Addresses are plain int64 bytes, so that one compiled function, cached on disk, serves every drill and every
-network shape. Nothing here checks a bound: callers own their memory.
+`f32x16`, `u32x16` and `mask16` are values inside `@njit` functions: they add, multiply and compare with each other
+and with scalars, and LLVM turns them into whatever the machine has (AVX-512, AVX2, NEON). They live in local
+variables only; numpy never sees them. Addresses are plain int64 bytes, so that one compiled function, cached on disk,
+serves every drill and every network shape. Nothing here checks a bound: callers own their memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
     numba itself looks only at the file of the function, not at the files of what it calls.
     """
-    dispatcher = njit(nogil=True, error_model="numpy", cache=True)(function)
+    dispatcher: Any = njit(nogil=True, error_model="numpy", cache=True)(function)
     cache_file = getattr(dispatcher._cache, "_cache_file", None)
     if cache_file is not None:  # numba 0.61 to 0.68; with another inside the cache is numba's own
         cache_file._source_stamp = (cache_file._source_stamp, SOURCES)
@@ -369,8 +369,8 @@ def call2(typingctx, function, a, b):
 
 @intrinsic
 def transpose(typingctx, source, source_stride, target, target_stride, rows):
-    """Writes the transpose of a 16 x 16 block of float32; strides in bytes; of the source only `rows` (0..16) are read, the
-    rest counts as zero."""
+    """Writes the transpose of a 16 x 16 block of float32; strides in bytes; of the source only `rows` (0..16) are
+    read, the rest counts as zero."""
 
     def lower(context, builder, sig, args):
         source, source_stride, target, target_stride, rows = args
@@ -423,7 +423,8 @@ def yield_thread(typingctx):
 
 
 def aligned(shape, dtype=np.float32) -> np.ndarray:
-    """A zeroed C-contiguous array that begins at a multiple of 64 bytes, so that no vector straddles two cache lines."""
+    """A zeroed C-contiguous array that begins at a multiple of 64 bytes, so that no vector straddles two cache
+    lines."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else int(shape)
     raw = np.zeros(count * dtype.itemsize + 64, np.uint8)
