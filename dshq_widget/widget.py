@@ -160,7 +160,9 @@ class DrillWidget(anywidget.AnyWidget):
 
     def wait(self, *, seconds: float | None = None, updates: int | None = None, win_rate: float | None = None) -> bool:
         """Block the cell until training has got that far; Ctrl-C ends only the waiting. See Trainer.wait."""
-        return self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate)
+        reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate)
+        self._refresh()
+        return reached
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the newest policy to a `.dshq` file; returns its absolute path, raises CheckpointError."""
