@@ -23,7 +23,6 @@ interface Curve {
   format: (value: number | null | undefined) => string;
   range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
   filled?: boolean; // down to zero
-  wide?: boolean;
 }
 
 const CURVES: Curve[] = [
@@ -33,11 +32,10 @@ const CURVES: Curve[] = [
     series: [
       { key: "win_rate_chaser", name: "chaser", colour: "--curve-1" },
       { key: "win_rate_random", name: "random", colour: "--curve-2" },
-      { key: "win_rate_ema", name: "smoothed", colour: "--curve-3" },
+      { key: "win_rate_ema", name: "chaser, smoothed", colour: "--curve-3" },
     ],
     format: percent,
     range: [0, 1],
-    wide: true,
   },
   {
     title: "Return",
@@ -85,22 +83,17 @@ function build(view: View): HTMLElement {
   const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
   const cursor = `dshq-${session.id}-${serial++}`;
   const figures = CURVES.map((curve) => new Figure(curve, cursor));
-  const grid = h("div", { class: "curves", hidden: true }, ...figures.map((figure) => figure.element));
+  const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
-  const section = h(
-    "section",
-    { class: "charts", "aria-label": "Learning curves" },
-    h("header", {}, h("h3", { class: "heading" }, "Learning curves"), axis),
-    empty,
-    grid,
-  );
+  const lead = h("div", { class: "lead" }, h("header", {}, h("h3", { class: "heading" }, "Learning curves"), axis), empty, first);
+  const grid = h("div", { class: "curves" }, ...others);
 
   let frame = 0;
-  let seen = false;
+  const seen = new Set<Element>();
   let stale = true;
   const draw = () => {
     frame = 0;
-    if (!seen || document.hidden || !stale) return;
+    if (!seen.size || document.hidden || !stale) return;
     stale = false;
     const rows = session.history.rows;
     for (const figure of figures) figure.draw(rows, axis.value);
@@ -108,17 +101,19 @@ function build(view: View): HTMLElement {
   const refresh = () => {
     stale = true;
     empty.hidden = session.history.rows.length > 0;
-    grid.hidden = !empty.hidden;
+    for (const part of [first!, grid, axis]) part.hidden = !empty.hidden;
     frame ||= requestAnimationFrame(draw);
   };
 
   const visibility = new IntersectionObserver((entries) => {
-    seen = entries.at(-1)!.isIntersecting;
-    if (seen) frame ||= requestAnimationFrame(draw);
+    for (const { isIntersecting, target } of entries) seen[isIntersecting ? "add" : "delete"](target);
+    if (seen.size) frame ||= requestAnimationFrame(draw);
   });
-  visibility.observe(section);
   const size = new ResizeObserver(refresh);
-  size.observe(section);
+  for (const part of [lead, grid]) {
+    visibility.observe(part);
+    size.observe(part);
+  }
   session.events.on("history", refresh, signal);
   axis.addEventListener("change", refresh);
   document.addEventListener("visibilitychange", refresh, { signal });
@@ -134,7 +129,7 @@ function build(view: View): HTMLElement {
     { once: true },
   );
   refresh();
-  return section;
+  return h("section", { class: "charts", "aria-label": "Learning curves" }, lead, grid);
 }
 let serial = 0;
 
@@ -158,7 +153,7 @@ class Figure {
     this.plot = h("div", { class: "plot" });
     this.element = h(
       "figure",
-      { class: curve.wide ? "curve wide" : "curve" },
+      { class: "curve" },
       h("figcaption", {}, h("span", { class: "title" }, curve.title), h("span", { class: "legend" }, ...this.legend.map((l) => l.item))),
       this.plot,
       h("p", { class: "help" }, curve.help),

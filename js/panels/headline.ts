@@ -37,7 +37,7 @@ const HEADLINES: { caption: string; title: string; read: (row: MetricsRow) => st
   },
   { caption: "updates", title: "Rollouts learned from since the start", read: (row) => compact(row.updates) },
   {
-    caption: "training time",
+    caption: "trained",
     title: "Time spent training since the start",
     read: (row) => (row.seconds === undefined ? "–" : clock(row.seconds)),
   },

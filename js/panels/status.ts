@@ -24,6 +24,8 @@ export const SENTENCES: Record<Status, string> = {
   disconnected: "Run the cell again to train on.",
 };
 
+const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where the kernel knows more
+
 export const status: Panel = { area: "learn", build };
 
 function build({ session, signal }: View): HTMLElement {
@@ -36,7 +38,7 @@ function build({ session, signal }: View): HTMLElement {
     const now = session.status;
     pill.dataset.status = now;
     setText(pill, NAMES[now] ?? now);
-    setText(sentence, (now !== "disconnected" && session.model.get("status_text")) || (SENTENCES[now] ?? ""));
+    setText(sentence, (TOLD.includes(now) && sentenceOf(session.model.get("status_text"))) || (SENTENCES[now] ?? ""));
     setText(problem, session.model.get("error") ?? "");
     problem.hidden = !problem.textContent;
     sentence.hidden = !problem.hidden && now === "error";
@@ -54,4 +56,10 @@ function build({ session, signal }: View): HTMLElement {
   follow();
 
   return h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
+}
+
+/** With a capital and a full stop. */
+function sentenceOf(text: string): string {
+  const end = /[.!?…]$/.test(text) ? "" : ".";
+  return text && text.charAt(0).toUpperCase() + text.slice(1) + end;
 }
