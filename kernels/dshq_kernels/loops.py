@@ -159,6 +159,7 @@ def play(
         distinct = 1 if both or alone else 2
         halves = 1 if alone else 2
         whole = both or sides == 1  # observations go straight to the samples
+        seen = (wide + side[0] * obs_bytes, wide + ((distinct - 1) * sides + side[1]) * obs_bytes)
         for k in range(n_terms):
             store(term_sums + k * 64, 0.0)
         for d in range(distinct):
@@ -241,9 +242,7 @@ def play(
             if late:
                 for d in range(distinct):
                     call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
-                second = 0 if alone else 1
-                place = wide + ((0 if both else second) * sides + side[second]) * obs_bytes
-                out = forward_lanes(plan, activation, params, wide + side[0] * obs_bytes, place, rest)
+                out = forward_lanes(plan, activation, params, seen[0], seen[1], rest)
                 for h in range(halves):
                     terminated = load_u32(status + (0 if both else h) * 128) != 0
                     store(final + (t * 2 + h) * 64, select(terminated, 0.0, load(out + n_actions * 128 + h * 64)))
@@ -274,9 +273,7 @@ def play(
                 else:
                     copy_bytes(before + d * sides * term_bytes, after + d * sides * term_bytes, sides * term_bytes)
 
-        second = 0 if alone else 1
-        place = wide + ((0 if both else second) * sides + side[second]) * obs_bytes
-        out = forward_lanes(plan, activation, params, wide + side[0] * obs_bytes, place, rest)
+        out = forward_lanes(plan, activation, params, seen[0], seen[1], rest)
         for h in range(halves):
             at = (first_unit + g * length * 2 + h) * 64
             gae_lanes(
