@@ -202,3 +202,13 @@ learner.update(Samples.new(4, 3), np.arange(4), Hyper())
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+@pytest.mark.gpu
+def test_the_gpu_learns_the_same():
+    samples, units, hyper = make_samples(), np.arange(64), Hyper(minibatch_size=256)
+    blobs = []
+    for learner in (TorchPPO(SPEC, seed=0, device="cuda"), FusedPPO(SPEC, seed=0)):
+        learner.update(samples, units, hyper)
+        blobs.append(learner.blob())
+    assert np.linalg.norm(blobs[1] - blobs[0]) < 1e-3 * np.linalg.norm(blobs[0])

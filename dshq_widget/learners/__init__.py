@@ -20,8 +20,9 @@ from dshq_widget.policy import PolicySpec
 if TYPE_CHECKING:
     from dshq_kernels.rollout import Samples
 
-ADAM_EPSILON = 1e-5
-"""Huang et al., "The 37 Implementation Details of PPO", 2022, detail 3."""
+ADAM_EPSILON = 1e-8
+"""Adam's own default. The 1e-5 of Huang et al. 2022, detail 3, is large beside these gradients and learned more slowly
+(measured on the Ball Drill: 40 % against 2 % of decided matches won from the chaser after 20 million agent steps)."""
 FINAL_RATE = 0.1
 """Share of the learning rate that is left at the end of a schedule (measured: docs/LOG.md)."""
 WARM_UP = 0.02
