@@ -160,8 +160,8 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
 
   const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
   return h(
-    "header",
-    { class: "scoreboard" },
+    "div",
+    { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
     h("span", { class: "corner" }, version),
     h("span", { class: "board" }, side(0), time, side(1)),
     h("span", { class: "corner end" }, fps, full),
@@ -179,7 +179,7 @@ function bump(element: HTMLElement): void {
 function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElement {
   const keys = h("div", { class: "keys" });
   const invitation = h("p", { class: "invitation" }, "Click the pitch to play, Escape to let go.");
-  const help = h("footer", { class: "key-help" }, invitation, keys);
+  const help = h("div", { class: "key-help" }, invitation, keys);
 
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;

@@ -85,7 +85,7 @@ function build(view: View): HTMLElement {
   const figures = CURVES.map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
-  const lead = h("div", { class: "lead" }, h("header", {}, h("h3", { class: "heading" }, "Learning curves"), axis), empty, first);
+  const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), axis), empty, first);
   const grid = h("div", { class: "curves" }, ...others);
 
   let frame = 0;
