@@ -20,7 +20,7 @@ START = """
 from dshq_widget.runtime.supervisor import Supervisor
 from queue import Queue
 supervisor, heard = Supervisor(), Queue()
-hear = lambda child, message: heard.put(message["type"])
+hear = lambda child, message: message["type"] == "HEALTH" or heard.put(message["type"])
 children = [supervisor.start("dshq_widget.runtime.probe:run", on_message=hear) for _ in range(2)]
 assert [heard.get(timeout=60), heard.get(timeout=60)] == ["READY", "READY"]
 """

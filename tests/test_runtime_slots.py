@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from dshq_kernels.atomics import fence_acquire, load_acquire, load_relaxed
 from llvmlite import binding as llvm
 from numba import njit, types
 
+from dshq_kernels.atomics import fence_acquire, load_acquire, load_relaxed
 from dshq_widget.runtime import slots as layout
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots, _publish, _read

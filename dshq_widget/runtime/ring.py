@@ -27,9 +27,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from dshq_kernels.atomics import load_acquire, store_release
 from numba import njit
 
+from dshq_kernels.atomics import load_acquire, store_release
 from dshq_widget.runtime.memory import SharedBlock
 
 MAGIC = int.from_bytes(b"DSHQRING", "little")

@@ -329,12 +329,15 @@ class Supervisor:
     ) -> Child:
         """Starts `role` ("dshq_widget.module:function") with a JSON-able `config`, to which `generation` is added.
 
-        `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and
-        HEALTH {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`),
-        "silent" (no beat for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the
-        libraries' thread counts. Raises RuntimeError after `close` or in a forked copy of the process.
+        `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and HEALTH
+        {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`), "silent"
+        (no beat for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the libraries'
+        thread counts.
+
+        Raises RuntimeError after `close` or in a forked copy of the process, TypeError for a `config` that is not JSON.
         """
-        child = Child(self, role, config or {}, blocks or {}, on_message, on_exit, threads, restart, stuck_seconds)
+        config = json.loads(json.dumps(config or {}))  # a copy, and any complaint reaches the caller
+        child = Child(self, role, config, blocks or {}, on_message, on_exit, threads, restart, stuck_seconds)
         if not self._ask(self._adopt, child):
             raise RuntimeError(f"this supervisor is closed and cannot start {role}; make a new Supervisor")
         return child
@@ -426,8 +429,7 @@ def _environment(threads: int) -> dict[str, str]:
 
 def _describe(role: str, status: int, tail: str) -> str:
     if status < 0:
-        name = signal.Signals(-status).name
         hint = "; often the system was out of memory" if status == -signal.SIGKILL else ""
-        return f"{role} was ended by {name}{hint}"
+        return f"{role} was ended by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
     return f"{role} ended with status {status}: {last[0]}"
