@@ -105,6 +105,17 @@ def test_resumes_to_the_bit(name):
         assert np.array_equal(other.state()[key], value), key
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_same_bits_every_time(threads):
+    samples, hyper = make_samples(), Hyper(minibatch_size=256, epochs=2)
+    blobs = []
+    for _ in range(2):
+        learner = FusedPPO(SPEC, seed=5, threads=threads)
+        learner.update(samples, np.arange(64), hyper)
+        blobs.append(learner.blob())
+    assert np.array_equal(*blobs)
+
+
 def test_state_travels_between_learners():
     samples, units, hyper = make_samples(), np.arange(64), Hyper(minibatch_size=256)
     first = FusedPPO(SPEC, seed=0)
