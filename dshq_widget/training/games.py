@@ -1,0 +1,123 @@
+"""Where samples come from: games played by the learner's own threads, or by rollout processes through the ring."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from dshq_kernels import mlp
+from dshq_kernels.rollout import Rollouts, Samples
+
+from dshq_widget.config import TrainConfig
+from dshq_widget.drill import CompiledDrill
+from dshq_widget.learners import Learner
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.worker import chunk_fields, make_rollouts
+from dshq_widget.training.report import merge
+
+STALE_VERSIONS = 64
+"""Samples made by a policy older than this many versions are thrown away and counted (assumed; normal is 1 or 2)."""
+
+
+@dataclass
+class Batch:
+    """One rollout's samples, ready to learn from."""
+
+    samples: Samples
+    units: np.ndarray
+    stats: np.ndarray
+    lag: int
+    done: Callable[[], None]
+
+
+class OwnGames:
+    """The games played in this process, on `threads` threads."""
+
+    def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
+        self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
+        self.samples = Samples.new(self.rollouts.units, drill.spec["n_obs"])
+        self.units = self.rollouts.trainable
+        self.drill, self.threads = drill, threads
+        self.pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-play")
+        self.dropped = 0
+
+    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch:
+        """Play one rollout with the learner's own weights."""
+        rollouts = self.rollouts
+        rollouts.weights[:] = self.drill.term_weights(config.reward_weights)
+        params = mlp.pack(rollouts.plan, learner.blob())
+        stats = [rollouts.new_stats() for _ in range(self.threads)]
+
+        def play(part: int) -> None:
+            rollouts.play(params, self.samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda, part=part)
+
+        others = [self.pool.submit(play, part) for part in range(1, self.threads)]
+        play(0)
+        for other in others:
+            other.result()
+        rollouts.advance()
+        return Batch(self.samples, self.units, merge(stats), 0, lambda: None)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What an exact continuation needs of the games: every tile's bytes, running returns, the actions' generator."""
+        return {
+            "train.tiles": self.rollouts.tiles.view(np.uint8).ravel().copy(),
+            "train.running": self.rollouts.running.copy(),
+            "train.count": np.array(self.rollouts.count, np.int64),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, if it is of the same number of games of the same rules."""
+        tiles = self.rollouts.tiles.view(np.uint8).reshape(-1)
+        if "train.tiles" in state and state["train.tiles"].shape == tiles.shape and state["train.running"].shape == self.rollouts.running.shape:
+            tiles[:] = state["train.tiles"]
+            self.rollouts.running[:] = state["train.running"]
+            self.rollouts.count = int(state["train.count"])
+
+
+class RingGames:
+    """The games played by rollout processes: one lane each, taken in turn."""
+
+    def __init__(self, drill: CompiledDrill, config: TrainConfig, block: SharedBlock, games: list[int], offsets: list[int]):
+        spec = drill.spec
+        self.lanes, self.units, self.shapes = [], [], []
+        for count, offset in zip(games, offsets, strict=True):
+            shape = make_rollouts(drill, config, count, 0, 1)
+            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec["n_obs"], len(spec["terms"])), offset))
+            self.units.append(shape.trainable)
+            self.shapes.append((shape.units, spec["n_obs"]))
+        self.turn, self.stale = 0, 0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Nothing: the games live in other processes, and a continuation begins them anew."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Nothing to take over."""
+
+    @property
+    def dropped(self) -> int:
+        return self.stale + sum(lane.dropped for lane in self.lanes)
+
+    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch | None:
+        """The next chunk of any lane, or None when nothing has come for a while."""
+        for wait in (0.0, 0.0005, 0.0005, 0.001, 0.002, 0.005):
+            if wait:
+                time.sleep(wait)
+            for _ in self.lanes:
+                k, self.turn = self.turn, (self.turn + 1) % len(self.lanes)
+                chunk = self.lanes[k].peek()
+                if chunk is None:
+                    continue
+                lag = version - chunk.policy_version
+                if lag > STALE_VERSIONS:
+                    self.stale += 1
+                    self.lanes[k].release()
+                    continue
+                samples = Samples.over(chunk.arrays["samples"], *self.shapes[k])
+                return Batch(samples, self.units[k], chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
+        return None
