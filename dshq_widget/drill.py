@@ -1,6 +1,8 @@
-"""What a drill is: a class of declarations and rules, and `compile_drill`, which turns it into plain data that travels anywhere.
+"""What a drill is: a class of declarations and rules, and `compile_drill`, which turns it into plain data that
+travels anywhere.
 
-Nothing downstream of `CompiledDrill` needs the author's class or source: the kernel, worker processes and the page all run what is in it.
+Nothing downstream of `CompiledDrill` needs the author's class or source: the kernel, worker processes and the page
+all run what is in it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+
 from dshq_kernels.cpu import CpuGame, python_source
 from dshq_kernels.javascript import javascript_source
 from dshq_kernels.rules import Source, translate
@@ -42,7 +45,9 @@ class Observation:
 
 @dataclass(frozen=True)
 class Handle:
-    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array fields."""
+    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
+    fields.
+    """
 
     name: str
     x: str
@@ -53,7 +58,9 @@ class Handle:
 
 
 class Drill:
-    """Base class of games. Subclasses declare these and write rules; docs/rules.md and dshq_widget/drills/README.md say how."""
+    """Base class of games. Subclasses declare these and write rules; docs/rules.md and dshq_widget/drills/README.md
+    say how.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
@@ -76,7 +83,9 @@ class Drill:
     rewards: ClassVar[Mapping[str, float]] = {}
     """Reward rules and their weights: the rule's value is paid once per decision."""
     potentials: ClassVar[Mapping[str, float]] = {}
-    """Potential rules and their weights: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada & Russell 1999)."""
+    """Potential rules and their weights: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada &
+    Russell 1999).
+    """
     baselines: ClassVar[tuple[str, ...]] = ()
     drag: ClassVar[tuple[Handle, ...]] = ()
     palette: ClassVar[tuple[str, ...]] = ()
@@ -86,7 +95,9 @@ class Drill:
 
 @dataclass(frozen=True)
 class CompiledDrill:
-    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python and JavaScript source."""
+    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python and
+    JavaScript source.
+    """
 
     spec: dict[str, Any]
     python: str
@@ -110,7 +121,9 @@ class CompiledDrill:
         values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
         unknown = sorted(set(overrides or {}) - set(values))
         if unknown:
-            raise ValueError(f"drill {self.name!r} has no reward term {unknown[0]!r}: it has {', '.join(values) or 'none'}")
+            raise ValueError(
+                f"drill {self.name!r} has no reward term {unknown[0]!r}: it has {', '.join(values) or 'none'}"
+            )
         return np.array(list({**values, **(overrides or {})}.values()), np.float32)
 
     def to_json(self) -> dict[str, Any]:
@@ -127,7 +140,9 @@ _RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "scene")
 
 @lru_cache(maxsize=64)
 def compile_drill(drill: type[Drill]) -> CompiledDrill:
-    """Check and translate a drill. Raises RulesError, naming the line and the mend, for rules outside the subset and ValueError for wrong declarations."""
+    """Check and translate a drill. Raises RulesError, naming the line and the mend, for rules outside the subset and
+    ValueError for wrong declarations.
+    """
     _check(drill)
     members: dict[str, Any] = {}
     for base in reversed(drill.__mro__):
@@ -144,7 +159,11 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         terms=terms,
         baselines=drill.baselines,
         rules=rules,
-        constants={name: value for name, value in members.items() if name not in _DECLARED and name not in rules and not name.startswith("_")},
+        constants={
+            name: value
+            for name, value in members.items()
+            if name not in _DECLARED and name not in rules and not name.startswith("_")
+        },
         scene_max=drill.scene_max,
     )
     program = translate(source)
@@ -172,7 +191,10 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
     }
-    meaning = {k: spec[k] for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")}
+    meaning = {
+        k: spec[k]
+        for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
+    }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
     return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript)
 
@@ -188,24 +210,38 @@ def _check(drill: type[Drill]) -> None:
     if drill.sides not in (1, 2):
         raise ValueError(f"{where}: sides is 1 or 2, got {drill.sides!r}")
     if not drill.actions or not drill.observations:
-        raise ValueError(f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, and one observation, `observations = (Observation("x"),)`')
+        raise ValueError(
+            f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, and one observation, `observations = (Observation("x"),)`'
+        )
     if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
-        raise ValueError(f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple of action_repeat ({drill.action_repeat})")
+        raise ValueError(
+            f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple of action_repeat ({drill.action_repeat})"
+        )
     options = {choice.name: choice.options for choice in drill.actions}
     for code, (choice, option) in drill.keys.items():
         if choice not in options or option not in options[choice]:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
-            raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{f'; did you mean {near[0]!r}?' if near else ''}")
+            raise ValueError(
+                f"{where}: key {code!r} means {(choice, option)!r}, which is no action{f'; did you mean {near[0]!r}?' if near else ''}"
+            )
     for handle in drill.drag:
         for field in (handle.x, handle.y, handle.vx, handle.vy):
             if field not in drill.state:
-                raise ValueError(f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist")
+                raise ValueError(
+                    f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist"
+                )
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")
-    missing = [n for n in (*drill.rewards, *drill.potentials, *drill.baselines) if not hasattr(getattr(drill, n, None), "__dshq_rule__")]
+    missing = [
+        n
+        for n in (*drill.rewards, *drill.potentials, *drill.baselines)
+        if not hasattr(getattr(drill, n, None), "__dshq_rule__")
+    ]
     if missing:
-        raise ValueError(f"{where}: {missing[0]!r} is declared but there is no rule of that name: add `@rule def {missing[0]}(s, i, side): ...`")
+        raise ValueError(
+            f"{where}: {missing[0]!r} is declared but there is no rule of that name: add `@rule def {missing[0]}(s, i, side): ...`"
+        )
     unmarked = [n for n in _RULES if callable(vars(drill).get(n)) and not hasattr(vars(drill)[n], "__dshq_rule__")]
     if unmarked:
         raise ValueError(f"{where}: {unmarked[0]!r} is not marked: write @rule on the line above it")

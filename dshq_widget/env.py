@@ -1,7 +1,9 @@
 """N copies of a drill on CPU tiles, and their Gymnasium faces.
 
-`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for Gymnasium. Games are numbered
-`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row 2g + 1 side 1).
+`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for
+Gymnasium. Games are numbered
+`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row
+2g + 1 side 1).
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
 class Batch:
     """`num_games` games side by side on tiles of 16 lanes (spare lanes play along unseen).
 
-    `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice` chooses the training starts.
+    `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice`
+    chooses the training starts.
     """
 
     def __init__(self, drill: str | type[Drill] | CompiledDrill, num_games: int, seed: int = 0, *, practice: bool = True,
@@ -70,12 +73,15 @@ class Batch:
         return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
 
     def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32 (num_games, sides, n_terms),
+        """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32
+        (num_games, sides, n_terms),
         terminated and truncated bool (num_games,). Finished games stay finished until `reset`."""
         n = self.spec["n_actions"]
         actions = np.asarray(actions)
         if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
-            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got shape {actions.shape} in {actions.min()}..{actions.max()}")
+            raise ValueError(
+                f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got shape {actions.shape} in {actions.min()}..{actions.max()}"
+            )
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)
@@ -102,7 +108,9 @@ class Batch:
         tile, lane = self._where(games)
         words = self._words()
         if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
-            raise ValueError(f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}")
+            raise ValueError(
+                f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
+            )
         words[tile, :, lane] = states
 
     def _words(self) -> NDArray:
@@ -126,9 +134,11 @@ class Batch:
 
 
 class DrillVectorEnv(VectorEnv):
-    """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions, `infos["reward_<term>"]` per row.
+    """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions,
+    `infos["reward_<term>"]` per row.
 
-    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its reward is 0), "same_step" at once, the last
+    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its
+    reward is 0), "same_step" at once, the last
     observation then in `infos["final_obs"]`. Which one holds stands in `metadata["autoreset_mode"]`.
     """
 
@@ -170,7 +180,11 @@ class DrillVectorEnv(VectorEnv):
         """One decision of every row."""
         batch = self.batch
         rows = np.asarray(actions).reshape(batch.num_games, self.learning)
-        chosen = rows if self.learning == batch.sides else np.concatenate([rows, batch.scripted(str(self.opponent))[:, 1:]], 1)
+        chosen = (
+            rows
+            if self.learning == batch.sides
+            else np.concatenate([rows, batch.scripted(str(self.opponent))[:, 1:]], 1)
+        )
         resting = self._finished.copy()
         if resting.any():
             batch.reset(resting)
@@ -180,7 +194,9 @@ class DrillVectorEnv(VectorEnv):
             batch.restore(np.flatnonzero(resting), kept)
             rewards[resting], paid[resting], terminated[resting], truncated[resting] = 0, 0, False, False
         done = terminated | truncated
-        infos: dict[str, Any] = {f"reward_{t['name']}": self._rows(paid[:, :, k]) for k, t in enumerate(batch.spec["terms"])}
+        infos: dict[str, Any] = {
+            f"reward_{t['name']}": self._rows(paid[:, :, k]) for k, t in enumerate(batch.spec["terms"])
+        }
         if done.any():
             infos["winner"] = np.repeat(batch.winners(), self.learning)
         if self.same_step and done.any():
@@ -193,7 +209,13 @@ class DrillVectorEnv(VectorEnv):
             batch.reset(done)
         self._finished = np.zeros_like(done) if self.same_step else done
         repeat = self.learning
-        return self._rows(batch.observe()), self._rows(rewards), np.repeat(terminated, repeat), np.repeat(truncated, repeat), infos
+        return (
+            self._rows(batch.observe()),
+            self._rows(rewards),
+            np.repeat(terminated, repeat),
+            np.repeat(truncated, repeat),
+            infos,
+        )
 
     def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
         """See `Batch.snapshot`."""
@@ -229,10 +251,18 @@ class DrillEnv(gym.Env):
 
     def step(self, action: int) -> tuple[NDArray, float, bool, bool, dict]:
         observed, rewards, terminated, truncated, infos = self._vector.step(np.array([action]))
-        return observed[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {k: v[0] for k, v in infos.items()}
+        return (
+            observed[0],
+            float(rewards[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            {k: v[0] for k, v in infos.items()},
+        )
 
 
-def make_vec(name: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, **options: Any) -> DrillVectorEnv:
+def make_vec(
+    name: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, **options: Any
+) -> DrillVectorEnv:
     """`num_envs` games of a drill; with `opponent="self"` both sides are rows."""
     return DrillVectorEnv(name, num_envs, opponent=opponent, **options)
 

@@ -1,4 +1,6 @@
-"""The obvious layout, kept as a floor for benchmarks: one array per state field, one loop over the games around the very same generated rules."""
+"""The obvious layout, kept as a floor for benchmarks: one array per state field, one loop over the games around the
+very same generated rules.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from dshq_kernels.cpu import load_module
 
+from dshq_kernels.cpu import load_module
 from dshq_widget.drill import CompiledDrill
 
 
@@ -27,7 +29,9 @@ class NaiveGame:
         arrays = {}
         for name, _, length in self.drill.spec["fields"]:
             field = tiles[name]
-            arrays[name] = np.ascontiguousarray(field.transpose(1, 0, 2).reshape(length, -1) if length else field.reshape(-1))
+            arrays[name] = np.ascontiguousarray(
+                field.transpose(1, 0, 2).reshape(length, -1) if length else field.reshape(-1)
+            )
         state = SimpleNamespace(**arrays)
         repeat = self.drill.spec["action_repeat"]
 
@@ -47,13 +51,19 @@ class NaiveGame:
 
 
 def _source(drill: CompiledDrill, verb: str) -> str:
-    """The tile module's function of one verb, its lane loop widened to `n` games over arrays that are passed one by one."""
+    """The tile module's function of one verb, its lane loop widened to `n` games over arrays that are passed one by
+    one.
+    """
     lines = drill.python.splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith(f"def {verb}("))
     end = next(k for k in range(start + 1, len(lines)) if lines[k].startswith("@cfunc"))
     body = lines[start + 1 : end]
     fields = [line.split("= s.")[1] for line in body if line.strip().startswith("f_") and "= s." in line]
-    body = [line for line in body if "= s." not in line and "record_at" not in line and line.strip() != "return" and line.strip()]
+    body = [
+        line
+        for line in body
+        if "= s." not in line and "record_at" not in line and line.strip() != "return" and line.strip()
+    ]
     body = [line.replace("for i in range(16):", "for i in range(games):") for line in body]
     if verb == "decide":
         body = ["    for _ in range(n):", *("    " + line for line in body)]

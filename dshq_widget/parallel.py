@@ -1,4 +1,6 @@
-"""One game as a PettingZoo `ParallelEnv`, agents `side_0` and `side_1`. Apart from env.py because PettingZoo is an extra."""
+"""One game as a PettingZoo `ParallelEnv`, agents `side_0` and `side_1`. Apart from env.py because PettingZoo is an
+extra.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class DrillParallelEnv(ParallelEnv):
         self.metadata = {"name": f"dshq_{spec['name']}_v0", "render_modes": []}
         self.possible_agents = [f"side_{k}" for k in range(spec["sides"])]
         self.agents: list[str] = []
-        self.observation_spaces = {a: gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32) for a in self.possible_agents}
+        self.observation_spaces = {
+            a: gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32) for a in self.possible_agents
+        }
         self.action_spaces = {a: gym.spaces.Discrete(spec["n_actions"]) for a in self.possible_agents}
 
     def observation_space(self, agent: str) -> gym.Space:
@@ -39,7 +43,9 @@ class DrillParallelEnv(ParallelEnv):
         return self._by_agent(self.batch.observe()[0]), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
-        rewards, paid, terminated, truncated = self.batch.step(np.array([[actions[agent] for agent in self.possible_agents]]))
+        rewards, paid, terminated, truncated = self.batch.step(
+            np.array([[actions[agent] for agent in self.possible_agents]])
+        )
         agents, names = self.agents, [t["name"] for t in self.batch.spec["terms"]]
         infos = {a: {f"reward_{n}": float(paid[0, k, j]) for j, n in enumerate(names)} for k, a in enumerate(agents)}
         result = (self._by_agent(self.batch.observe()[0]), {a: float(rewards[0, k]) for k, a in enumerate(agents)})

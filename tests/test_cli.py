@@ -1,4 +1,6 @@
-"""The command line as a person or a script uses it: real processes, JSON on the last line, one sentence and status 2 for wrong input."""
+"""The command line as a person or a script uses it: real processes, JSON on the last line, one sentence and status 2
+for wrong input.
+"""
 
 import json
 import subprocess
@@ -10,7 +12,13 @@ TIMEOUT = 300  # seconds; a machine that never compiled anything
 
 
 def dshq(*arguments, expect=0):
-    run = subprocess.run([sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
     assert run.returncode == expect, run.stdout + run.stderr
     return run
 
@@ -29,7 +37,19 @@ def trained(tmp_path_factory):
 def test_train_reports_what_it_did(trained):
     path, said = trained
     assert path.is_file()
-    assert {"drill", "seed", "seconds", "agent_steps", "agent_steps_per_second", "updates", "version", "device", "workers", "metrics", "out"} <= set(said)
+    assert {
+        "drill",
+        "seed",
+        "seconds",
+        "agent_steps",
+        "agent_steps_per_second",
+        "updates",
+        "version",
+        "device",
+        "workers",
+        "metrics",
+        "out",
+    } <= set(said)
     assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
     assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
     assert 1 < said["seconds"] < 6
@@ -81,7 +101,12 @@ def test_bench_measures_ceilings_and_rates():
     said = answer("bench", "--seconds", 0.5)
     assert {"machine", "ceilings", "rates"} <= set(said)
     assert {"gemm_gflops_per_core", "copy_gb_per_second"} == set(said["ceilings"])
-    rates = {"sim_ticks_per_second_per_core", "inferences_per_second_per_core", "update_samples_per_second", "agent_steps_per_second"}
+    rates = {
+        "sim_ticks_per_second_per_core",
+        "inferences_per_second_per_core",
+        "update_samples_per_second",
+        "agent_steps_per_second",
+    }
     assert rates == set(said["rates"]) and all(value > 0 for value in said["rates"].values())
 
 

@@ -14,7 +14,9 @@ def play(env, steps, seed):
     observed, _ = env.reset(seed=seed)
     rows = [observed]
     for _ in range(steps):
-        observed, reward, terminated, truncated, infos = env.step(rng.integers(0, env.single_action_space.n, env.num_envs))
+        observed, reward, terminated, truncated, infos = env.step(
+            rng.integers(0, env.single_action_space.n, env.num_envs)
+        )
         rows.append((observed, reward, terminated, truncated))
     return rows
 
@@ -111,7 +113,9 @@ def test_rewards_sum_their_terms_and_shaping_telescopes():
         total += paid
     end = batch.game.terms(batch.tiles)
     moved = (end - start).transpose(0, 3, 1, 2).reshape(-1, 2, 3) * batch.weights
-    assert np.allclose(total[:, :, 1:], moved[:32, :, 1:], atol=1e-4), "with gamma 1 the potentials' payments add up to the difference of their ends"
+    assert np.allclose(total[:, :, 1:], moved[:32, :, 1:], atol=1e-4), (
+        "with gamma 1 the potentials' payments add up to the difference of their ends"
+    )
 
 
 @pytest.mark.parametrize("opponent", ["chaser", "random"])

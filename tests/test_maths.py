@@ -10,7 +10,17 @@ from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
 
 class Maths(Drill):
     name = "maths"
-    state = {"x": "f32", "y": "f32", "sin": "f32", "cos": "f32", "atan2": "f32", "exp": "f32", "drawn": "f32", "die": "i32", "bits": "u32"}
+    state = {
+        "x": "f32",
+        "y": "f32",
+        "sin": "f32",
+        "cos": "f32",
+        "atan2": "f32",
+        "exp": "f32",
+        "drawn": "f32",
+        "die": "i32",
+        "bits": "u32",
+    }
     actions = (Choice("a", ("b",)),)
     observations = (Observation("x"),)
 
@@ -70,7 +80,11 @@ def draws(game, n, seed):
     rows = []
     for _ in range(n):
         game.tick(tiles)
-        rows.append(np.stack([tiles["drawn"][0], tiles["die"][0].astype(np.float32), tiles["bits"][0].astype(np.float64) / 2**32]))
+        rows.append(
+            np.stack(
+                [tiles["drawn"][0], tiles["die"][0].astype(np.float32), tiles["bits"][0].astype(np.float64) / 2**32]
+            )
+        )
     return np.stack(rows)
 
 
@@ -80,7 +94,9 @@ def test_draws_are_uniform_and_independent_across_neighbouring_seeds(game):
     assert drawn.min() >= 0 and drawn.max() < 1
     counts = np.histogram(drawn, 100, (0, 1))[0]
     expected = drawn.size / 100
-    assert ((counts - expected) ** 2 / expected).sum() < 170  # chi-squared, 99 degrees of freedom: 170 is about p = 1e-5
+    assert (
+        (counts - expected) ** 2 / expected
+    ).sum() < 170  # chi-squared, 99 degrees of freedom: 170 is about p = 1e-5
     correlation = np.corrcoef(drawn.T) - np.eye(16)
     assert abs(correlation).max() < 0.06
     serial = [np.corrcoef(drawn[:-lag, k], drawn[lag:, k])[0, 1] for lag in (1, 2, 3) for k in range(16)]

@@ -28,7 +28,15 @@ class Words(Drill):
     name = "words"
     sides = 2
     time_limit = 400
-    state = {"x": "f32", "n": "i32", "u": "u32", "flag": "bool", "row": ("f32", 5), "grid": ("i32", 40), "v": ("f32", 2)}
+    state = {
+        "x": "f32",
+        "n": "i32",
+        "u": "u32",
+        "flag": "bool",
+        "row": ("f32", 5),
+        "grid": ("i32", 40),
+        "v": ("f32", 2),
+    }
     actions = (Choice("push", ("no", "left", "right")), Choice("spin", ("no", "yes")))
     observations = (Observation("x"), Observation("v"), Observation("row"))
     rewards = {"gain": 1.0}
@@ -73,7 +81,9 @@ class Words(Drill):
             if s.grid[k, i] > 9:
                 s.grid[k, i] = -s.grid[k, i] // 2
                 total += 1
-        s.row[2, i] = float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
+        s.row[2, i] = (
+            float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
+        )
         s.row[3, i] = float(int(x * 1e6)) + min(x, y, 0.25) - max(float(s.n[i]), -1e3)
         s.row[4, i] = 1.0 / x if x != 0.0 else -1.0
         s.x[i] = clamp(x, -LIMIT, LIMIT)

@@ -1,6 +1,8 @@
-"""A rollout process: plays its share of the games with the newest published policy and writes the samples where the learner reads them.
+"""A rollout process: plays its share of the games with the newest published policy and writes the samples where the
+learner reads them.
 
-Role `dshq_widget.runtime.worker:run`. Blocks: `weights` (WeightSlots) and `ring` (one Lane per worker, `lane_offset` apart). No torch here.
+Role `dshq_widget.runtime.worker:run`. Blocks: `weights` (WeightSlots) and `ring` (one Lane per worker, `lane_offset`
+apart). No torch here.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from typing import Any
 
 from dshq_kernels.mlp import ACTIVATIONS, pack
 from dshq_kernels.rollout import STATS, Rollouts, Samples
-
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.runtime.memory import SharedBlock
@@ -22,7 +23,9 @@ from dshq_widget.runtime.slots import WeightSlots
 CAPACITY = 2
 """Chunks per lane: one being learned from, one being played; more would only make the samples older."""
 IDLE_SECONDS = (0.0005, 0.01)
-"""Sleep while the lane is full or no policy is there: short at first, then long (4 % and 0.3 % of a processor, measured)."""
+"""Sleep while the lane is full or no policy is there: short at first, then long (4 % and 0.3 % of a processor,
+measured).
+"""
 
 
 def chunk_fields(units: int, n_obs: int, n_terms: int) -> Fields:
@@ -45,7 +48,11 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     games, index = int(job["games"]), int(job["index"])
     seed = (config.seed * 1_000_003 + index * 7919 + int(job.get("generation", 0)) * 104_729 + 1) & 0xFFFFFFFF
     rollouts = make_rollouts(drill, config, games, seed, 1)
-    lane = Lane.attach(blocks["ring"], chunk_fields(rollouts.units, drill.spec["n_obs"], len(drill.spec["terms"])), int(job["lane_offset"]))
+    lane = Lane.attach(
+        blocks["ring"],
+        chunk_fields(rollouts.units, drill.spec["n_obs"], len(drill.spec["terms"])),
+        int(job["lane_offset"]),
+    )
     slots = WeightSlots.attach(blocks["weights"])
     version, params = -1, None
     idle = 0

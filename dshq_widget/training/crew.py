@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.rollout import make_groups, opponent_kind, share_tiles
-
 from dshq_widget.config import TILE_LANES, TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.runtime import budget

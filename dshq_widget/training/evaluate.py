@@ -1,4 +1,6 @@
-"""Matches between a policy and anything that can play, with honest numbers: draws counted, sides swapped, a confidence interval."""
+"""Matches between a policy and anything that can play, with honest numbers: draws counted, sides swapped, a
+confidence interval.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from dshq_kernels.mlp import ACTIVATIONS
 from dshq_kernels.rollout import IDLE, POLICY, RANDOM, Player, opponent_kind, play_matches
-
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.training import checkpoint
 
@@ -21,7 +23,9 @@ FLOOR = 0.2
 
 
 def wilson(wins: int, losses: int) -> list[float]:
-    """95 % interval of wins / (wins + losses): E. B. Wilson, "Probable inference", JASA 1927. [0, 1] when nothing was decided."""
+    """95 % interval of wins / (wins + losses): E. B. Wilson, "Probable inference", JASA 1927. [0, 1] when nothing was
+    decided.
+    """
     n = wins + losses
     if n == 0:
         return [0.0, 1.0]
@@ -46,7 +50,9 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
         saved = checkpoint.load(text)
         wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
         if (saved.layers[0], saved.layers[-1]) != wanted:
-            raise checkpoint.CheckpointError(f"{text!r} plays {saved.drill!r}, not {drill.name!r}: take a file of the same drill")
+            raise checkpoint.CheckpointError(
+                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: take a file of the same drill"
+            )
         return network(saved.layers, saved.activation, saved.weights)
     if text == "scripted":
         text = (drill.spec["baselines"] or ["random"])[0]
@@ -54,12 +60,22 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     return Player(opponent_kind(text, drill.spec) if kind is None else kind)
 
 
-def evaluate(drill: CompiledDrill, player: Player, against: Player, matches: int = 500, *, seed: int = 0, greedy: bool = False,
-             name: str = "") -> dict[str, Any]:
+def evaluate(
+    drill: CompiledDrill,
+    player: Player,
+    against: Player,
+    matches: int = 500,
+    *,
+    seed: int = 0,
+    greedy: bool = False,
+    name: str = "",
+) -> dict[str, Any]:
     """`matches` matches from proper starts, sides swapped half way, the same seeds every time.
 
-    wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for win_rate to mean
-    something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean in decisions, return_mean.
+    wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for
+    win_rate to mean
+    something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean in decisions,
+    return_mean.
     """
     played = play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+
 from dshq_kernels import mlp
 from dshq_kernels.rollout import Rollouts, Samples
-
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Learner
@@ -53,7 +53,9 @@ class OwnGames:
         stats = [rollouts.new_stats() for _ in range(self.threads)]
 
         def play(part: int) -> None:
-            rollouts.play(params, self.samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda, part=part)
+            rollouts.play(
+                params, self.samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda, part=part
+            )
 
         others = [self.pool.submit(play, part) for part in range(1, self.threads)]
         play(0)
@@ -63,7 +65,9 @@ class OwnGames:
         return Batch(self.samples, self.units, merge(stats), 0, lambda: None)
 
     def state(self) -> dict[str, np.ndarray]:
-        """What an exact continuation needs of the games: every tile's bytes, running returns, the actions' generator."""
+        """What an exact continuation needs of the games: every tile's bytes, running returns, the actions'
+        generator.
+        """
         return {
             "train.tiles": self.rollouts.tiles.view(np.uint8).ravel().copy(),
             "train.running": self.rollouts.running.copy(),
@@ -73,7 +77,11 @@ class OwnGames:
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned, if it is of the same number of games of the same rules."""
         tiles = self.rollouts.tiles.view(np.uint8).reshape(-1)
-        if "train.tiles" in state and state["train.tiles"].shape == tiles.shape and state["train.running"].shape == self.rollouts.running.shape:
+        if (
+            "train.tiles" in state
+            and state["train.tiles"].shape == tiles.shape
+            and state["train.running"].shape == self.rollouts.running.shape
+        ):
             tiles[:] = state["train.tiles"]
             self.rollouts.running[:] = state["train.running"]
             self.rollouts.count = int(state["train.count"])
@@ -82,7 +90,9 @@ class OwnGames:
 class RingGames:
     """The games played by rollout processes: one lane each, taken in turn."""
 
-    def __init__(self, drill: CompiledDrill, config: TrainConfig, block: SharedBlock, games: list[int], offsets: list[int]):
+    def __init__(
+        self, drill: CompiledDrill, config: TrainConfig, block: SharedBlock, games: list[int], offsets: list[int]
+    ):
         spec = drill.spec
         self.lanes, self.units, self.shapes = [], [], []
         for count, offset in zip(games, offsets, strict=True):

@@ -16,7 +16,9 @@ EMA = 0.5
 
 
 class Judge:
-    """The running evaluator: a few matches now and then against the first baseline and against random play, smoothed."""
+    """The running evaluator: a few matches now and then against the first baseline and against random play,
+    smoothed.
+    """
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed
@@ -27,14 +29,18 @@ class Judge:
     def warm_up(self, weights: np.ndarray) -> None:
         """Compile what evaluation needs; counts nothing."""
         for name in self.names[:1]:
-            evaluate(self.drill, network(self.spec.layers, self.spec.activation, weights), opponent(name, self.drill), 1)
+            evaluate(
+                self.drill, network(self.spec.layers, self.spec.activation, weights), opponent(name, self.drill), 1
+            )
 
     def play(self, weights: np.ndarray) -> None:
         """One round against each."""
         begin = time.monotonic()
         for k, name in enumerate(self.names):
             player = network(self.spec.layers, self.spec.activation, weights)
-            result = evaluate(self.drill, player, opponent(name, self.drill), MATCHES, seed=self.seed + self.episodes, name=name)
+            result = evaluate(
+                self.drill, player, opponent(name, self.drill), MATCHES, seed=self.seed + self.episodes, name=name
+            )
             scripted = k == 0 and len(self.names) > 1
             self._smooth("win_rate_ema" if scripted else "win_rate_random", result["win_rate"])
             self._smooth("win_share" if scripted else "win_share_random", result["win_share"])

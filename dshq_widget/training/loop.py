@@ -1,6 +1,7 @@
 """The learner process: play, learn, publish, report, over and over. Role `dshq_widget.training.loop:run`.
 
-Everything it says and hears is in protocol.py (`learner_to_kernel`, `kernel_to_learner`). The clock `seconds` runs only while it plays and learns: not
+Everything it says and hears is in protocol.py (`learner_to_kernel`, `kernel_to_learner`). The clock `seconds` runs
+only while it plays and learns: not
 while it compiles, evaluates, saves or keeps a slower pace.
 """
 
@@ -99,7 +100,9 @@ class Session:
             self._publish()  # the workers wait for weights
 
     def first_round(self) -> None:
-        """Play and learn once at a learning rate of 0: this compiles what was never compiled, and the clock starts behind it."""
+        """Play and learn once at a learning rate of 0: this compiles what was never compiled, and the clock starts
+        behind it.
+        """
         self._say("compiling the learner; only the first time on a machine does this take a while")
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
         warm = self._make_learner()
@@ -141,7 +144,9 @@ class Session:
         return hyper if self.rate == 1.0 else replace(hyper, learning_rate=hyper.learning_rate * self.rate)
 
     def keep_pace(self, agent_steps: int, seconds: float) -> None:
-        """Rest so that `agent_steps` made in `seconds` do not go faster than the pace, in short naps so that a stop is heard."""
+        """Rest so that `agent_steps` made in `seconds` do not go faster than the pace, in short naps so that a stop
+        is heard.
+        """
         if self.config.pace <= 0:
             return
         end = time.monotonic() + agent_steps / self.config.pace - seconds
@@ -177,7 +182,11 @@ class Session:
 
     def _make_learner(self) -> Learner:
         options: dict[str, Any] = {"seed": self.config.seed, "threads": self.threads}
-        return learners["torch"](self.spec, device=self.device, **options) if self.device == "cuda" else learners["fused"](self.spec, **options)
+        return (
+            learners["torch"](self.spec, device=self.device, **options)
+            if self.device == "cuda"
+            else learners["fused"](self.spec, **options)
+        )
 
     def _untrained(self) -> np.ndarray:
         return policy.initial_weights(self.spec.layers, self.config.seed)
@@ -201,7 +210,9 @@ class Session:
         elif published is not None:
             self.learner.load(published[2])
             self.agent_steps = published[1]
-            self.channel.send({"type": "WARNING", "text": f"training goes on from version {published[0]} with a fresh optimiser"})
+            self.channel.send(
+                {"type": "WARNING", "text": f"training goes on from version {published[0]} with a fresh optimiser"}
+            )
         else:
             self.learner.load(self._untrained())
 
@@ -210,7 +221,9 @@ class Session:
 
 
 def choose_device(wanted: str) -> str:
-    """`cuda` or `cpu`; torch is imported only where there is a GPU to ask about. Raises RuntimeError for a GPU that is not there."""
+    """`cuda` or `cpu`; torch is imported only where there is a GPU to ask about. Raises RuntimeError for a GPU that
+    is not there.
+    """
     if wanted == "cpu" or (wanted == "auto" and shutil.which("nvidia-smi") is None):
         return "cpu"
     import torch
@@ -218,5 +231,7 @@ def choose_device(wanted: str) -> str:
     if torch.cuda.is_available():
         return "cuda"
     if wanted == "cuda":
-        raise RuntimeError("device=cuda was asked for, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see dshq doctor)")
+        raise RuntimeError(
+            "device=cuda was asked for, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see dshq doctor)"
+        )
     return "cpu"

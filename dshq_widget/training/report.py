@@ -7,8 +7,8 @@ import resource
 from dataclasses import dataclass, field
 
 import numpy as np
-from dshq_kernels.rollout import STATS
 
+from dshq_kernels.rollout import STATS
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Hyper
 

@@ -1,6 +1,8 @@
-"""Back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk (docs/architecture.md, "CPU form").
+"""Back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk
+(docs/architecture.md, "CPU form").
 
-A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM turns the lane loop into straight
+A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM
+turns the lane loop into straight
 vector code: 10 and more times faster than one array per field (docs/LOG.md).
 """
 
@@ -69,23 +71,53 @@ def python_source(program: Program) -> str:
     parts = [HEADER.format(name=program.name, dtype=dtype)]
     parts.append(_function("reset", "TWO", "tile, i", "", [("", program.verbs["reset"], "")]))
     parts.append(_function("decide", "ONE", "tile", "", [(lane_loop, program.verbs.get("decide", ()), "")]))
-    parts.append(_function("tick", "TWO", "tile, n", "", [(lane_loop, program.verbs["tick"], "")], outer="for _ in range(n):"))
+    parts.append(
+        _function("tick", "TWO", "tile, n", "", [(lane_loop, program.verbs["tick"], "")], outer="for _ in range(n):")
+    )
     for name, rows in (("observe", program.n_obs), ("terms", program.n_terms)):
         result = f"o = carray(pointer(out), ({program.sides}, {max(1, rows)}, 16), np.float32)"
-        parts.append(_function(name, "TWO", "tile, out", result, [(lane_loop, program.verbs[f"{name}:{k}"], f"o[{k}, {{}}, i]") for k in sides]))
+        parts.append(
+            _function(
+                name,
+                "TWO",
+                "tile, out",
+                result,
+                [(lane_loop, program.verbs[f"{name}:{k}"], f"o[{k}, {{}}, i]") for k in sides],
+            )
+        )
     result = "o = carray(pointer(out), (2, 16), np.int32)"
-    parts.append(_function("status", "TWO", "tile, out", result, [(lane_loop, program.verbs[name], f"o[{k}, i]") for k, name in enumerate(("terminated", "winner"))]))
+    parts.append(
+        _function(
+            "status",
+            "TWO",
+            "tile, out",
+            result,
+            [(lane_loop, program.verbs[name], f"o[{k}, i]") for k, name in enumerate(("terminated", "winner"))],
+        )
+    )
     result = f"o = carray(pointer(out), ({program.sides}, 16), np.int32)"
     parts.append(_function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")]))
     scene = f"o = carray(pointer(out), ({program.scene_max}, 12), np.float32)"
-    parts.append(_function("scene", "THREE", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max))
+    parts.append(
+        _function(
+            "scene", "THREE", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max
+        )
+    )
     for name in program.baselines:
         blocks = [(lane_loop, program.verbs[f"baseline:{name}:{k}"], f"o[{k}, i]") for k in sides]
         parts.append(_function(f"baseline_{name}", "TWO", "tile, out", result, blocks))
     return "\n".join(parts)
 
 
-def _function(name: str, signature: str, params: str, result: str, blocks: list[tuple[str, tuple[Stmt, ...], str]], outer: str = "", scene_max: int = 0) -> str:
+def _function(
+    name: str,
+    signature: str,
+    params: str,
+    result: str,
+    blocks: list[tuple[str, tuple[Stmt, ...], str]],
+    outer: str = "",
+    scene_max: int = 0,
+) -> str:
     used: dict[str, None] = {}
     body: list[str] = []
     depth = 2 if outer else 1
@@ -120,10 +152,14 @@ def _block(statements: tuple[Stmt, ...], depth: int, used: dict[str, None], out:
             used.setdefault(statement.field)
             index = f"{e(statement.index)}, i" if statement.index is not None else "i"
             value = e(statement.value)
-            lines.append(f"{pad}f_{statement.field}[{index}] = {f'i32({value})' if statement.value.type == BOOL else value}")
+            lines.append(
+                f"{pad}f_{statement.field}[{index}] = {f'i32({value})' if statement.value.type == BOOL else value}"
+            )
         elif isinstance(statement, Out):
             value = e(statement.value)
-            lines.append(f"{pad}{out.format(e(statement.index))} = {f'i32({value})' if statement.value.type == BOOL else value}")
+            lines.append(
+                f"{pad}{out.format(e(statement.index))} = {f'i32({value})' if statement.value.type == BOOL else value}"
+            )
         elif isinstance(statement, Emit):
             lines.append(f"{pad}if count < {scene_max}:")
             lines += [f"{pad}    o[count, {k}] = {e(value)}" for k, value in enumerate(statement.values)]
@@ -150,7 +186,11 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
         if value.type == BOOL:
             return str(bool(value.value))
         if value.type == F32:
-            return f"f32({float(value.value)!r})" if np.isfinite(value.value) else f"f32({'' if value.value > 0 else '-'}np.inf)"
+            return (
+                f"f32({float(value.value)!r})"
+                if np.isfinite(value.value)
+                else f"f32({'' if value.value > 0 else '-'}np.inf)"
+            )
         return f"{value.type}({int(value.value)})"
     if isinstance(value, Var):
         return value.name
@@ -162,7 +202,13 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
         a = e(value.a)
         if value.op == "neg":
             return f"(-{a})" if value.type == F32 else f"{value.type}(-{a})"
-        return {"not": f"(not {a})", "inv": f"{value.type}(~{a})", "abs": f"absolute({a})", "sqrt": f"square_root({a})", "floor": f"floor({a})"}[value.op]
+        return {
+            "not": f"(not {a})",
+            "inv": f"{value.type}(~{a})",
+            "abs": f"absolute({a})",
+            "sqrt": f"square_root({a})",
+            "floor": f"floor({a})",
+        }[value.op]
     if isinstance(value, Binary):
         a, b = e(value.a), e(value.b)
         if value.type == F32:
@@ -182,7 +228,9 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
 
 
 def cache_dir() -> Path:
-    """Where generated modules and their machine code live: $DSHQ_CACHE_DIR, else the user's cache folder, else a temporary one."""
+    """Where generated modules and their machine code live: $DSHQ_CACHE_DIR, else the user's cache folder, else a
+    temporary one.
+    """
     chosen = os.environ.get("DSHQ_CACHE_DIR")
     base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
     for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
@@ -196,7 +244,9 @@ def cache_dir() -> Path:
 
 
 def load_module(source: str) -> ModuleType:
-    """Import generated source through a file in the cache folder, so that numba finds yesterday's machine code beside it."""
+    """Import generated source through a file in the cache folder, so that numba finds yesterday's machine code beside
+    it.
+    """
     digest = hashlib.sha256(source.encode()).hexdigest()[:20]
     name = f"dshq_rules_{digest}"
     if name in sys.modules:
@@ -249,14 +299,18 @@ class CpuGame:
     def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
             raise ValueError(f"wanted a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
-        address, stride = (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
+        address, stride = (
+            (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
+        )
         lanes.each_tile(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, len(tiles), address, stride)
 
     def reset(self, tiles: NDArray, chosen: NDArray) -> None:
         """New episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
             raise ValueError(f"wanted a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
-        lanes.each_lane(self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8))
+        lanes.each_lane(
+            self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
+        )
 
     def decide(self, tiles: NDArray) -> None:
         """Apply the actions that stand in `tiles["action"]` (n_tiles, sides, 16)."""
@@ -284,7 +338,9 @@ class CpuGame:
         return result[:, 0] != 0, result[:, 1]
 
     def actions(self, tiles: NDArray, who: str) -> NDArray:
-        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 (n_tiles, sides, 16)."""
+        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 (n_tiles, sides,
+        16).
+        """
         result = np.zeros((len(tiles), self.sides, LANES), np.int32)
         if who != "idle":
             self._each(self.verb_of(who), tiles, result)
@@ -295,7 +351,9 @@ class CpuGame:
         if who == "random":
             return RANDOM
         if who not in self.baselines:
-            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {', '.join(('idle', 'random', *self.baselines))}")
+            raise ValueError(
+                f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {', '.join(('idle', 'random', *self.baselines))}"
+            )
         return FIRST_BASELINE + self.baselines.index(who)
 
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
@@ -305,6 +363,8 @@ class CpuGame:
         return out[:n]
 
     def words(self, tiles: NDArray) -> NDArray:
-        """Each game's state in declaration order as u32 (n_tiles * 16, words): what is hashed, and the JavaScript buffer of that game."""
+        """Each game's state in declaration order as u32 (n_tiles * 16, words): what is hashed, and the JavaScript
+        buffer of that game.
+        """
         flat = tiles.view(np.uint32).reshape(len(tiles), -1, LANES)
         return np.ascontiguousarray(flat.transpose(0, 2, 1)).reshape(len(tiles) * LANES, -1)

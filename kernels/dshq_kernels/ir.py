@@ -1,6 +1,7 @@
 """The typed program that the rules front end makes and every back end reads: a few expressions, a few statements.
 
-A back end walks these with one function per node type; there is nothing else in a `Program`. Expressions have no side effects and evaluate
+A back end walks these with one function per node type; there is nothing else in a `Program`. Expressions have no side
+effects and evaluate
 everything they mention (both arms of `Select`, both sides of `Logic`), so any order of evaluation gives the same bits.
 """
 
@@ -22,7 +23,9 @@ class Const:
 
 @dataclass(frozen=True)
 class Var:
-    """A local variable of the flattened rule. `bounds` (inclusive) is known for the index of a loop that was not unrolled."""
+    """A local variable of the flattened rule. `bounds` (inclusive) is known for the index of a loop that was not
+    unrolled.
+    """
 
     name: str
     type: str
@@ -31,7 +34,9 @@ class Var:
 
 @dataclass(frozen=True)
 class Load:
-    """The lane's value of a state field; `index` is None for scalar fields and in range (the front end clamps it) for array fields."""
+    """The lane's value of a state field; `index` is None for scalar fields and in range (the front end clamps it) for
+    array fields.
+    """
 
     field: str
     index: Expr | None
@@ -49,7 +54,9 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """`+ - * /` on f32; `+ - * // % & | ^ << >>` on i32 and u32. Both operands have the result's type (shift counts too)."""
+    """`+ - * /` on f32; `+ - * // % & | ^ << >>` on i32 and u32. Both operands have the result's type (shift counts
+    too).
+    """
 
     op: str
     a: Expr
@@ -89,7 +96,9 @@ class Select:
 
 @dataclass(frozen=True)
 class Cast:
-    """Conversion of a number: f32 -> i32 truncates (its operand is clamped to the i32 range by the front end), i32 <-> u32 keeps the bits."""
+    """Conversion of a number: f32 -> i32 truncates (its operand is clamped to the i32 range by the front end), i32
+    <-> u32 keeps the bits.
+    """
 
     a: Expr
     type: str
@@ -151,7 +160,9 @@ Stmt = Assign | Store | Out | Emit | If | For
 
 @dataclass(frozen=True)
 class Field:
-    """One state field: `length` 0 for a scalar, else the number of elements. Every element is 4 bytes (bool is an i32 of 0 or 1)."""
+    """One state field: `length` 0 for a scalar, else the number of elements. Every element is 4 bytes (bool is an i32
+    of 0 or 1).
+    """
 
     name: str
     type: str
@@ -164,7 +175,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Program:
-    """A translated drill. `verbs` maps a verb's key (`tick`, `observe:0`, `baseline:chaser:1`, ...) to its flattened statements for one lane."""
+    """A translated drill. `verbs` maps a verb's key (`tick`, `observe:0`, `baseline:chaser:1`, ...) to its flattened
+    statements for one lane.
+    """
 
     name: str
     sides: int

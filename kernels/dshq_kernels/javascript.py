@@ -1,7 +1,10 @@
-"""Back end: a `Program` as the body of a JavaScript function that makes the game (docs/architecture.md, "JavaScript form").
+"""Back end: a `Program` as the body of a JavaScript function that makes the game (docs/architecture.md, "JavaScript
+form").
 
-`Math.fround` after every float operation, `| 0` and `>>> 0` after every integer one, so each intermediate is the same 32 bits as on the CPU: a double
-result of + - * / or sqrt on float32 operands, rounded once more to float32, is the correctly rounded float32 result (Figueroa 1995).
+`Math.fround` after every float operation, `| 0` and `>>> 0` after every integer one, so each intermediate is the same
+32 bits as on the CPU: a double
+result of + - * / or sqrt on float32 operands, rounded once more to float32, is the correctly rounded float32 result
+(Figueroa 1995).
 """
 
 from __future__ import annotations
@@ -40,7 +43,9 @@ WRAP = {I32: "({} | 0)", U32: "({} >>> 0)"}
 
 
 def javascript_source(program: Program) -> str:
-    """The source; `new Function(source)()` gives the game. Built from checked syntax trees only: every name in it is an identifier."""
+    """The source; `new Function(source)()` gives the game. Built from checked syntax trees only: every name in it is
+    an identifier.
+    """
     fields, offset = [], 0
     for f in program.fields:
         fields.append(f"    {f.name}: new {ARRAYS[f.type]}(buffer, {4 * offset}, {f.words}),")
@@ -69,10 +74,14 @@ def javascript_source(program: Program) -> str:
         parts.append(_by_side(name, "s, side, out", "s, out", program.sides))
     for name in program.baselines:
         for side in range(program.sides):
-            parts.append(_function(f"baseline_{name}_{side}", "s", verbs[f"baseline:{name}:{side}"], program, result="scalar"))
+            parts.append(
+                _function(f"baseline_{name}_{side}", "s", verbs[f"baseline:{name}:{side}"], program, result="scalar")
+            )
         parts.append(_by_side(f"baseline_{name}", "s, side", "s", program.sides))
     baselines = ", ".join(f"{name}: baseline_{name}" for name in program.baselines)
-    parts.append(f"return {{ words, fields, create, reset, decide, tick, observe, terms, terminated, winner, random, scene, baselines: {{ {baselines} }} }};")
+    parts.append(
+        f"return {{ words, fields, create, reset, decide, tick, observe, terms, terminated, winner, random, scene, baselines: {{ {baselines} }} }};"
+    )
     return "\n".join(parts) + "\n"
 
 
@@ -116,7 +125,9 @@ def _block(statements: tuple[Stmt, ...], depth: int, names: list[str], used: lis
             lines.append(f"{pad}f_{statement.field}[{e(statement.index) if statement.index else 0}] = {value};")
         elif isinstance(statement, Out):
             value = e(statement.value)
-            lines.append(f"{pad}return {value};" if result == "scalar" else f"{pad}out[{e(statement.index)}] = {value};")
+            lines.append(
+                f"{pad}return {value};" if result == "scalar" else f"{pad}out[{e(statement.index)}] = {value};"
+            )
         elif isinstance(statement, Emit):
             lines.append(f"{pad}if (n * 12 < out.length) {{")
             lines += [f"{pad}  out[n * 12 + {k}] = {e(value)};" for k, value in enumerate(statement.values)]

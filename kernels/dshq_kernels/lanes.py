@@ -1,6 +1,8 @@
-"""What generated CPU rules are written with: branch-free scalar operations that LLVM widens over the 16 lanes, and raw addresses as records.
+"""What generated CPU rules are written with: branch-free scalar operations that LLVM widens over the 16 lanes, and
+raw addresses as records.
 
-Ternaries would become branches in numba's control flow; an LLVM `select` stays one instruction, vectorises, and compiles several times faster.
+Ternaries would become branches in numba's control flow; an LLVM `select` stays one instruction, vectorises, and
+compiles several times faster.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ def pointer(typingctx, address):
 
 @intrinsic
 def call_verb(typingctx, function, a, b):
-    """Call the C function `void(i64, i64)` at an address. Verbs of one argument ignore the second (both are integer registers)."""
+    """Call the C function `void(i64, i64)` at an address. Verbs of one argument ignore the second (both are integer
+    registers).
+    """
 
     def codegen(context, builder, signature, args):
         word = ir.IntType(64)

@@ -1,6 +1,8 @@
-"""sin, cos, atan2, exp and small helpers in the rules' own language: only + - * / and selects, so every back end gives the same bits.
+"""sin, cos, atan2, exp and small helpers in the rules' own language: only + - * / and selects, so every back end
+gives the same bits.
 
-Polynomials and argument splits are those of the Cephes library (S. Moshier: sinf.c, atanf.c, expf.c); errors measured against float64 in tests/test_maths.py.
+Polynomials and argument splits are those of the Cephes library (S. Moshier: sinf.c, atanf.c, expf.c); errors measured
+against float64 in tests/test_maths.py.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ def exp(x):
     x = clamp(x, -87.0, 88.0)
     k = floor(x * 1.44269504088896341 + 0.5)  # noqa: F821
     r = (x - k * 0.693359375) + k * 2.12194440e-4
-    p = ((((1.9875691500e-4 * r + 1.3981999507e-3) * r + 8.3334519073e-3) * r + 4.1665795894e-2) * r + 1.6666665459e-1) * r
+    p = (
+        (((1.9875691500e-4 * r + 1.3981999507e-3) * r + 8.3334519073e-3) * r + 4.1665795894e-2) * r + 1.6666665459e-1
+    ) * r
     p = (p + 5.0000001201e-1) * r * r + r + 1.0
     n = int(abs(k))
     scale = 2.0 if (n & 1) == 1 else 1.0

@@ -1,7 +1,9 @@
 """The games' own generator: counter-based on 32-bit integers, the same numbers on every back end.
 
-A lane holds a key and a counter. Each draw hashes (key, counter) with two rounds of an invertible 32-bit mixer, the second keyed again, so two
-keys never walk the same sequence shifted. Mixer: `lowbias32` by Chris Wellons, "Prospecting for hash functions" (2018), constants of its best
+A lane holds a key and a counter. Each draw hashes (key, counter) with two rounds of an invertible 32-bit mixer, the
+second keyed again, so two
+keys never walk the same sequence shifted. Mixer: `lowbias32` by Chris Wellons, "Prospecting for hash functions"
+(2018), constants of its best
 two-multiply form; quality of the combination checked in tests/test_rng.py (measured, not proved).
 """
 

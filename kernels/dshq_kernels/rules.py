@@ -1,6 +1,8 @@
-"""The front end of the rules language: reads rules' syntax trees, checks the subset, types them, and flattens each verb into one `Program`.
+"""The front end of the rules language: reads rules' syntax trees, checks the subset, types them, and flattens each
+verb into one `Program`.
 
-Calls between rules are inlined here, loops over small constant ranges unrolled and small `if` blocks turned into selects, so that every back end
+Calls between rules are inlined here, loops over small constant ranges unrolled and small `if` blocks turned into
+selects, so that every back end
 receives straight-line statements with every type decided. The language is described in docs/rules.md.
 """
 
@@ -46,9 +48,11 @@ from dshq_kernels.ir import (
 )
 from dshq_kernels.subset import RulesError, rule
 
-__all__ = ["RulesError", "rule", "translate", "Source", "SHAPES", "COMMON_FIELDS"]
+__all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "translate"]
 
-UNROLL_TRIPS = 16  # loops of at most this many rounds are unrolled: the lane loop around them vectorises only then (measured)
+UNROLL_TRIPS = (
+    16  # loops of at most this many rounds are unrolled: the lane loop around them vectorises only then (measured)
+)
 MAX_LOOP = 1 << 20
 MAX_STATEMENTS = 20_000
 LITERAL = "int literal"  # the type of an int literal until its neighbour or its use decides
@@ -57,7 +61,9 @@ BINARY = {
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-LIBRARY = {name: value for module in (rng, maths) for name, value in vars(module).items() if hasattr(value, "__dshq_rule__")}
+LIBRARY = {
+    name: value for module in (rng, maths) for name, value in vars(module).items() if hasattr(value, "__dshq_rule__")
+}
 # A shape's arguments in its 12 floats (docs/architecture.md, Scene): kind, then the slot of each argument.
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
     "circle": (0, (2, 3, 4, 1)),
@@ -93,7 +99,9 @@ KEPT_BY_RESET = 3
 
 @dataclass(frozen=True)
 class Source:
-    """What `translate` needs of a drill: rules by name and the constants they may read (class attributes), beside each rule's own globals."""
+    """What `translate` needs of a drill: rules by name and the constants they may read (class attributes), beside
+    each rule's own globals.
+    """
 
     name: str
     sides: int
@@ -159,7 +167,11 @@ class _Translator:
         ticks = Load("ticks", None, I32)
         verbs["tick"] = (*self.verb("tick"), Store("ticks", None, Binary("+", ticks, Const(1, I32), I32)))
         for name, kind in (("terminated", BOOL), ("winner", I32)):
-            verbs[name] = self.verb(name, result=kind) if name in s.rules else (Out(Const(0, I32), Const(*((False, BOOL) if kind == BOOL else (0, I32)))),)
+            verbs[name] = (
+                self.verb(name, result=kind)
+                if name in s.rules
+                else (Out(Const(0, I32), Const(*((False, BOOL) if kind == BOOL else (0, I32)))),)
+            )
         for side in range(s.sides):
             verbs[f"observe:{side}"] = self.verb("observe", side=side)
             rows = [self.verb(term, side=side, result=F32, at=k) for k, term in enumerate(s.terms)]
@@ -168,23 +180,48 @@ class _Translator:
                 verbs[f"baseline:{name}:{side}"] = self.verb(name, side=side, result=I32)
         verbs["random"] = self.random_actions()
         verbs["scene"] = self.verb("scene", selects=False) if "scene" in s.rules else ()
-        return Program(s.name, s.sides, s.n_obs, len(s.terms), s.n_actions, s.scene_max, tuple(s.baselines), tuple(self.fields.values()), verbs)
+        return Program(
+            s.name,
+            s.sides,
+            s.n_obs,
+            len(s.terms),
+            s.n_actions,
+            s.scene_max,
+            tuple(s.baselines),
+            tuple(self.fields.values()),
+            verbs,
+        )
 
-    def verb(self, name: str, side: int | None = None, result: str | None = None, at: int = 0, selects: bool = True) -> tuple[Stmt, ...]:
-        """Translate one top-level rule. Its parameters are (s, i), then `side` if it is asked per side, then the result array if it writes one."""
+    def verb(
+        self, name: str, side: int | None = None, result: str | None = None, at: int = 0, selects: bool = True
+    ) -> tuple[Stmt, ...]:
+        """Translate one top-level rule. Its parameters are (s, i), then `side` if it is asked per side, then the
+        result array if it writes one.
+        """
         if name not in self.source.rules:
-            raise RulesError(f"drill {self.source.name!r} has no rule {name!r}: add `@rule def {name}(s, i{'' if side is None else ', side'}): ...`")
+            raise RulesError(
+                f"drill {self.source.name!r} has no rule {name!r}: add `@rule def {name}(s, i{'' if side is None else ', side'}): ...`"
+            )
         function = self.source.rules[name]
         parsed = self.parse(function)
         wanted = ["s", "i"] + (["side"] if side is not None else []) + (["o"] if name == "observe" else [])
         if len(parsed.params) != len(wanted):
-            raise self.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", f"write `def {name}({', '.join(wanted)})`", parsed)
-        args: list[Any] = [STATE, LANE] + ([Const(side, I32)] if side is not None else []) + ([RESULT] if name == "observe" else [])
+            raise self.error(
+                parsed.node,
+                f"rule {name!r} takes ({', '.join(parsed.params)})",
+                f"write `def {name}({', '.join(wanted)})`",
+                parsed,
+            )
+        args: list[Any] = (
+            [STATE, LANE] + ([Const(side, I32)] if side is not None else []) + ([RESULT] if name == "observe" else [])
+        )
         self.block, self.defined, self.statements, self.selects = [], {}, 0, selects
         values = self.inline(parsed, args)
         if result is not None:
             if len(values) != 1:
-                raise self.error(parsed.node, f"rule {name!r} must return one {result}", "end it with `return value`", parsed)
+                raise self.error(
+                    parsed.node, f"rule {name!r} must return one {result}", "end it with `return value`", parsed
+                )
             value = self.convert(self.settle(values[0]), result, parsed.node, parsed)
             self.block.append(Out(Const(at, I32), value))
         return tuple(self.block)
@@ -196,7 +233,8 @@ class _Translator:
             self.block.append(Out(Const(side, I32), value))
         return tuple(self.block)
 
-    # -- reading functions ------------------------------------------------------------------------------------------------------------
+    # -- reading functions
+    # ------------------------------------------------------------------------------------------------------------
 
     def parse(self, function: Callable) -> Parsed:
         if function in self.parsed:
@@ -205,11 +243,15 @@ class _Translator:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
-            raise RulesError(f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell") from error
+            raise RulesError(
+                f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell"
+            ) from error
         node = ast.parse(textwrap.dedent("".join(lines))).body[0]
         file = inspect.getsourcefile(function) or "?"
         if not isinstance(node, ast.FunctionDef):
-            raise RulesError(f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule")
+            raise RulesError(
+                f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"
+            )
         a = node.args
         parsed = Parsed(function, node, file, tuple(lines), first, tuple(p.arg for p in a.args))
         if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
@@ -221,7 +263,9 @@ class _Translator:
         parsed = parsed or self.stack[-1]
         row = getattr(node, "lineno", 1) - 1
         text = parsed.lines[row].strip() if row < len(parsed.lines) else ""
-        return RulesError(f"{parsed.file}:{parsed.first + row}: in rule {parsed.node.name!r}: {what}\n    {text}\n{mend[:1].upper()}{mend[1:]}.")
+        return RulesError(
+            f"{parsed.file}:{parsed.first + row}: in rule {parsed.node.name!r}: {what}\n    {text}\n{mend[:1].upper()}{mend[1:]}."
+        )
 
     def lookup(self, node: ast.expr, parsed: Parsed) -> Any:
         """The Python object a name or dotted name stands for in a rule, or None."""
@@ -238,14 +282,19 @@ class _Translator:
         scopes: list[Mapping[str, Any]] = [function.__globals__]
         if function in self.source.rules.values():
             scopes = [self.source.rules, self.source.constants, *scopes]
-        found: Any = closure[name].cell_contents if name in closure else next((scope[name] for scope in scopes if name in scope), None)
+        found: Any = (
+            closure[name].cell_contents
+            if name in closure
+            else next((scope[name] for scope in scopes if name in scope), None)
+        )
         if isinstance(found, types.FunctionType):
             return found
         if name in LIBRARY or name in BUILTIN:
             return LIBRARY.get(name, BUILTIN.get(name))
         return found
 
-    # -- inlining ------------------------------------------------------------------------------------------------------------------------
+    # -- inlining
+    # ------------------------------------------------------------------------------------------------------------------------
 
     def fresh(self, stem: str) -> str:
         self.counter += 1
@@ -254,7 +303,11 @@ class _Translator:
     def append(self, statement: Stmt, node: ast.AST | None = None) -> None:
         self.statements += 1
         if self.statements > MAX_STATEMENTS:
-            raise self.error(node or self.stack[-1].node, f"the verb grows past {MAX_STATEMENTS} statements", "use shorter loops or fewer nested rules")
+            raise self.error(
+                node or self.stack[-1].node,
+                f"the verb grows past {MAX_STATEMENTS} statements",
+                "use shorter loops or fewer nested rules",
+            )
         self.block.append(statement)
 
     def assign(self, stem: str, value: Expr) -> Var:
@@ -266,7 +319,9 @@ class _Translator:
         return var
 
     def inline(self, parsed: Parsed, args: Sequence[Any]) -> tuple[Expr, ...]:
-        """Translate a call: bind the parameters, translate the body into the current block, return the returned expressions."""
+        """Translate a call: bind the parameters, translate the body into the current block, return the returned
+        expressions.
+        """
         if any(p.function is parsed.function for p in self.stack):
             raise self.error(parsed.node, "rules cannot call themselves", "write a loop over a constant range", parsed)
         written = {n.id for n in ast.walk(parsed.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -275,7 +330,9 @@ class _Translator:
             if isinstance(arg, (State, Const)) and name not in written:
                 env[name] = arg
             elif isinstance(arg, State):
-                raise self.error(parsed.node, f"{name!r} is the {arg.what} and cannot be assigned", "use another name", parsed)
+                raise self.error(
+                    parsed.node, f"{name!r} is the {arg.what} and cannot be assigned", "use another name", parsed
+                )
             else:
                 env[name] = self.assign(name, arg)
         self.stack.append(parsed)
@@ -284,26 +341,39 @@ class _Translator:
         for k, statement in enumerate(body):
             if isinstance(statement, ast.Return):
                 if k != len(body) - 1:
-                    raise self.error(statement, "`return` must be the last statement", "keep the value in a variable and return it at the end")
+                    raise self.error(
+                        statement,
+                        "`return` must be the last statement",
+                        "keep the value in a variable and return it at the end",
+                    )
                 node = statement.value
                 parts = node.elts if isinstance(node, ast.Tuple) else [] if node is None else [node]
                 values: list[Expr] = []
                 for part in parts:
-                    values.extend(self.call(part, env) if isinstance(part, ast.Call) and len(parts) == 1 else [self.expr(part, env)])
+                    values.extend(
+                        self.call(part, env)
+                        if isinstance(part, ast.Call) and len(parts) == 1
+                        else [self.expr(part, env)]
+                    )
                 result = tuple(v if isinstance(v, (Var, Const)) else self.assign("r", v) for v in values)
             else:
                 self.statement(statement, env)
         self.stack.pop()
         return result
 
-    # -- statements -------------------------------------------------------------------------------------------------------------------------
+    # -- statements
+    # -------------------------------------------------------------------------------------------------------------------------
 
     def statement(self, node: ast.stmt, env: dict[str, Any]) -> None:
         if isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                 return
             if isinstance(node.value, ast.Call):
-                if isinstance(node.value.func, ast.Name) and node.value.func.id in SHAPES and node.value.func.id not in self.source.rules:
+                if (
+                    isinstance(node.value.func, ast.Name)
+                    and node.value.func.id in SHAPES
+                    and node.value.func.id not in self.source.rules
+                ):
                     self.shape(node.value, env)
                 else:
                     self.call(node.value, env)
@@ -328,7 +398,9 @@ class _Translator:
             raise self.error(node, "`return` inside a block", "keep the value in a variable and return it at the end")
         else:
             name = type(node).__name__
-            raise self.error(node, f"`{name.lower()}` is not in the rules language", MENDS.get(name, "see docs/rules.md for what is"))
+            raise self.error(
+                node, f"`{name.lower()}` is not in the rules language", MENDS.get(name, "see docs/rules.md for what is")
+            )
 
     def assignment(self, target: ast.expr, value: ast.expr, env: dict[str, Any], node: ast.stmt) -> None:
         if isinstance(target, ast.Tuple):
@@ -373,20 +445,32 @@ class _Translator:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         lane = parts[-1]
         if not (isinstance(lane, ast.Name) and env.get(lane.id) is LANE):
-            raise self.error(node, "the last index of a state field is the lane", "write `s.field[i]`, or `s.field[k, i]` for array fields")
+            raise self.error(
+                node,
+                "the last index of a state field is the lane",
+                "write `s.field[i]`, or `s.field[k, i]` for array fields",
+            )
         if isinstance(owner, ast.Name) and env.get(owner.id) is RESULT:
             if len(parts) != 2:
                 raise self.error(node, "the result has two indices", f"write `{owner.id}[k, i]`")
             return self.index(parts[0], self.source.n_obs, env, node, "the observation")
-        if not (isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and env.get(owner.value.id) is STATE):
+        if not (
+            isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and env.get(owner.value.id) is STATE
+        ):
             raise self.error(node, "only state fields and the result can be indexed", "write `s.field[i]`")
         f = self.fields.get(owner.attr)
         if f is None:
             near = get_close_matches(owner.attr, self.fields, 1)
-            raise self.error(node, f"the state has no field {owner.attr!r}", f"did you mean {near[0]!r}?" if near else f"declare it in `state` ({', '.join(self.fields)})")
+            raise self.error(
+                node,
+                f"the state has no field {owner.attr!r}",
+                f"did you mean {near[0]!r}?" if near else f"declare it in `state` ({', '.join(self.fields)})",
+            )
         if (f.length > 0) != (len(parts) == 2):
             form = f"s.{f.name}[k, i]" if f.length else f"s.{f.name}[i]"
-            raise self.error(node, f"field {f.name!r} is {f'an array of {f.length}' if f.length else 'a scalar'}", f"write `{form}`")
+            raise self.error(
+                node, f"field {f.name!r} is {f'an array of {f.length}' if f.length else 'a scalar'}", f"write `{form}`"
+            )
         index = self.index(parts[0], f.length, env, node, f"field {f.name!r}") if f.length else None
         return Load(f.name, index, f.type)
 
@@ -396,7 +480,9 @@ class _Translator:
             raise self.error(node, f"an index must be i32, not {value.type}", "write `int(x)`")
         if isinstance(value, Const):
             if not 0 <= value.value < length:
-                raise self.error(node, f"index {value.value} is outside {what} of length {length}", f"use 0 to {length - 1}")
+                raise self.error(
+                    node, f"index {value.value} is outside {what} of length {length}", f"use 0 to {length - 1}"
+                )
             return value
         if isinstance(value, Var) and value.bounds and value.bounds[0] >= 0 and value.bounds[1] < length:
             return value
@@ -428,8 +514,16 @@ class _Translator:
                 env[name] = a
             elif a is not None and b is not None and not isinstance(a, State) and not isinstance(b, State):
                 if a.type != b.type and LITERAL not in (a.type, b.type):
-                    raise self.error(node, f"{name!r} is {a.type} in one branch and {b.type} in the other", "make them equal with float(), int() or u32()")
-                a, b = (self.settle(a), self.convert(b, self.settle(a).type, node)) if a.type != LITERAL else (self.convert(a, self.settle(b).type, node), self.settle(b))
+                    raise self.error(
+                        node,
+                        f"{name!r} is {a.type} in one branch and {b.type} in the other",
+                        "make them equal with float(), int() or u32()",
+                    )
+                a, b = (
+                    (self.settle(a), self.convert(b, self.settle(a).type, node))
+                    if a.type != LITERAL
+                    else (self.convert(a, self.settle(b).type, node), self.settle(b))
+                )
                 var = Var(self.fresh(name), a.type)
                 merged.append((var, a, b))
                 env[name] = var
@@ -455,13 +549,20 @@ class _Translator:
 
     def loop(self, node: ast.For, env: dict[str, Any]) -> None:
         call = node.iter
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range" and isinstance(node.target, ast.Name)):
+        if not (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "range"
+            and isinstance(node.target, ast.Name)
+        ):
             raise self.error(node, "loops run over `range` of constants", "write `for k in range(10):`")
         if node.orelse:
             raise self.error(node, "`else` on a loop", "use a flag")
         bounds = [self.settle(self.expr(a, env)) for a in call.args]
         if not all(isinstance(b, Const) and b.type == I32 for b in bounds) or not 1 <= len(bounds) <= 3:
-            raise self.error(node, "the bounds of `range` must be constants", "loop to a constant and put the rest under an `if`")
+            raise self.error(
+                node, "the bounds of `range` must be constants", "loop to a constant and put the rest under an `if`"
+            )
         rounds = range(*(int(b.value) for b in bounds if isinstance(b, Const)))
         if len(rounds) > MAX_LOOP:
             raise self.error(node, f"{len(rounds)} rounds", f"at most {MAX_LOOP} are allowed")
@@ -474,8 +575,15 @@ class _Translator:
         var = Var(self.fresh(node.target.id), I32, (min(rounds), max(rounds)))
         outer, self.block = self.block, []
         inner = dict(env)
-        for name, value in env.items():  # a constant bound to a name that the loop rebinds must be a variable from the start
-            if isinstance(value, Const) and any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for b in node.body for n in ast.walk(b)):
+        for (
+            name,
+            value,
+        ) in env.items():  # a constant bound to a name that the loop rebinds must be a variable from the start
+            if isinstance(value, Const) and any(
+                isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name
+                for b in node.body
+                for n in ast.walk(b)
+            ):
                 self.block = outer
                 env[name] = inner[name] = self.assign(name, value)
                 self.block = []
@@ -487,7 +595,11 @@ class _Translator:
             if name not in env:
                 env[name] = Undefined(name)
             elif env[name] is not value and env[name] != value:
-                raise self.error(node, f"{name!r} changes its variable inside the loop", f"give {name!r} its first value before the loop")
+                raise self.error(
+                    node,
+                    f"{name!r} changes its variable inside the loop",
+                    f"give {name!r} its first value before the loop",
+                )
         self.append(For(var.name, rounds.start, rounds.stop, rounds.step, body), node)
 
     def shape(self, node: ast.Call, env: dict[str, Any]) -> None:
@@ -495,7 +607,11 @@ class _Translator:
         kind, slots = SHAPES[name]
         alpha = [k for k in node.keywords if k.arg == "alpha"]
         if len(node.args) not in (len(slots), len(slots) + 1) or len(alpha) != len(node.keywords):
-            raise self.error(node, f"{name} takes {len(slots)} arguments and an optional alpha, got {len(node.args)}", "see the scene rules in docs/rules.md")
+            raise self.error(
+                node,
+                f"{name} takes {len(slots)} arguments and an optional alpha, got {len(node.args)}",
+                "see the scene rules in docs/rules.md",
+            )
         values: list[Expr] = [Const(0.0, F32)] * 12
         values[0], values[9] = Const(float(kind), F32), Const(1.0, F32)
         for slot, part in zip((*slots, 9), [*node.args, *(k.value for k in alpha)], strict=False):
@@ -503,7 +619,8 @@ class _Translator:
             values[slot] = self.cast(value, F32) if slot in (1, 10) else self.convert(value, F32, node)
         self.append(Emit(tuple(values)), node)
 
-    # -- expressions -------------------------------------------------------------------------------------------------------------------------
+    # -- expressions
+    # -------------------------------------------------------------------------------------------------------------------------
 
     def expr(self, node: ast.expr, env: dict[str, Any]) -> Expr:
         if isinstance(node, ast.Constant):
@@ -550,13 +667,19 @@ class _Translator:
                 raise self.error(node, f"this call gives {len(values)} values", "unpack them: `a, b = f(...)`")
             return values[0]
         name = type(node).__name__
-        raise self.error(node, f"`{name}` is not in the rules language", MENDS.get(name, "see docs/rules.md for what is"))
+        raise self.error(
+            node, f"`{name}` is not in the rules language", MENDS.get(name, "see docs/rules.md for what is")
+        )
 
     def local(self, node: ast.expr, value: Any) -> Expr:
         if isinstance(value, Undefined):
-            raise self.error(node, f"{value.name!r} has a value on some paths only", f"give {value.name!r} a value before the block")
+            raise self.error(
+                node, f"{value.name!r} has a value on some paths only", f"give {value.name!r} a value before the block"
+            )
         if isinstance(value, State):
-            raise self.error(node, f"the {value.what} cannot be used as a value", "write `s.field[i]`; the lane is only for indexing")
+            raise self.error(
+                node, f"the {value.what} cannot be used as a value", "write `s.field[i]`; the lane is only for indexing"
+            )
         return value
 
     def literal(self, value: Any, node: ast.AST) -> Const:
@@ -572,21 +695,37 @@ class _Translator:
         value = self.lookup(node, self.stack[-1])
         if value is None or isinstance(value, (types.FunctionType, types.ModuleType, str)):
             name = ast.unparse(node)
-            known = [n for n, v in {**self.stack[-1].function.__globals__, **self.source.constants}.items() if isinstance(v, (int, float))]
+            known = [
+                n
+                for n, v in {**self.stack[-1].function.__globals__, **self.source.constants}.items()
+                if isinstance(v, (int, float))
+            ]
             near = get_close_matches(name, known, 1)
-            raise self.error(node, f"{name!r} is not a local, a constant or a rule", f"did you mean {near[0]!r}?" if near else "define it as a module or class constant")
+            raise self.error(
+                node,
+                f"{name!r} is not a local, a constant or a rule",
+                f"did you mean {near[0]!r}?" if near else "define it as a module or class constant",
+            )
         return self.literal(value, node)
 
     def subscript(self, node: ast.Subscript, env: dict[str, Any]) -> Expr:
         owner = node.value
         if isinstance(owner, ast.Name) and env.get(owner.id) is RESULT:
             raise self.error(node, "the result can only be written", "keep the value in a variable")
-        if not (isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and env.get(owner.value.id) is STATE):
-            table = self.lookup(owner, self.stack[-1]) if not (isinstance(owner, ast.Name) and owner.id in env) else None
+        if not (
+            isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and env.get(owner.value.id) is STATE
+        ):
+            table = (
+                self.lookup(owner, self.stack[-1]) if not (isinstance(owner, ast.Name) and owner.id in env) else None
+            )
             if isinstance(table, (tuple, list)):
                 index = self.settle(self.expr(node.slice, env))
                 if not isinstance(index, Const) or not 0 <= int(index.value) < len(table):
-                    raise self.error(node, "a table of constants needs a constant index in range", "use an array field, or conditional expressions")
+                    raise self.error(
+                        node,
+                        "a table of constants needs a constant index in range",
+                        "use an array field, or conditional expressions",
+                    )
                 return self.literal(table[int(index.value)], node)
         place = self.place(node, env)
         assert isinstance(place, Load)
@@ -623,7 +762,9 @@ class _Translator:
             folded = self.fold(op, int(a.value), int(b.value), node)
             return Const(_wrap(int(folded.value), I32), I32) if folded.type == LITERAL else folded
         if a.type == F32 and op not in ("+", "-", "*", "/"):
-            raise self.error(node, f"`{op}` on floats", "use `floor(a / b)` and friends" if op in ("//", "%") else "use ints")
+            raise self.error(
+                node, f"`{op}` on floats", "use `floor(a / b)` and friends" if op in ("//", "%") else "use ints"
+            )
         if a.type != F32 and op == "/":
             raise self.error(node, "`/` on ints", "write `//`, or `float(a) / float(b)`")
         if op in ("<<", ">>"):
@@ -669,8 +810,17 @@ class _Translator:
         if value.type == wanted:
             return value
         if isinstance(value, Const) and value.type == LITERAL and wanted in (F32, I32, U32):
-            return Const(float(np.float32(value.value)), F32) if wanted == F32 else Const(_wrap(int(value.value), wanted), wanted)
-        mend = {F32: "write `float(x)` or a literal with a point", I32: "write `int(x)`", U32: "write `u32(x)`", BOOL: "write a comparison"}[wanted]
+            return (
+                Const(float(np.float32(value.value)), F32)
+                if wanted == F32
+                else Const(_wrap(int(value.value), wanted), wanted)
+            )
+        mend = {
+            F32: "write `float(x)` or a literal with a point",
+            I32: "write `int(x)`",
+            U32: "write `u32(x)`",
+            BOOL: "write a comparison",
+        }[wanted]
         raise self.error(node, f"wanted {wanted}, got {value.type}", mend, parsed)
 
     def cast(self, value: Expr, wanted: str) -> Expr:
@@ -679,7 +829,11 @@ class _Translator:
                 return Const(float(np.float32(value.value)), F32)
             if wanted == BOOL:
                 return Const(bool(value.value), BOOL)
-            number = int(max(-2147483648.0, min(float(value.value), 2147483520.0))) if value.type == F32 else int(value.value)
+            number = (
+                int(max(-2147483648.0, min(float(value.value), 2147483520.0)))
+                if value.type == F32
+                else int(value.value)
+            )
             return Const(_wrap(number, wanted), wanted)
         if value.type == wanted:
             return value
@@ -706,13 +860,24 @@ class _Translator:
         if isinstance(callee, types.FunctionType):
             parsed = self.parse(callee)
             if len(parsed.params) != len(node.args):
-                raise self.error(node, f"{name} takes ({', '.join(parsed.params)}), got {len(node.args)} arguments", "pass as many as it takes")
-            args = [env[a.id] if isinstance(a, ast.Name) and isinstance(env.get(a.id), State) else self.expr(a, env) for a in node.args]
+                raise self.error(
+                    node,
+                    f"{name} takes ({', '.join(parsed.params)}), got {len(node.args)} arguments",
+                    "pass as many as it takes",
+                )
+            args = [
+                env[a.id] if isinstance(a, ast.Name) and isinstance(env.get(a.id), State) else self.expr(a, env)
+                for a in node.args
+            ]
             return self.inline(parsed, args)
         if name in SHAPES:
             raise self.error(node, f"{name} draws and gives no value", "put it on a line of its own, in `scene`")
         near = get_close_matches(name, [*LIBRARY, *BUILTIN, *self.source.rules], 1)
-        raise self.error(node, f"{name!r} is not a rule", f"did you mean {near[0]!r}?" if near else "define it as a function marked @rule")
+        raise self.error(
+            node,
+            f"{name!r} is not a rule",
+            f"did you mean {near[0]!r}?" if near else "define it as a function marked @rule",
+        )
 
     def builtin(self, name: str, node: ast.Call, env: dict[str, Any]) -> Expr:
         args = [self.expr(a, env) for a in node.args]
@@ -725,7 +890,9 @@ class _Translator:
                 if isinstance(a, Const) and isinstance(b, Const):
                     value = (min if name == "min" else max)(a, b, key=lambda c: c.value)
                     continue
-                a, b = (x if isinstance(x, (Var, Const)) else self.assign("m", x) for x in (self.settle(a), self.settle(b)))
+                a, b = (
+                    x if isinstance(x, (Var, Const)) else self.assign("m", x) for x in (self.settle(a), self.settle(b))
+                )
                 value = Select(Compare("<" if name == "min" else ">", b, a), b, a, a.type)
             return value
         if len(args) != 1:
@@ -740,7 +907,12 @@ class _Translator:
         return Unary(name, self.convert(a, F32, node), F32)
 
 
-BUILTIN = {n: n for n in ("min", "max", "abs", "sqrt", "floor", "float", "int", "bool", "u32", "i32")} | {"fabs": "abs", "float32": "float", "int32": "i32", "uint32": "u32"}
+BUILTIN = {n: n for n in ("min", "max", "abs", "sqrt", "floor", "float", "int", "bool", "u32", "i32")} | {
+    "fabs": "abs",
+    "float32": "float",
+    "int32": "i32",
+    "uint32": "u32",
+}
 
 
 class Undefined:
@@ -755,9 +927,13 @@ def _declared(source: Source) -> list[Field]:
     for name, kind in source.state.items():
         type_, length = (kind, 0) if isinstance(kind, str) else kind
         if type_ not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
-            raise RulesError(f"state field {name!r} of drill {source.name!r}: wanted a type of {', '.join(TYPES)} or (type, length), got {kind!r}")
+            raise RulesError(
+                f"state field {name!r} of drill {source.name!r}: wanted a type of {', '.join(TYPES)} or (type, length), got {kind!r}"
+            )
         if name in COMMON_FIELDS:
-            raise RulesError(f"state field {name!r} of drill {source.name!r}: every state has that field already; choose another name")
+            raise RulesError(
+                f"state field {name!r} of drill {source.name!r}: every state has that field already; choose another name"
+            )
         fields.append(Field(name, type_, length))
     return fields
 
@@ -779,7 +955,9 @@ def _compare(op: str, a: Any, b: Any) -> bool:
 
 
 def _selectable(statement: Stmt) -> bool:
-    """Whether a branch of this statement can run unconditionally, its writes guarded: no loops, no drawing, no computed array index."""
+    """Whether a branch of this statement can run unconditionally, its writes guarded: no loops, no drawing, no
+    computed array index.
+    """
     if isinstance(statement, (If, For, Emit, Out)):
         return False
     if isinstance(statement, Store):
@@ -791,7 +969,9 @@ def _guard(statement: Stmt, condition: Expr, before: set[str]) -> Stmt:
     """The statement with its write made conditional; a variable born inside the branch needs no guard."""
     if isinstance(statement, Store):
         kind = statement.value.type
-        return replace(statement, value=Select(condition, statement.value, Load(statement.field, statement.index, kind), kind))
+        return replace(
+            statement, value=Select(condition, statement.value, Load(statement.field, statement.index, kind), kind)
+        )
     assert isinstance(statement, Assign)
     if statement.name not in before:
         return statement

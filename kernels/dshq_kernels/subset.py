@@ -1,4 +1,6 @@
-"""The mark and the error of the rules language; a file of its own because rules are written with it before the front end reads them."""
+"""The mark and the error of the rules language; a file of its own because rules are written with it before the front
+end reads them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ Function = TypeVar("Function", bound=Callable)
 
 
 class RulesError(ValueError):
-    """Something in a rule is outside the subset. The text names the file, the line, what was found and what to write instead."""
+    """Something in a rule is outside the subset. The text names the file, the line, what was found and what to write
+    instead.
+    """
 
 
 def rule(function: Function) -> Function:
