@@ -315,7 +315,7 @@ class DrillWidget(anywidget.AnyWidget):
         request was current when the comm last spoke. For this thread that is the running cell's, until it ends.
         """
         if self.comm is not None:
-            vars(self.comm).pop("_reply_subshell_id", None)
+            self.comm.__dict__.pop("_reply_subshell_id", None)
 
     def _run(self) -> None:
         """The sender thread."""

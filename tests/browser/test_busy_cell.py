@@ -1,0 +1,26 @@
+"""A cell that runs for long does not hold up the page: what it sends is heard, and new versions come to the match."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.test_watch_it_learn import TRAINED, begin
+
+pytestmark = pytest.mark.browser
+
+
+def test_versions_go_on_rising_while_a_cell_waits(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium)
+    notebook.kernel.run("w.train()")
+    widget.wait_number("version", lambda version: version >= 1, TRAINED)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(notebook.kernel.run, "print(w.wait(seconds=25))")
+        widget.page.wait_for_timeout(5000)
+        for _ in range(3):
+            seen = widget.number("version")
+            widget.wait_number("version", lambda version, seen=seen: version > seen)
+        assert not waiting.done(), "all this happened while the cell was busy"
+        assert widget.attribute("status") == "training"
+        assert "True" in waiting.result(120)
+    notebook.kernel.run("w.close()")
