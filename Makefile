@@ -26,7 +26,8 @@ test-all: setup chromium lint vitest
 	$(BIN)/python -m pytest $(ARGS)
 
 bench: setup chromium
-	$(BIN)/dshq bench $(ARGS)
+	$(BIN)/dshq bench
+	$(BIN)/python -m benchmarks.learn_ball
 	$(BIN)/python -m benchmarks.widget
 
 lint: setup
