@@ -1,6 +1,8 @@
 """What a figure was measured on: it means little without."""
 
+import datetime
 import importlib.metadata
+import json
 import platform
 from pathlib import Path
 
@@ -36,3 +38,11 @@ def describe() -> dict[str, object]:
         "python": platform.python_version(),
         "versions": {package: version_of(package) for package in PACKAGES},
     }
+
+
+def write(name: str, result: dict[str, object]) -> Path:
+    """Keep a raw result under benchmarks/results, named after what was measured and the day."""
+    path = Path(__file__).parent / "results" / f"{name}-{datetime.date.today().isoformat()}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    return path
