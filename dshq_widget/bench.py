@@ -49,9 +49,15 @@ def machine() -> dict[str, Any]:
     import numba
 
     return {
-        "processor": _processor(), "architecture": platform.machine(), "target": llvm.get_host_cpu_name(), "cores": os.cpu_count(),
-        "system": platform.system(), "python": platform.python_version(), "numpy": np.__version__, "numba": numba.__version__,
-    }  # fmt: skip
+        "processor": _processor(),
+        "architecture": platform.machine(),
+        "target": llvm.get_host_cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
 
 
 def bench(drill: str | CompiledDrill, seconds: float = 2.0) -> dict[str, Any]:
@@ -129,12 +135,11 @@ def turns(
     with ThreadPoolExecutor(threads) as pool:
 
         def play() -> None:
-            how = {"gamma": config.gamma, "gae_lambda": config.gae_lambda}
-            for work in [
-                pool.submit(games.play, learner.params, samples, games.new_stats(), part=part, **how)
-                for part in range(threads)
-            ]:
-                work.result()
+            def part(k: int) -> None:
+                stats = games.new_stats()
+                games.play(learner.params, samples, stats, part=k, gamma=config.gamma, gae_lambda=config.gae_lambda)
+
+            list(pool.map(part, range(threads)))
             games.advance()
 
         def turn() -> None:

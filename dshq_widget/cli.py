@@ -84,8 +84,9 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             "out": None if out is None else str(out),
         }
     if not options.json:
-        print(f"{result['agent_steps']:,} agent steps in {result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s), {result['updates']} updates"
-              + (f", saved as {out}" if out else ""))  # fmt: skip
+        speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
+        saved = f", saved as {out}" if out else ""
+        print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates{saved}")
     return result
 
 
@@ -125,8 +126,8 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     )
     if not options.json:
         low, high = result["ci95"]
-        print(f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}: "
-              f"{result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")  # fmt: skip
+        counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"
+        print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
     return result
 
 
@@ -137,9 +138,8 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
 
     result = run(compiled(options.drill), options.ticks, options.seed, options.backend)
     if not options.json:
-        print(
-            f"{result['sha256']}  {result['drill']} on {result['backend']}, {result['ticks']} ticks, {result['episodes']} episodes"
-        )
+        played = f"{result['ticks']} ticks, {result['episodes']} episodes"
+        print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
     return result
 
 

@@ -211,19 +211,20 @@ def _check(drill: type[Drill]) -> None:
         raise ValueError(f"{where}: sides is 1 or 2, got {drill.sides!r}")
     if not drill.actions or not drill.observations:
         raise ValueError(
-            f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, and one observation, `observations = (Observation("x"),)`'
+            f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, '
+            'and one observation, `observations = (Observation("x"),)`'
         )
     if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
         raise ValueError(
-            f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple of action_repeat ({drill.action_repeat})"
+            f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple "
+            f"of action_repeat ({drill.action_repeat})"
         )
     options = {choice.name: choice.options for choice in drill.actions}
     for code, (choice, option) in drill.keys.items():
         if choice not in options or option not in options[choice]:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
-            raise ValueError(
-                f"{where}: key {code!r} means {(choice, option)!r}, which is no action{f'; did you mean {near[0]!r}?' if near else ''}"
-            )
+            mend = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{mend}")
     for handle in drill.drag:
         for field in (handle.x, handle.y, handle.vx, handle.vy):
             if field not in drill.state:
@@ -240,7 +241,8 @@ def _check(drill: type[Drill]) -> None:
     ]
     if missing:
         raise ValueError(
-            f"{where}: {missing[0]!r} is declared but there is no rule of that name: add `@rule def {missing[0]}(s, i, side): ...`"
+            f"{where}: {missing[0]!r} is declared but there is no rule of that name: "
+            f"add `@rule def {missing[0]}(s, i, side): ...`"
         )
     unmarked = [n for n in _RULES if callable(vars(drill).get(n)) and not hasattr(vars(drill)[n], "__dshq_rule__")]
     if unmarked:

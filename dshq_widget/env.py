@@ -27,7 +27,8 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
     """A drill by name, class or as compiled data. Raises ValueError naming the nearest drill for an unknown name."""
     if isinstance(drill, CompiledDrill):
         return drill
-    return compile_drill(get(drill) if isinstance(drill, str) else drill)
+    drill = get(drill) if isinstance(drill, str) else drill
+    return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
 
 
 class Batch:
@@ -37,8 +38,17 @@ class Batch:
     chooses the training starts.
     """
 
-    def __init__(self, drill: str | type[Drill] | CompiledDrill, num_games: int, seed: int = 0, *, practice: bool = True,
-                 weights: Mapping[str, float] | None = None, shaping: bool = True, gamma: float = GAMMA):  # fmt: skip
+    def __init__(
+        self,
+        drill: str | type[Drill] | CompiledDrill,
+        num_games: int,
+        seed: int = 0,
+        *,
+        practice: bool = True,
+        weights: Mapping[str, float] | None = None,
+        shaping: bool = True,
+        gamma: float = GAMMA,
+    ):
         if num_games < 1:
             raise ValueError(f"num_games: wanted at least 1, got {num_games}")
         self.drill = compiled(drill)
@@ -74,14 +84,14 @@ class Batch:
 
     def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32
-        (num_games, sides, n_terms),
-        terminated and truncated bool (num_games,). Finished games stay finished until `reset`."""
+        (num_games, sides, n_terms), terminated and truncated bool (num_games,). Finished games stay finished until
+        `reset`.
+        """
         n = self.spec["n_actions"]
         actions = np.asarray(actions)
         if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
-            raise ValueError(
-                f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got shape {actions.shape} in {actions.min()}..{actions.max()}"
-            )
+            got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
+            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)
@@ -138,12 +148,23 @@ class DrillVectorEnv(VectorEnv):
     `infos["reward_<term>"]` per row.
 
     `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its
-    reward is 0), "same_step" at once, the last
-    observation then in `infos["final_obs"]`. Which one holds stands in `metadata["autoreset_mode"]`.
+    reward is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. Which one holds stands in
+    `metadata["autoreset_mode"]`.
     """
 
-    def __init__(self, drill: str | type[Drill] | CompiledDrill, num_envs: int = 1, *, opponent: str | None = None, autoreset: str = "next_step",
-                 seed: int = 0, practice: bool = True, weights: Mapping[str, float] | None = None, shaping: bool = True, gamma: float = GAMMA):  # fmt: skip
+    def __init__(
+        self,
+        drill: str | type[Drill] | CompiledDrill,
+        num_envs: int = 1,
+        *,
+        opponent: str | None = None,
+        autoreset: str = "next_step",
+        seed: int = 0,
+        practice: bool = True,
+        weights: Mapping[str, float] | None = None,
+        shaping: bool = True,
+        gamma: float = GAMMA,
+    ):
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
         if autoreset not in modes:
             raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")

@@ -68,8 +68,12 @@ def _source(drill: CompiledDrill, verb: str) -> str:
     if verb == "decide":
         body = ["    for _ in range(n):", *("    " + line for line in body)]
     head = [
-        "import numpy as np", "from numba import njit", "from dshq_kernels.lanes import absolute, floor, select, square_root",
-        "f32, i32, u32 = np.float32, np.int32, np.uint32", f"FIELDS = {fields!r}", '@njit(error_model="numpy", cache=True)',
+        "import numpy as np",
+        "from numba import njit",
+        "from dshq_kernels.lanes import absolute, floor, select, square_root",
+        "f32, i32, u32 = np.float32, np.int32, np.uint32",
+        f"FIELDS = {fields!r}",
+        '@njit(error_model="numpy", cache=True)',
         f"def run(games, n, {', '.join('f_' + field for field in fields)}):",
-    ]  # fmt: skip
+    ]
     return "\n".join([*head, *body, ""])

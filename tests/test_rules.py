@@ -139,15 +139,24 @@ def test_different_seeds_give_different_traces():
     assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
 
 
+DRAW_IN_NODE = """
+const { source, words } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const game = new Function(source)();
+const state = game.create();
+new Uint32Array(state.buffer).set(words);
+const shapes = new Float32Array(64 * 12);
+const n = game.scene(state, shapes);
+console.log(JSON.stringify([...shapes.slice(0, n * 12)]));
+"""
+
+
 def test_scene_is_the_same_on_both():
     drill = compile_words()
     game = drill.game()
     tiles = game.new(1, 3)
     game.tick(tiles, 7)
-    script = "const {source, words} = JSON.parse(require('fs').readFileSync(0, 'utf8')); const g = new Function(source)(); const s = g.create();" \
-        "new Uint32Array(s.buffer).set(words); const o = new Float32Array(64 * 12); const n = g.scene(s, o); console.log(JSON.stringify([...o.slice(0, n * 12)]))"  # fmt: skip
     data = json.dumps({"source": drill.javascript, "words": game.words(tiles)[5].tolist()})
-    run = subprocess.run([node(), "-e", script], input=data, text=True, capture_output=True, check=True)
+    run = subprocess.run([node(), "-e", DRAW_IN_NODE], input=data, text=True, capture_output=True, check=True)
     assert np.array_equal(np.array(json.loads(run.stdout), np.float32).reshape(-1, 12), game.scene(tiles, 0, 5))
 
 
@@ -172,9 +181,15 @@ def test_integers_mean_what_python_means_wrapped():
 
 def drill_with(tick, **members):
     body = {
-        "name": "bad", "state": {"x": "f32", "n": "i32", "row": ("f32", 3)}, "actions": (Choice("a", ("b", "c")),), "observations": (Observation("x"),),
-        "reset": rule(lambda_free_reset), "tick": rule(tick), "observe": rule(observe_x), **members,
-    }  # fmt: skip
+        "name": "bad",
+        "state": {"x": "f32", "n": "i32", "row": ("f32", 3)},
+        "actions": (Choice("a", ("b", "c")),),
+        "observations": (Observation("x"),),
+        "reset": rule(lambda_free_reset),
+        "tick": rule(tick),
+        "observe": rule(observe_x),
+        **members,
+    }
     return type("Bad", (Drill,), body)
 
 
@@ -192,7 +207,7 @@ def uses_while(s, i):
 
 
 def uses_break(s, i):
-    for k in range(3):
+    for _ in range(3):
         s.x[i] += 1.0
         break
 
@@ -250,7 +265,7 @@ def chained(s, i):
 
 
 def long_range(s, i):
-    for k in range(s.n[i]):
+    for _ in range(s.n[i]):
         s.x[i] += 1.0
 
 

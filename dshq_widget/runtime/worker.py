@@ -37,8 +37,17 @@ def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: i
     """The games of one process, started."""
     spec = drill.spec
     layers = (spec["n_obs"], *config.hidden_sizes, spec["n_actions"] + 1)
-    return Rollouts(drill.game(), spec, layers, ACTIVATIONS[config.activation], games=games, length=config.rollout_length,
-                    shares=config.opponents, seed=seed, parts=parts)  # fmt: skip
+    return Rollouts(
+        drill.game(),
+        spec,
+        layers,
+        ACTIVATIONS[config.activation],
+        games=games,
+        length=config.rollout_length,
+        shares=config.opponents,
+        seed=seed,
+        parts=parts,
+    )
 
 
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:

@@ -77,7 +77,7 @@ class Session:
         self.channel, self.job = channel, job
         self.config = TrainConfig.from_values(job["hyper"])
         self.drill = CompiledDrill.from_json(job["drill"])
-        self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS", 1))
+        self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
         self.workers = int(job.get("workers", 0))
         self._say(f"compiling the rules of {self.drill.spec['title']}")
         self.drill.game()
@@ -134,8 +134,8 @@ class Session:
             self.rate *= ROLLBACK_RATE
             good = self.slots.read(0)
             self.learner.load(self._untrained() if good is None else good[2])
-            text = f"{error}. Training went back to version {self.version} and goes on with {self.rate:.3g} of the learning rate"
-            self.channel.send({"type": "WARNING", "text": text})
+            back = f"Training went back to version {self.version} and goes on with {self.rate:.3g} of the learning rate"
+            self.channel.send({"type": "WARNING", "text": f"{error}. {back}"})
         return learned
 
     def hyper(self) -> Hyper:
@@ -170,9 +170,18 @@ class Session:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
         state = {**self.learner.state(), **self.games.state(), "train.updates": np.array(self.updates, np.int64)}
         saved = checkpoint.Checkpoint(
-            self.drill.name, self.drill.rules_hash, self.spec.layers, self.spec.activation, self.learner.blob(), self.version,
-            self.agent_steps, self.config.seed, self.config.to_json(), self.metrics | {"seconds": self.seconds}, state,
-        )  # fmt: skip
+            drill=self.drill.name,
+            rules_hash=self.drill.rules_hash,
+            layers=self.spec.layers,
+            activation=self.spec.activation,
+            weights=self.learner.blob(),
+            version=self.version,
+            step=self.agent_steps,
+            seed=self.config.seed,
+            config=self.config.to_json(),
+            metrics=self.metrics | {"seconds": self.seconds},
+            state=state,
+        )
         try:
             checkpoint.save(path, saved)
         except checkpoint.CheckpointError as error:
@@ -232,6 +241,7 @@ def choose_device(wanted: str) -> str:
         return "cuda"
     if wanted == "cuda":
         raise RuntimeError(
-            "device=cuda was asked for, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see dshq doctor)"
+            "device=cuda was asked for, but torch finds no GPU: "
+            "use device=auto, or install a CUDA build of torch (see dshq doctor)"
         )
     return "cpu"

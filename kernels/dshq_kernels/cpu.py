@@ -59,7 +59,8 @@ from dshq_kernels.lanes import absolute, floor, pointer, record_at, select, squa
 f32, i32, u32 = np.float32, np.int32, np.uint32
 TILE = np.dtype({dtype!r})
 OPTIONS = dict(cache=True, nopython=True, error_model="numpy")
-ONE, TWO, THREE = types.void(types.int64), types.void(types.int64, types.int64), types.int64(types.int64, types.int64, types.int64)
+ONE, TWO, THREE = types.void(types.int64), types.void(types.int64, types.int64), \
+types.int64(types.int64, types.int64, types.int64)
 '''
 
 
@@ -351,9 +352,8 @@ class CpuGame:
         if who == "random":
             return RANDOM
         if who not in self.baselines:
-            raise ValueError(
-                f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {', '.join(('idle', 'random', *self.baselines))}"
-            )
+            known = ", ".join(("idle", "random", *self.baselines))
+            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
         return FIRST_BASELINE + self.baselines.index(who)
 
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:

@@ -79,9 +79,8 @@ def javascript_source(program: Program) -> str:
             )
         parts.append(_by_side(f"baseline_{name}", "s, side", "s", program.sides))
     baselines = ", ".join(f"{name}: baseline_{name}" for name in program.baselines)
-    parts.append(
-        f"return {{ words, fields, create, reset, decide, tick, observe, terms, terminated, winner, random, scene, baselines: {{ {baselines} }} }};"
-    )
+    verbs_made = "reset, decide, tick, observe, terms, terminated, winner, random, scene"
+    parts.append(f"return {{ words, fields, create, {verbs_made}, baselines: {{ {baselines} }} }};")
     return "\n".join(parts) + "\n"
 
 
