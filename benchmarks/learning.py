@@ -1,7 +1,9 @@
-"""What `dshq train ball` has learned after a fixed time: win rates against random play and the chaser, three seeds, with and without a chaser in training.
+"""What `dshq train ball` has learned after a fixed time: win rates against random play and the chaser, three seeds,
+with and without a chaser in training.
 
-`python -m benchmarks.learning` writes benchmarks/results/learning-*.json. Targets (stated before measuring): after 30 s with the defaults 95 % of decided
-matches against random and 80 % against the chaser; with no chaser among the opponents 60 % after 60 s.
+`python -m benchmarks.learning` writes benchmarks/results/learning-*.json. Targets (stated before measuring): after 30 s
+with the defaults 95 % of decided matches against random and 80 % against the chaser; with no chaser among the opponents
+60 % after 60 s.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def main() -> None:
                     row[who] = dshq("evaluate", out, "--against", who, "--matches", str(MATCHES), "--seed", "1000")
                 rows.append(row)
                 shown = " ".join(
-                    f"{who} {row[who]['win_rate']:.3f} (W {row[who]['wins']} D {row[who]['draws']} L {row[who]['losses']})"
+                    "{who} {win_rate:.3f} (W {wins} D {draws} L {losses})".format(who=who, **row[who])
                     for who in ("random", "scripted")
                 )
                 print(f"{setting:28} seed {seed}: {row['agent_steps_per_second'] / 1e6:.2f} M/s  {shown}", flush=True)
