@@ -54,7 +54,7 @@ def test_train_reports_what_it_did(trained):
     assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
     assert 1 < said["seconds"] < 6
     assert said["device"] == "cpu" or said["device"].startswith("cuda")
-    assert 2.0 < said["metrics"]["entropy"] < 3.5
+    assert 0.5 < said["metrics"]["entropy"] < 3.5
 
 
 def test_a_few_seconds_beat_random_play(trained):

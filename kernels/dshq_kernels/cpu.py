@@ -48,19 +48,19 @@ from dshq_kernels.ir import (
 )
 
 LANES = lanes.LANES
-RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, SCENE, FIRST_BASELINE = range(9)
-VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random", "scene")
+RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
+VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
 DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
 HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
 import numpy as np
-from numba import carray, cfunc
+from numba import carray, cfunc, njit
 from numba.core import types
-from dshq_kernels.lanes import absolute, floor, pointer, record_at, select, square_root
+from dshq_kernels.lanes import absolute, emit, floor, hash32, pointer, record_at, select, square_root
 f32, i32, u32 = np.float32, np.int32, np.uint32
 TILE = np.dtype({dtype!r})
-OPTIONS = dict(cache=True, nopython=True, error_model="numpy")
-ONE, TWO, THREE = types.void(types.int64), types.void(types.int64, types.int64), \
-types.int64(types.int64, types.int64, types.int64)
+LAZY = dict(cache=True, error_model="numpy")
+OPTIONS = dict(nopython=True, **LAZY)
+ONE, TWO = types.void(types.int64), types.void(types.int64, types.int64)
 '''
 
 
@@ -100,9 +100,7 @@ def python_source(program: Program) -> str:
     parts.append(_function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")]))
     scene = f"o = carray(pointer(out), ({program.scene_max}, 12), np.float32)"
     parts.append(
-        _function(
-            "scene", "THREE", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max
-        )
+        _function("scene", "", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max)
     )
     for name in program.baselines:
         blocks = [(lane_loop, program.verbs[f"baseline:{name}:{k}"], f"o[{k}, i]") for k in sides]
@@ -127,7 +125,7 @@ def _function(
         if inner and loop:
             body.append("    " * depth + loop)
         body += inner
-    lines = [f"@cfunc({signature}, **OPTIONS)", f"def {name}({params}):"]
+    lines = [f"@cfunc({signature}, **OPTIONS)" if signature else "@njit(**LAZY)", f"def {name}({params}):"]
     if used:
         lines.append("    s = record_at(tile, TILE)")
         lines += [f"    f_{field} = s.{field}" for field in used]
@@ -162,9 +160,7 @@ def _block(statements: tuple[Stmt, ...], depth: int, used: dict[str, None], out:
                 f"{pad}{out.format(e(statement.index))} = {f'i32({value})' if statement.value.type == BOOL else value}"
             )
         elif isinstance(statement, Emit):
-            lines.append(f"{pad}if count < {scene_max}:")
-            lines += [f"{pad}    o[count, {k}] = {e(value)}" for k, value in enumerate(statement.values)]
-            lines.append(f"{pad}    count += 1")
+            lines.append(f"{pad}count = emit(o, count, {', '.join(map(e, statement.values))})")
         elif isinstance(statement, If):
             lines.append(f"{pad}if {e(statement.test)}:")
             lines += _block(statement.body, depth + 1, used, out, scene_max) or [f"{pad}    pass"]
@@ -214,7 +210,7 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
         a, b = e(value.a), e(value.b)
         if value.type == F32:
             return f"({a} {value.op} {b})"
-        return f"{value.type}({a} {value.op} {b})"
+        return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
     if isinstance(value, Compare):
         return f"({e(value.a)} {value.op} {e(value.b)})"
     if isinstance(value, Logic):
@@ -359,7 +355,7 @@ class CpuGame:
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
         """The shapes of one game: f32 (n_shapes, 12)."""
         out = np.zeros((int(self.spec["scene_max"]), 12), np.float32)
-        n = lanes.scene_of(self.verbs[SCENE], tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
+        n = self.module.scene(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
         return out[:n]
 
     def words(self, tiles: NDArray) -> NDArray:

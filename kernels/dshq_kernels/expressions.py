@@ -22,7 +22,7 @@ from dshq_kernels.arithmetic import (
     wrap,
     zero,
 )
-from dshq_kernels.ir import BOOL, F32, I32, U32, Cast, Compare, Const, Expr, Load, Select, Unary, Var
+from dshq_kernels.ir import BOOL, F32, I32, U32, Binary, Cast, Compare, Const, Expr, Load, Select, Unary, Var
 from dshq_kernels.reading import BUILTIN, LIBRARY, Parsed, Reader, suggest
 from dshq_kernels.scope import LANE, RESULT, Argument, Marker, Scope, Undefined, Writer
 
@@ -232,8 +232,12 @@ class Expressions:
         args = [self.expr(a, scope) for a in node.args]
         if name in ("min", "max"):
             return self.extreme(name, args, node, scope)
+        if name == "hash32" and len(args) == 2:
+            a, b = (convert(arg, U32, node, scope.parsed) for arg in args)
+            return Binary("hash32", a, b, U32)
         if len(args) != 1:
-            raise scope.error(node, f"{name} takes one value, got {len(args)}", "pass one")
+            wanted = "two values" if name == "hash32" else "one value"
+            raise scope.error(node, f"{name} takes {wanted}, got {len(args)}", "pass as many as it takes")
         (a,) = args
         if name in CASTS:
             return self.cast(a, CASTS[name])

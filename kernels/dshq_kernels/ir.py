@@ -54,8 +54,9 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """`+ - * /` on f32; `+ - * // % & | ^ << >>` on i32 and u32. Both operands have the result's type (shift counts
-    too).
+    """`+ - * /` on f32; `+ - * // % & | ^ << >>` on i32 and u32; `hash32` on u32.
+
+    Both operands have the result's type (shift counts too).
     """
 
     op: str

@@ -41,6 +41,24 @@ from dshq_kernels.ir import (
 ARRAYS = {F32: "Float32Array", I32: "Int32Array", U32: "Uint32Array", BOOL: "Int32Array"}
 WRAP = {I32: "({} | 0)", U32: "({} >>> 0)"}
 
+# hash32 is that of lanes.py: the generator's two rounds of lowbias32
+PRELUDE = """\
+function mix(x) {
+  x = imul(x ^ (x >>> 16), 0x7feb352d);
+  x = imul(x ^ (x >>> 15), 0x846ca68b);
+  return x ^ (x >>> 16);
+}
+function hash32(key, count) {
+  return mix(mix((imul(count, 0x9e3779b9) + key) | 0) ^ (imul(key, 0x85ebca6b) + 0x27d4eb2f)) >>> 0;
+}
+function emit(out, n, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare) {
+  const k = n * 12;
+  if (k >= out.length) return n;
+  out[k] = kind; out[k + 1] = colour; out[k + 2] = x; out[k + 3] = y; out[k + 4] = a; out[k + 5] = b;
+  out[k + 6] = c; out[k + 7] = d; out[k + 8] = e; out[k + 9] = alpha; out[k + 10] = tag; out[k + 11] = spare;
+  return n + 1;
+}"""
+
 
 def javascript_source(program: Program) -> str:
     """The source; `new Function(source)()` gives the game. Built from checked syntax trees only: every name in it is
@@ -55,6 +73,7 @@ def javascript_source(program: Program) -> str:
     parts = [
         '"use strict";',
         "const fround = Math.fround, imul = Math.imul, sqrt = Math.sqrt, abs = Math.abs, floor = Math.floor;",
+        PRELUDE,
         f"const words = {program.words};",
         f"const fields = {table};",
         f"function create(buffer = new ArrayBuffer({4 * program.words})) {{\n  return {{\n    buffer,",
@@ -128,9 +147,7 @@ def _block(statements: tuple[Stmt, ...], depth: int, names: list[str], used: lis
                 f"{pad}return {value};" if result == "scalar" else f"{pad}out[{e(statement.index)}] = {value};"
             )
         elif isinstance(statement, Emit):
-            lines.append(f"{pad}if (n * 12 < out.length) {{")
-            lines += [f"{pad}  out[n * 12 + {k}] = {e(value)};" for k, value in enumerate(statement.values)]
-            lines += [f"{pad}  n += 1;", f"{pad}}}"]
+            lines.append(f"{pad}n = emit(out, n, {', '.join(map(e, statement.values))});")
         elif isinstance(statement, If):
             lines.append(f"{pad}if ({e(statement.test)}) {{")
             lines += _block(statement.body, depth + 1, names, used, result)
@@ -200,6 +217,8 @@ def _binary(value: Binary, a: str, b: str) -> str:
     if value.type == F32:
         return f"fround({a} {value.op} {b})"
     wrap = WRAP[value.type]
+    if value.op == "hash32":
+        return f"hash32({a}, {b})"
     if value.op == "*":
         return wrap.format(f"imul({a}, {b})")
     if value.op == "//":

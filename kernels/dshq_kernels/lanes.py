@@ -7,12 +7,14 @@ compiles several times faster.
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 16
+u32 = np.uint32
 
 
 @intrinsic
@@ -55,6 +57,31 @@ def record_at(typingctx, address, dtype):
     return record(types.int64, dtype), codegen
 
 
+@njit(forceinline=True)
+def mix(x):
+    x = u32(u32(x ^ u32(x >> u32(16))) * u32(0x7FEB352D))
+    x = u32(u32(x ^ u32(x >> u32(15))) * u32(0x846CA68B))
+    return u32(x ^ u32(x >> u32(16)))
+
+
+@njit(forceinline=True)
+def hash32(key, count):
+    """The generator's word for (key, count): see rng.py. u32, u32 -> u32."""
+    first = mix(u32(u32(count * u32(0x9E3779B9)) + key))
+    return mix(u32(first ^ u32(u32(key * u32(0x85EBCA6B)) + u32(0x27D4EB2F))))
+
+
+@njit
+def emit(out, count, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare):
+    """Append a shape to f32 `[scene_max, 12]` if there is room; returns the new count."""
+    if count < out.shape[0]:
+        shape = out[count]
+        shape[0], shape[1], shape[2], shape[3], shape[4], shape[5] = kind, colour, x, y, a, b
+        shape[6], shape[7], shape[8], shape[9], shape[10], shape[11] = c, d, e, alpha, tag, spare
+        count += 1
+    return count
+
+
 @intrinsic
 def pointer(typingctx, address):
     """A `void *` from an address."""
@@ -80,18 +107,6 @@ def call_verb(typingctx, function, a, b):
     return types.void(types.int64, types.int64, types.int64), codegen
 
 
-@intrinsic
-def call_scene(typingctx, function, a, b, c):
-    """Call the C function `i64(i64, i64, i64)` at an address."""
-
-    def codegen(context, builder, signature, args):
-        word = ir.IntType(64)
-        pointer = builder.inttoptr(args[0], ir.FunctionType(word, [word] * 3).as_pointer())
-        return builder.call(pointer, args[1:])
-
-    return types.int64(types.int64, types.int64, types.int64, types.int64), codegen
-
-
 @njit(cache=True, nogil=True)
 def each_tile(function, tiles, stride, n_tiles, results, result_stride):
     """Call a verb on every tile; tile k's second argument is `results + k * result_stride`."""
@@ -106,9 +121,3 @@ def each_lane(function, tiles, stride, chosen):
         for lane in range(chosen.shape[1]):
             if chosen[k, lane] != 0:
                 call_verb(function, tiles + k * stride, lane)
-
-
-@njit(cache=True, nogil=True)
-def scene_of(function, tile, lane, out):
-    """The number of shapes written to `out`."""
-    return call_scene(function, tile, lane, out)

@@ -18,7 +18,8 @@ from dshq_kernels.subset import RulesError
 LIBRARY = {
     name: value for module in (rng, maths) for name, value in vars(module).items() if hasattr(value, "__dshq_rule__")
 }
-BUILTIN = {name: name for name in ("min", "max", "abs", "sqrt", "floor", "float", "int", "bool", "u32", "i32")}
+NUMBERS = ("float", "int", "bool", "u32", "i32")
+BUILTIN = {name: name for name in ("min", "max", "abs", "sqrt", "floor", "hash32", *NUMBERS)}
 BUILTIN |= {"fabs": "abs", "float32": "float", "int32": "i32", "uint32": "u32"}
 WORDS: dict[str, Any] = BUILTIN | LIBRARY  # the words in every rule's scope
 

@@ -1,32 +1,21 @@
 """The games' own generator: counter-based on 32-bit integers, the same numbers on every back end.
 
-A lane holds a key and a counter. Each draw hashes (key, counter) with two rounds of an invertible 32-bit mixer, the
-second keyed again, so two
-keys never walk the same sequence shifted. Mixer: `lowbias32` by Chris Wellons, "Prospecting for hash functions"
-(2018), constants of its best
-two-multiply form; quality of the combination checked in tests/test_rng.py (measured, not proved).
+A lane holds a key and a counter. Each draw is `hash32(key, counter)`: two rounds of an invertible 32-bit mixer, the
+second keyed again, so two keys never walk the same sequence shifted. The mixer is `lowbias32` of Chris Wellons,
+"Prospecting for hash functions" (2018), constants of its best two-multiply form. `hash32` is written once per back end
+(lanes.py, javascript.py); its quality and the agreement are tested in tests/test_maths.py and tests/test_trace.py.
 """
 
 from __future__ import annotations
 
 from dshq_kernels.subset import rule
 
-GOLDEN = 0x9E3779B9  # 2^32 / golden ratio (Knuth, TAOCP 6.4)
-
-
-@rule
-def mix(x):
-    x = (x ^ (x >> 16)) * 0x7FEB352D
-    x = (x ^ (x >> 15)) * 0x846CA68B
-    return x ^ (x >> 16)
-
 
 @rule
 def random_bits(s, i):
-    key = s.rng_key[i]
     count = s.rng_count[i]
     s.rng_count[i] = count + 1
-    return mix(mix(count * GOLDEN + key) ^ (key * 0x85EBCA6B + 0x27D4EB2F))
+    return hash32(s.rng_key[i], count)  # noqa: F821  (a built-in of the rules language)
 
 
 @rule
