@@ -105,7 +105,7 @@ class DrillWidget(anywidget.AnyWidget):
         bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
-        self._trainer = Trainer(drill, resume=resume, **hyper)
+        self._trainer = Trainer(drill, resume=resume, gentle=True, **hyper)
         self._write = threading.RLock()
         self._flow = Flow()
         self._dirty: set[str] = set()

@@ -16,7 +16,7 @@ from dshq_kernels.rollout import STATS, Rollouts, Samples
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.process import Channel
+from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.ring import Fields, Lane
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -52,6 +52,8 @@ def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: i
 
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Play until told to stop."""
+    if job.get("gentle"):
+        step_aside()
     drill = CompiledDrill.from_json(job["drill"])
     config = TrainConfig.from_values(job["hyper"])
     games, index = int(job["games"]), int(job["index"])

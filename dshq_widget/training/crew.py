@@ -74,6 +74,7 @@ class Crew:
         blocks = {"weights": weights} | ({"ring": self._ring} if self._ring else {})
         start = _supervisor(os.getpid()).start
         common = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
+        common["gentle"] = bool(job.get("gentle"))
         self.workers: list[Child] = [
             start(
                 WORKER,

@@ -22,7 +22,7 @@ from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Hyper, Learner, learners
 from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.process import Channel
+from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training import checkpoint
 from dshq_widget.training.games import OwnGames, RingGames
@@ -40,6 +40,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Train until told to stop. `job` is made by crew.py."""
     session = Session(channel, job, blocks)
     session.first_round()
+    if job.get("gentle"):
+        step_aside()
     now = time.monotonic()
     tally, evaluated, saved = Tally(now), now, now
     while not channel.closed:

@@ -70,12 +70,14 @@ class Trainer:
         drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
         *,
         resume: str | os.PathLike[str] | None = None,
+        gentle: bool = False,
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
             resume = drill
         saved = None if resume is None else checkpoint.load(resume)
         self.drill = _compiled(saved.drill if saved is not None and drill is resume else drill)
+        self._gentle = gentle
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
@@ -410,6 +412,7 @@ class Trainer:
                 "resume": self._resume if self._resume and os.path.exists(self._resume) else None,
                 "autosave": str(self._autosave_path()),
                 "updates": self._metrics.get("updates", 0),
+                "gentle": self._gentle,
             }
             self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
         except MemoryError as error:
