@@ -96,7 +96,7 @@ export interface Snapshot {
   seed: number;
   rng: number; // u32, the show's own generator
   phase: number; // ticks done of the present decision
-  rest: number; // ticks left of the pause after an episode
+  rest: number; // ticks left of the run-out after an episode
 }
 
 /** One hyper-parameter as the page shows it. */

@@ -13,7 +13,6 @@ const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go
 const TICKS_PER_CLOCK_LOOK = 16;
 const GOAL_REST = 0.7; // seconds of show time to celebrate in
 const DRAW_REST = 0.35; // seconds of show time
-const LAST_RESTING_SPEED = 4; // faster shows go on at once
 
 /** Told of every tick and event, for effects; must not touch the state. */
 export interface Spectator {
@@ -44,9 +43,9 @@ export class Show {
 
   private rate = 1; // the speed
   private credit = 0; // ticks owed by the clock
-  private steps = 0; // ticks and ticks of rest since the show began
+  private steps = 0; // ticks since the page began to draw this show
   private phase = 0; // ticks done of the present decision
-  private rest = 0; // ticks left of the pause after an episode
+  private rest = 0; // ticks left of the run-out after an episode: nobody decides, the ball rolls on, nothing counts
   private readonly rng = new Random(0);
   private previousCount = 0;
   private cut = false; // the last tick began an episode: nothing to interpolate from
@@ -89,7 +88,7 @@ export class Show {
     return this.playing ? Math.min(this.credit, 1) : 1;
   }
 
-  /** Seconds of show time that the picture shows: ticks, rests and what of the present tick has passed. */
+  /** Seconds of show time that the picture shows: ticks and what of the present tick has passed. */
   get time(): number {
     return (this.steps + this.alpha) / this.spec.tick_rate;
   }
@@ -115,12 +114,11 @@ export class Show {
     this.credit -= due;
   }
 
-  /** Pause, then advance by exactly `count` ticks, or by the ticks of `count` decisions. Rests are skipped. */
+  /** Pause, then advance by exactly `count` ticks, or by the ticks of `count` decisions. */
   stepBy(unit: StepUnit, count: number): void {
     this.pause();
     const ticks = count * (unit === "decision" ? this.actionRepeat : 1);
     for (let k = 0; k < ticks; k++) {
-      if (this.rest > 0) this.nextEpisode();
       this.keepScene();
       this.step();
       this.takeScene();
@@ -246,15 +244,15 @@ export class Show {
 
   private step(): void {
     this.steps++;
+    if (this.rest === 0 && this.phase === 0) this.decide();
+    this.game.tick(this.state);
+    this.tick++;
+    this.spectator?.ticked();
     if (this.rest > 0) {
       if (--this.rest === 0) this.nextEpisode();
       return;
     }
-    if (this.phase === 0) this.decide();
-    this.game.tick(this.state);
-    this.tick++;
     this.phase++;
-    this.spectator?.ticked();
     if (this.phase >= this.actionRepeat) {
       this.phase = 0;
       if (this.game.terminated(this.state) || this.state.ticks[0]! >= this.spec.time_limit) this.endEpisode();
@@ -274,8 +272,7 @@ export class Show {
     if (winner === 0) this.tell("draw", -1);
     else this.tell("goal", winner > 0 ? 0 : 1);
     const seconds = winner === 0 ? DRAW_REST : GOAL_REST;
-    this.rest = this.rate > LAST_RESTING_SPEED ? 0 : Math.round(seconds * this.spec.tick_rate);
-    if (this.rest === 0) this.nextEpisode();
+    this.rest = Math.round(seconds * this.spec.tick_rate);
   }
 
   private nextEpisode(): void {
