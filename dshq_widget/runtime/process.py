@@ -163,7 +163,7 @@ def main(role: str, parent: int) -> int:
 
 
 def step_aside() -> None:
-    """Let everything that a person sees go first, whatever else runs: for work beside a page that draws (Linux; elsewhere nothing).
+    """Let everything that a person sees go first: for work beside a page that draws. Linux; elsewhere nothing.
 
     All threads become SCHED_IDLE, so a waking page takes the processor at once (sched(7)); and where the kernel groups
     processes by session, which makes `nice` mean nothing between sessions, this process gets a session and a group of

@@ -165,7 +165,12 @@ class Session:
             "seconds": self.seconds,
             "dropped_chunks": self.games.dropped,
         }
-        self.metrics = tally.row(self.drill, self.hyper(), now) | counters | self.judge.metrics
+        row = tally.row(self.drill, self.hyper(), now)
+        if now - tally.began < REPORT_SECONDS / 2:  # the last moment before a stop says nothing about rates
+            row |= {
+                key: self.metrics[key] for key in self.metrics.keys() & {"agent_steps_per_second", "updates_per_second"}
+            }
+        self.metrics = row | counters | self.judge.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
 
     def save(self, path: str) -> None:

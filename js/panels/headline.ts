@@ -9,9 +9,10 @@ const WIN_RATES = ["win_rate_chaser", "win_rate_ema", "win_rate_random"] as cons
 export const headline: Panel = { area: "learn", build };
 
 function build({ session, signal }: View): HTMLElement {
+  const rival = session.model.get("drill")?.spec.baselines[0] ?? "random";
   const tiles = HEADLINES.map(({ caption, title, read }) => {
     const value = h("span", { class: "value" }, "–");
-    const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption));
+    const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption ?? `vs ${rival}`));
     return { tile, show: (row: MetricsRow) => setText(value, read(row)) };
   });
   const follow = () => {
@@ -24,10 +25,10 @@ function build({ session, signal }: View): HTMLElement {
   return h("div", { class: "tiles", role: "group", "aria-label": "Headline numbers" }, ...tiles.map(({ tile }) => tile));
 }
 
-const HEADLINES: { caption: string; title: string; read: (row: MetricsRow) => string }[] = [
+const HEADLINES: { caption: string | null; title: string; read: (row: MetricsRow) => string }[] = [
   {
-    caption: "wins",
-    title: "Share of decided matches won against the script",
+    caption: null, // the drill's script by name
+    title: "Share of decided matches won against this script",
     read: (row) => percent(WIN_RATES.map((key) => row[key]).find((value) => value !== undefined)),
   },
   {
