@@ -73,7 +73,7 @@ class Crew:
         self._ring, offsets = _ring(drill, config, shares.games)
         blocks = {"weights": weights} | ({"ring": self._ring} if self._ring else {})
         start = _supervisor(os.getpid()).start
-        common = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
+        common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
         common["gentle"] = bool(job.get("gentle"))
         self.workers: list[Child] = [
             start(
