@@ -105,6 +105,7 @@ class Policy:
         self.weights = np.asarray(weights, np.float32)
         self.metadata = dict(metadata or {})
         self._parts = self.spec.split(self.weights)
+        self._rng = np.random.default_rng(0)
 
     def forward(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 `[..., n_actions]` and values f32 `[...]` of observations f32 `[..., n_obs]`."""
@@ -125,13 +126,9 @@ class Policy:
         return weights / weights.sum(axis=-1, keepdims=True)
 
     def act(self, obs: np.ndarray, rng: np.random.Generator | None = None, greedy: bool = False) -> np.ndarray:
-        """Action indices i64 `[...]`: drawn with `rng`, or the likeliest if `greedy`."""
+        """Action indices i64 `[...]`: drawn with `rng` (or the policy's own generator), or the likeliest if `greedy`."""
         if greedy:
             return self.forward(obs)[0].argmax(axis=-1)
-        if rng is None:
-            raise ValueError(
-                "drawing actions needs a generator: pass rng=numpy.random.default_rng(seed), or greedy=True"
-            )
         cumulated = self.probabilities(obs).cumsum(axis=-1)
-        draw = rng.random(cumulated.shape[:-1], np.float32)[..., None] * cumulated[..., -1:]
+        draw = (rng or self._rng).random(cumulated.shape[:-1], np.float32)[..., None] * cumulated[..., -1:]
         return np.minimum((cumulated <= draw).sum(axis=-1), self.spec.n_actions - 1)
