@@ -64,6 +64,10 @@ class OwnGames:
         rollouts.advance()
         return Batch(self.samples, self.units, merge(stats), 0, lambda: None)
 
+    def mend(self, samples: Samples) -> None:
+        """Begin the games anew whose samples are not finite."""
+        self.rollouts.mend(samples)
+
     def state(self) -> dict[str, np.ndarray]:
         """What an exact continuation needs of the games: every tile's bytes, running returns, the actions'
         generator.
@@ -101,6 +105,9 @@ class RingGames:
             self.units.append(shape.trainable)
             self.shapes.append((shape.units, spec["n_obs"]))
         self.turn, self.stale = 0, 0
+
+    def mend(self, samples: Samples) -> None:
+        """Nothing: each worker mends its own games."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Nothing: the games live in other processes, and a continuation begins them anew."""

@@ -34,6 +34,10 @@ EVALUATE_SECONDS = 1.5
 AUTOSAVE_SECONDS = 300.0
 ROLLBACK_RATE = 0.5
 """What a rollback multiplies the learning rate with."""
+MOST_SKIPS = 3
+"""Updates with a gradient that was not finite, one after the other, that lead back to the last published weights."""
+MOST_RETURNS = 5
+"""Ways back without a good update in between before training gives up."""
 
 
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
@@ -83,7 +87,7 @@ class Session:
         self.workers = int(job.get("workers", 0))
         self._say(f"compiling the rules of {self.drill.spec['title']}")
         self.drill.game()
-        self.spec = PolicySpec.for_drill(self.drill.spec, self.config.hidden_sizes, self.config.activation)
+        self.spec = PolicySpec.for_config(self.drill.spec, self.config)
         self.device = choose_device(self.config.device)
         self._say(f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         self.learner = self._make_learner()
@@ -94,8 +98,9 @@ class Session:
         else:
             self.games = OwnGames(self.drill, self.config, self.threads)
         self.judge = Judge(self.drill, self.spec, self.config.seed)
+        self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
         self.metrics: dict[str, float] = {}
-        self.agent_steps, self.updates, self.seconds, self.rate = 0, 0, 0.0, 1.0
+        self.agent_steps, self.updates, self.seconds, self.rate = 0, int(job.get("updates", 0)), 0.0, 1.0
         self._resume()
         self.version = self.slots.latest
         if self.workers and not self.version:
@@ -126,19 +131,49 @@ class Session:
                 self.save(command["path"])
 
     def learn(self, samples: Any, units: np.ndarray) -> dict[str, float]:
-        """One update, published if its weights are finite and taken back if not. -> the learner's metrics."""
+        """One update, published unless something in it was not finite. -> the learner's metrics."""
+        skipped = self.learner.skipped
         learned = self.learner.update(samples, units, self.hyper())
         self.agent_steps += len(units) * 16
-        self.updates += 1
+        skipped = self.learner.skipped - skipped
+        if skipped:
+            self._skip(samples, skipped)
+            return learned
         try:
             self._publish()
         except ValueError as error:
-            self.rate *= ROLLBACK_RATE
-            good = self.slots.read(0)
-            self.learner.load(self._untrained() if good is None else good[2])
-            back = f"Training went back to version {self.version} and goes on with {self.rate:.3g} of the learning rate"
-            self.channel.send({"type": "WARNING", "text": f"{error}. {back}"})
+            self.go_back(str(error))
+            return learned
+        self.updates += 1
+        self.skips = self.returns = 0
         return learned
+
+    def go_back(self, why: str) -> None:
+        """Take up the last published weights with a fresh optimiser and a smaller step. Raises RuntimeError where doing
+        so has led nowhere several times.
+        """
+        self.returns += 1
+        if self.returns > MOST_RETURNS:
+            raise RuntimeError(
+                f"training cannot go on: it went back to the last good weights {MOST_RETURNS} times without one good "
+                f"update in between, the last time because {why}"
+            )
+        self.skips = 0
+        self.rate *= ROLLBACK_RATE
+        good = self.slots.read(0)
+        self.learner.load(self._untrained() if good is None else good[2])
+        back = f"training went back to version {self.version} and goes on with {self.rate:.3g} of the learning rate"
+        self.channel.send({"type": "WARNING", "text": f"{back}: {why}"})
+
+    def _skip(self, samples: Any, minibatches: int) -> None:
+        """Leave out an update in which `minibatches` had a gradient that was not finite."""
+        self.games.mend(samples)
+        self.skips += 1
+        what = f"{minibatches} minibatches had a gradient that is not finite; look at the rewards and observations"
+        if self.skips >= MOST_SKIPS:
+            self.go_back(f"{self.skips} updates in a row were skipped, in the last one {what}")
+        elif self.skips == 1:
+            self.channel.send({"type": "WARNING", "text": f"an update was skipped: {what}"})
 
     def hyper(self) -> Hyper:
         """The settings of the next update, schedules and rollbacks applied."""
@@ -175,7 +210,8 @@ class Session:
 
     def save(self, path: str) -> None:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
-        state = {**self.learner.state(), **self.games.state(), "train.updates": np.array(self.updates, np.int64)}
+        counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
+        state = {**self.learner.state(), **self.games.state(), **counts}
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,
@@ -205,7 +241,7 @@ class Session:
         )
 
     def _untrained(self) -> np.ndarray:
-        return policy.initial_weights(self.spec.layers, self.config.seed)
+        return policy.initial_weights(self.spec.layers, self.config.seed, self.spec.separate)
 
     def _publish(self) -> None:
         """Raises ValueError, with nothing published, for weights that are not finite."""
@@ -223,6 +259,7 @@ class Session:
             self.games.restore(saved.state)
             self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
             self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
+            self.rate = float(saved.state.get("train.rate", 1.0))
         elif published is not None:
             self.learner.load(published[2])
             self.agent_steps = published[1]

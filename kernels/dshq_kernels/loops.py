@@ -74,6 +74,13 @@ def reset_tiles(verbs, tiles, tile_bytes, count):
 
 
 @compiled
+def reset_lanes(verbs, tiles, tile_bytes, pairs):
+    """A new episode in each (tile, lane) of `pairs`, int64 `[n, 2]`."""
+    for k in range(pairs.shape[0]):
+        call2(verbs[RESET], tiles + pairs[k, 0] * tile_bytes, pairs[k, 1])
+
+
+@compiled
 def _rewards(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
     """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by
     address.

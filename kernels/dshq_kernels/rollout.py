@@ -23,6 +23,7 @@ from dshq_kernels.loops import (
     WINS_1,
     match_tiles,
     play,
+    reset_lanes,
     reset_tiles,
     scratch_floats,
     shape_of,
@@ -244,6 +245,24 @@ class Rollouts:
     def advance(self) -> None:
         """Moves the actions' generator past the rollout just played."""
         self.count = (self.count + self.length) & 0xFFFFFFFF
+
+    def mend(self, samples: Samples) -> int:
+        """Begins every game anew that has left finite numbers, and returns how many there were.
+
+        It shows in the advantages of the rollout, or in its last observations: those of a game that is still broken.
+        """
+        shape = (len(self.groups), self.length, 2)
+        obs = samples.obs.reshape(*shape, -1, LANES)[:, -1]
+        advantage = samples.advantage.reshape(*shape, LANES)
+        broken = ~np.isfinite(obs).all(axis=2) | ~np.isfinite(advantage).all(axis=1)  # [groups, 2, lanes]
+        if not broken.any():
+            return 0
+        group, half, lane = np.nonzero(broken)
+        pairs = np.stack([self.groups[group, 2 * half], lane], axis=1)
+        pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
+        reset_lanes(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], pairs)
+        self.running[pairs[:, 0], :, pairs[:, 1]] = 0
+        return len(pairs)
 
 
 @dataclasses.dataclass(frozen=True)
