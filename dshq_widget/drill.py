@@ -91,6 +91,10 @@ class Drill:
     palette: ClassVar[tuple[str, ...]] = ()
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
+    target: ClassVar[float | None] = None
+    """One side: the mean return (rewards, not potentials) at which the drill counts as solved."""
+    training: ClassVar[Mapping[str, Any]] = {}
+    """Settings of TrainConfig that suit this drill better than the defaults; what a user gives goes before them."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,8 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "palette": list(drill.palette),
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
+        "target": drill.target,
+        "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
     }
     meaning = {
         k: spec[k]
@@ -231,6 +237,8 @@ def _check(drill: type[Drill]) -> None:
                 raise ValueError(
                     f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist"
                 )
+    if drill.target is not None and drill.sides != 1:
+        raise ValueError(f"{where}: target ({drill.target}) is for drills of one side; leave it out")
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")

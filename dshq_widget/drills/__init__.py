@@ -5,9 +5,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from dshq_widget.drill import Drill
+from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.drills.cartpole import CartPole
 
-drills: dict[str, type[Drill]] = {drill.name: drill for drill in (Ball,)}
+drills: dict[str, type[Drill]] = {drill.name: drill for drill in (Ball, Approach, Bandit, CartPole)}
 
 
 def get(name: str) -> type[Drill]:
