@@ -62,7 +62,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         trainer.start()
         quiet = options.json or options.quiet
         trainer.wait(seconds=0, progress=not quiet)
-        if "total_agent_steps" not in given:
+        if "total_agent_steps" not in given and not trainer.config.deterministic:
             _schedule(trainer, options.seconds)
         trainer.wait(seconds=options.seconds - min(1.0, options.seconds / 4), progress=not quiet)
         trainer.stop()

@@ -125,6 +125,8 @@ class TrainConfig:
     """Where the learner computes; auto takes the GPU if there is one that works."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors it may use."""
+    deterministic: bool = setting(False, "bool", "Lock-step", RESTART, "machine")
+    """The same bits every time: one thread plays and learns in turns on the CPU, whatever `workers` says."""
     pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
     """Upper limit of the training speed; 0 is full speed."""
 

@@ -40,7 +40,12 @@ class Shares:
 
 
 def share_out(config: TrainConfig, cpu: float, memory: float) -> Shares:
-    """Split the games over the workers that `config` asks for, or that `cpu` processors and `memory` bytes allow."""
+    """Split the games over the workers that `config` asks for, or that `cpu` processors and `memory` bytes allow.
+
+    Lock-step has one thread, since sums on several differ in the last bits with their number.
+    """
+    if config.deterministic:
+        return Shares((), 1)
     plan = budget.plan(cpu, memory)
     workers, threads = plan.workers, plan.threads
     if config.workers >= 0:

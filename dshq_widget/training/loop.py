@@ -88,7 +88,7 @@ class Session:
         self._say(f"compiling the rules of {self.drill.spec['title']}")
         self.drill.game()
         self.spec = PolicySpec.for_config(self.drill.spec, self.config)
-        self.device = choose_device(self.config.device)
+        self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
         self._say(f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         self.learner = self._make_learner()
         self.slots = WeightSlots.attach(blocks["weights"], self.spec.floats)
