@@ -50,7 +50,7 @@ def main() -> None:
     drill = compile_drill(get(arguments.drill))
     game, spec = drill.game(), drill.spec
     config = TrainConfig.from_values({"seed": arguments.seed}, dict(pair.split("=", 1) for pair in arguments.set))
-    network = PolicySpec.for_drill(spec, config.hidden_sizes, config.activation)
+    network = PolicySpec.for_config(spec, config)
     learner = learners[arguments.learner](network, seed=config.seed, threads=arguments.threads)
     games = Rollouts(
         game,

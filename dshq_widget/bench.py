@@ -116,7 +116,7 @@ def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
     all usable threads.
     """
     config = TrainConfig()
-    network = PolicySpec.for_drill(drill.spec, config.hidden_sizes, config.activation)
+    network = PolicySpec.for_config(drill.spec, config)
     threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
     return {
         "inferences_per_second_per_core": inference(network, seconds),

@@ -80,6 +80,14 @@ class TrainConfig:
         4096, "int", "Minibatch size", NEXT_UPDATE, "optimiser", unit="agent steps", lo=16, hi=1 << 22
     )
     """Agent steps in one optimiser step; larger than the rollout means the whole rollout."""
+    minibatch_order: str = setting(
+        "random", "choice", "Minibatch order", NEXT_UPDATE, "optimiser", choices=("random", "sequential")
+    )
+    """Whether each epoch shuffles the rollout anew or takes it in the order in which it was played."""
+    priority_alpha: float = setting(0.0, "float", "Priority exponent", NEXT_UPDATE, "optimiser", lo=0.0, hi=2.0)
+    """How much more often samples with large advantages are learned from; 0 takes each once an epoch."""
+    priority_beta: float = setting(0.4, "float", "Priority correction", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """How far, at first, importance weights undo the bias of that choice; it rises over `total_agent_steps`."""
     learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
     """Adam's step size at the start of the schedule."""
     lr_schedule: str = setting(
@@ -102,19 +110,37 @@ class TrainConfig:
     """Gradients longer than this are scaled down to it; 0 switches the limit off."""
     target_kl: float = setting(0.0, "float", "Target KL", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
     """An update stops early once the policy has moved this far from the one that played; 0 switches it off."""
+    min_entropy: float = setting(0.05, "float", "Entropy floor", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
+    """Below this for three updates a policy counts as collapsed: it goes back and gets a larger bonus; 0: never."""
     hidden_sizes: tuple[int, ...] = setting(
         (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
     )
     """Width of each hidden layer, one to four of them."""
     activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
     """The function between layers."""
+    separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
+    """Whether policy and value get hidden layers of their own, each as wide as `hidden_sizes` says."""
+    normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
+    """Whether the network learns on observations of running mean 0 and deviation 1; folded into its first layer."""
+    normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")
+    """Whether the value is learned in units of the running deviation of returns; folded into its last layer."""
     normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
     """Whether advantages are shifted and scaled to mean 0 and deviation 1 over the rollout."""
     opponents: dict[str, float] = dataclasses.field(
         default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
         metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
     )
-    """Who plays the other side, as shares that add to 1: self, idle, random or one of the drill's baselines."""
+    """Who plays the other side, as shares that add to 1: self, pool (earlier policies), idle, random or one of the
+    drill's baselines.
+    """
+    snapshot_every: int = setting(
+        100, "int", "Snapshot interval", NEXT_UPDATE, "self-play", unit="updates", lo=1, hi=1_000_000
+    )
+    """After so many updates, or later where they are small, the policy joins the pool and is rated."""
+    collapse_guard: bool = setting(True, "bool", "Collapse guard", NEXT_UPDATE, "self-play")
+    """Whether training goes back to its champion when the score against the pinned opponents (random and the drill's
+    first baseline) stays below 95 % of the champion's, or an update breaks its bounds.
+    """
     reward_weights: dict[str, float] = dataclasses.field(
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
     )
@@ -125,6 +151,10 @@ class TrainConfig:
     """Where the learner computes; auto takes the GPU if there is one that works."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors it may use."""
+    validate_every: int = setting(
+        0, "int", "Validation interval", NEXT_UPDATE, "machine", unit="updates", lo=0, hi=1_000_000
+    )
+    """Every so many updates one minibatch goes through the torch reference, too, and differences are said; 0: never."""
     deterministic: bool = setting(False, "bool", "Lock-step", RESTART, "machine")
     """The same bits every time: one thread plays and learns in turns on the CPU, whatever `workers` says."""
     pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
@@ -324,7 +354,7 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
             raise ConfigError("opponents must be left out: this drill has one side and nobody to play against")
         config = dataclasses.replace(config, opponents={"self": 1.0})
     else:
-        known = ["self", "idle", "random", *baselines]
+        known = ["self", "pool", "idle", "random", *baselines]
         strangers = [name for name in config.opponents if name not in known]
         if strangers and "opponents" in given:
             raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))

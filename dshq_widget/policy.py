@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dshq_widget import protocol
+from dshq_widget.config import TrainConfig
 
 ACTIVATIONS = ("tanh", "relu")
 HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
@@ -21,10 +22,15 @@ HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 
 @dataclasses.dataclass(frozen=True)
 class PolicySpec:
-    """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them."""
+    """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them.
+
+    A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between
+    the halves are zero and stay zero. To whoever only plays it is a network like any other.
+    """
 
     layers: tuple[int, ...]
     activation: str = "tanh"
+    separate: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
@@ -35,11 +41,21 @@ class PolicySpec:
             )
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
+        if self.separate and any(n % 2 for n in self.layers[1:-1]):
+            raise ValueError(f"two networks side by side need hidden layers of even width; got {self.layers}")
 
     @classmethod
-    def for_drill(cls, spec: Mapping[str, Any], hidden_sizes: Sequence[int], activation: str = "tanh") -> PolicySpec:
-        """The network that plays a compiled drill."""
-        return cls((spec["n_obs"], *hidden_sizes, spec["n_actions"] + 1), activation)
+    def for_drill(
+        cls, spec: Mapping[str, Any], hidden_sizes: Sequence[int], activation: str = "tanh", separate: bool = False
+    ) -> PolicySpec:
+        """The network that plays a compiled drill; `separate` doubles the hidden layers."""
+        hidden = [size * (1 + separate) for size in hidden_sizes]
+        return cls((spec["n_obs"], *hidden, spec["n_actions"] + 1), activation, separate)
+
+    @classmethod
+    def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
+        """The network that `config` asks for."""
+        return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net)
 
     @property
     def n_actions(self) -> int:
@@ -69,15 +85,43 @@ class PolicySpec:
             at = end
         return parts
 
+    def networks(self, weights: np.ndarray) -> list[list[np.ndarray]]:
+        """Views of the matrices of each network in flat weights: one, or the policy's and the value's."""
+        matrices = [matrix for matrix, _ in self.split(weights)]
+        if not self.separate:
+            return [matrices]
+        policy, value = [], []
+        for k, matrix in enumerate(matrices):
+            row = matrix.shape[0] // 2 if k > 0 else 0
+            column = matrix.shape[1] // 2 if k < len(matrices) - 1 else self.n_actions
+            policy.append(matrix[: row or None, :column])
+            value.append(matrix[row:, column:])
+        return [policy, value]
+
+    def mask(self) -> np.ndarray:
+        """f32 `[floats]`: 1 for weights that learn, 0 for those between separate networks."""
+        mask = np.zeros(self.floats, np.float32)
+        for _, bias in self.split(mask):
+            bias[:] = 1
+        for network in self.networks(mask):
+            for matrix in network:
+                matrix[:] = 1
+        return mask
+
+    def fits(self, weights: np.ndarray) -> bool:
+        """Whether these flat weights are of this network: of its length, and zero between separate networks."""
+        return weights.shape == (self.floats,) and not (self.separate and weights[self.mask() == 0].any())
+
     def initial(self, rng: np.random.Generator) -> np.ndarray:
         """Fresh flat weights: orthogonal, biases zero."""
         weights = np.zeros(self.floats, np.float32)
-        parts = self.split(weights)
-        for matrix, _ in parts[:-1]:
-            matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
-        last = parts[-1][0]
-        last[:, :-1] = _orthogonal(rng, (last.shape[0], self.n_actions)) * POLICY_GAIN
-        last[:, -1:] = _orthogonal(rng, (last.shape[0], 1)) * VALUE_GAIN
+        networks = self.networks(weights)
+        for network in networks:
+            for matrix in network[:-1]:
+                matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
+        head, value = networks[0][-1][:, : self.n_actions], networks[-1][-1][:, -1:]
+        head[:] = _orthogonal(rng, head.shape) * POLICY_GAIN
+        value[:] = _orthogonal(rng, value.shape) * VALUE_GAIN
         return weights
 
 
@@ -90,9 +134,9 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return q if shape == tall else q.T
 
 
-def initial_weights(layers: Sequence[int], seed: int) -> np.ndarray:
+def initial_weights(layers: Sequence[int], seed: int, separate: bool = False) -> np.ndarray:
     """Fresh flat weights from a seed."""
-    return PolicySpec(tuple(layers)).initial(np.random.default_rng([seed, 0x1417]))
+    return PolicySpec(tuple(layers), separate=separate).initial(np.random.default_rng([seed, 0x1417]))
 
 
 class Policy:
@@ -126,7 +170,7 @@ class Policy:
         return weights / weights.sum(axis=-1, keepdims=True)
 
     def act(self, obs: np.ndarray, rng: np.random.Generator | None = None, greedy: bool = False) -> np.ndarray:
-        """Action indices i64 `[...]`: drawn with `rng` (or the policy's own generator), or the likeliest if `greedy`."""
+        """Action indices i64 `[...]`: drawn with `rng` (else a generator of its own), or the likeliest if `greedy`."""
         if greedy:
             return self.forward(obs)[0].argmax(axis=-1)
         cumulated = self.probabilities(obs).cumsum(axis=-1)

@@ -1,8 +1,8 @@
 """A rollout process: plays its share of the games with the newest published policy and writes the samples where the
 learner reads them.
 
-Role `dshq_widget.runtime.worker:run`. Blocks: `weights` (WeightSlots) and `ring` (one Lane per worker, `lane_offset`
-apart). No torch here.
+Role `dshq_widget.runtime.worker:run`. Blocks: `weights` (WeightSlots), `ring` (one Lane per worker, `lane_offset`
+apart) and, where earlier policies play, `pool` (OpponentSlots). No torch here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from dshq_kernels.mlp import ACTIVATIONS, pack
 from dshq_kernels.rollout import STATS, Rollouts, Samples
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
+from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.ring import Fields, Lane
 from dshq_widget.runtime.slots import WeightSlots
@@ -36,15 +38,14 @@ def chunk_fields(units: int, n_obs: int, n_terms: int) -> Fields:
 def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: int, parts: int) -> Rollouts:
     """The games of one process, started."""
     spec = drill.spec
-    layers = (spec["n_obs"], *config.hidden_sizes, spec["n_actions"] + 1)
     return Rollouts(
         drill.game(),
         spec,
-        layers,
+        PolicySpec.for_config(spec, config).layers,
         ACTIVATIONS[config.activation],
         games=games,
         length=config.rollout_length,
-        shares=config.opponents,
+        shares=opponent_shares(config, spec),
         seed=seed,
         parts=parts,
     )
@@ -65,6 +66,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         int(job["lane_offset"]),
     )
     slots = WeightSlots.attach(blocks["weights"])
+    opponents = Opponents(rollouts.plan, slot_count(config))
+    pool = OpponentSlots.attach(blocks["pool"], slots.n_floats, slot_count(config)) if "pool" in blocks else None
     version, params = -1, None
     idle = 0
     while not channel.closed:
@@ -85,7 +88,17 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         stats = rollouts.new_stats()
         rollouts.weights[:] = drill.term_weights(config.reward_weights)
         samples = Samples.over(chunk.arrays["samples"], rollouts.units, drill.spec["n_obs"])
-        rollouts.play(params, samples, stats, gamma=config.gamma, gae_lambda=config.gae_lambda)
+        if pool is not None:
+            opponents.read(pool, params)
+        rollouts.play(
+            params,
+            samples,
+            stats,
+            gamma=config.gamma,
+            gae_lambda=config.gae_lambda,
+            policies=opponents.params,
+        )
         rollouts.advance()
+        rollouts.mend(samples)
         chunk.arrays["stats"][:] = stats
         lane.commit(version)

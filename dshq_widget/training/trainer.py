@@ -85,6 +85,7 @@ class Trainer:
         self._config = TrainConfig() if saved is None else TrainConfig.from_values(self._saved_settings(saved))
         self._status, self._status_text, self._error = "idle", "not started", ""
         self._metrics: dict[str, float | int] = {}
+        self._league: list[dict[str, Any]] = []
         self._history = History()
         self._crew: Crew | None = None
         self._block: SharedBlock | None = None
@@ -143,6 +144,16 @@ class Trainer:
     def history(self) -> list[dict[str, float | int]]:
         """All metrics since the last reset, oldest first, thinned when there are very many."""
         return self._history.rows()
+
+    @property
+    def league(self) -> list[dict[str, Any]]:
+        """The self-play league's cross table, strongest first: plain rows (docs/architecture.md); do not change them.
+
+        Each has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and matches
+        by the name of each player it met; a snapshot also has `version`, `step`, `share` (points per match against the
+        pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`.
+        """
+        return self._league
 
     def history_frame(self) -> Any:
         """The history as a pandas DataFrame; raises ImportError with advice where pandas is not installed."""
@@ -330,21 +341,24 @@ class Trainer:
         self._config = settings.for_drill(config, given, spec["baselines"], terms, spec["sides"])
         self._given = given
 
+    def _network(self) -> policy.PolicySpec:
+        return policy.PolicySpec.for_config(self.drill.spec, self._config)
+
     def _layers(self) -> tuple[int, ...]:
-        spec = self.drill.spec
-        return (spec["n_obs"], *self._config.hidden_sizes, spec["n_actions"] + 1)
+        return self._network().layers
 
     def _untrained(self) -> PolicyVersion:
-        layers = self._layers()
-        weights = policy.initial_weights(layers, self._config.seed)
+        network = self._network()
+        weights = policy.initial_weights(network.layers, self._config.seed, network.separate)
         weights.setflags(write=False)
-        return PolicyVersion(0, 0, layers, self._config.activation, weights)
+        return PolicyVersion(0, 0, network.layers, network.activation, weights)
 
     @staticmethod
     def _saved_settings(saved: checkpoint.Checkpoint) -> dict[str, Any]:
         """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
         known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
-        return {**known, "hidden_sizes": saved.layers[1:-1], "activation": saved.activation}
+        hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1]]
+        return {**known, "hidden_sizes": hidden, "activation": saved.activation}
 
     def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
@@ -395,7 +409,10 @@ class Trainer:
         from dshq_widget.training.crew import Crew
 
         newest = self.latest_policy()
-        if (newest.layers, newest.activation) != (self._layers(), self._config.activation):
+        network = self._network()
+        if (newest.layers, newest.activation) != (network.layers, network.activation) or not network.fits(
+            newest.weights
+        ):
             self._forget()
             newest = self._policy
         self._error = ""
@@ -433,6 +450,8 @@ class Trainer:
                 self._history.append(self._metrics)
                 if self._status == "training" and time.monotonic() - self._warned_at > WARNING_SECONDS:
                     self._status_text = self._phase_text
+            elif kind == "LEAGUE":
+                self._league = list(message["rows"])
             elif kind == "CHECKPOINT":
                 self._saved(message["path"])
             elif kind == "WARNING":
@@ -484,7 +503,7 @@ class Trainer:
         """Back to version 0, in new memory: a learner that is still ending may yet write to the old one."""
         self._release()
         self._resume, self._error = None, ""
-        self._metrics = {}
+        self._metrics, self._league = {}, []
         self._history.clear()
         self._policy = self._untrained()
 
