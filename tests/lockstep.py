@@ -1,0 +1,37 @@
+"""Trains and notes the hash of every version it sees: for the tests of exact continuation, and run as a script by them.
+
+Usage: `lockstep.py POLICY.dshq LAST` goes on from the file until version LAST and prints {version: hash} as JSON.
+"""
+
+import hashlib
+import json
+import sys
+import time
+
+from dshq_widget.training.trainer import Trainer
+
+PATIENCE = 120.0  # seconds
+
+
+def hashes(trainer: Trainer, last: int, first: int = 0) -> dict[int, str]:
+    """Version -> hash of its weights, of those after `first` that were seen until `last`; a slow `pace` shows most."""
+    seen: dict[int, str] = {}
+    enough = time.monotonic() + PATIENCE
+    while not seen or max(seen) < last:
+        assert trainer.error == "" and time.monotonic() < enough, trainer.status_text
+        policy = trainer.latest_policy()
+        if policy.version > first:
+            seen[policy.version] = hashlib.sha256(policy.weights.tobytes()).hexdigest()
+        time.sleep(0.002)
+    return seen
+
+
+def main(path: str, last: int) -> None:
+    with Trainer(path) as trainer:
+        first = trainer.version
+        trainer.start()
+        print(json.dumps(hashes(trainer, last, first)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

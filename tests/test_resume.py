@@ -1,0 +1,92 @@
+"""The same bits: twice from the same seed, and from a file in a new process as if nothing had happened."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dshq_widget.config import TrainConfig
+from dshq_widget.training import checkpoint
+from dshq_widget.training.crew import Shares, share_out
+from dshq_widget.training.trainer import Trainer
+from tests.lockstep import hashes
+
+GAMES, LENGTH = 64, 8
+PACE = GAMES * LENGTH * 2 * 35
+"""About 40 updates a second: slow enough to see nearly every version."""
+SMALL = {
+    "num_envs": GAMES,
+    "rollout_length": LENGTH,
+    "minibatch_size": 256,
+    "hidden_sizes": (16,),
+    "total_agent_steps": 100_000,
+    "pace": PACE,
+}
+LOCKSTEP = str(Path(__file__).with_name("lockstep.py"))
+
+
+def assert_same(one: dict[int, str], other: dict[int, str], beyond: int) -> None:
+    """Equal where both were seen, and both were seen often enough, also after version `beyond`."""
+    both = sorted(one.keys() & other.keys())
+    assert len(both) >= 5 and both[-1] > beyond, (sorted(one), sorted(other))
+    differing = [version for version in both if one[version] != other[version]]
+    assert differing == [], f"first at version {differing[0]} of {both}"
+
+
+def test_lock_step_has_one_thread_and_no_rollout_process():
+    assert share_out(TrainConfig(deterministic=True, workers=3), 16, 64e9) == Shares((), 1)
+
+
+def test_the_same_seed_gives_the_same_bits_twice():
+    """Two trainers at once and a third one with another seed, none of which disturbs the others."""
+    trainers = [Trainer("ball", seed=seed, deterministic=True, **SMALL) for seed in (7, 7, 8)]
+    try:
+        for trainer in trainers:
+            trainer.start()
+        with ThreadPoolExecutor(3) as pool:
+            seen = list(pool.map(lambda trainer: hashes(trainer, 60), trainers))
+    finally:
+        for trainer in trainers:
+            trainer.close()
+    assert_same(seen[0], seen[1], 50)
+    assert not set(seen[0].values()) & set(seen[2].values())
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_a_new_process_goes_on_to_the_bit(tmp_path, deterministic):
+    """Schedules, optimiser, minibatch order, games and their generators: all of it is in the file."""
+    with Trainer("ball", seed=3, workers=0, deterministic=deterministic, **SMALL) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=12, progress=False)
+        path = trainer.save(tmp_path / "half.dshq")
+        saved = checkpoint.load(path)
+        assert saved.version >= 12 and saved.step > 0
+        last = saved.version + 30
+        ahead = hashes(trainer, last, saved.version)
+        rate = trainer.metrics["learning_rate"]
+    answer = subprocess.run([sys.executable, LOCKSTEP, path, str(last)], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    after = {int(version): digest for version, digest in json.loads(answer.stdout).items()}
+    assert_same(ahead, after, saved.version + 15)
+    assert rate < 0.9 * trainer.config.learning_rate, "the schedule was under way"
+
+
+def test_a_stop_and_a_start_count_on(tmp_path):
+    with Trainer("ball", seed=3, workers=0, **{**SMALL, "pace": 0}) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=5, progress=False)
+        trainer.stop()
+        assert trainer.join(60)
+        stopped = trainer.latest_policy()
+        path = trainer.save(tmp_path / "stopped.dshq")
+        saved = checkpoint.load(path)
+        assert (saved.version, saved.step) == (stopped.version, stopped.step)
+        assert {"adam_m", "adam_v", "train.tiles"} <= set(saved.state), "stopping saves what going on needs"
+        updates = trainer.metrics["updates"]
+        trainer.start()
+        assert trainer.wait(updates=updates + 5, progress=False)
+        assert trainer.version > stopped.version and np.isfinite(trainer.latest_policy().weights).all()
