@@ -8,11 +8,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dshq_kernels.rollout import make_groups, opponent_kind, share_tiles
+from dshq_kernels.rollout import make_groups, share_tiles
 from dshq_widget.config import TILE_LANES, TrainConfig
 from dshq_widget.drill import CompiledDrill
+from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, Supervisor
 from dshq_widget.runtime.worker import CAPACITY, chunk_fields
@@ -76,7 +78,9 @@ class Crew:
         self._on_message, self._on_exit = on_message, on_exit
         self._lost: Exit | None = None
         self._ring, offsets = _ring(drill, config, shares.games)
-        blocks = {"weights": weights} | ({"ring": self._ring} if self._ring else {})
+        self._pool = _pool(drill, config) if self._ring else None
+        shared = {"weights": weights, "ring": self._ring, "pool": self._pool}
+        blocks = {name: block for name, block in shared.items() if block is not None}
         start = _supervisor(os.getpid()).start
         common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
         common["gentle"] = bool(job.get("gentle"))
@@ -112,8 +116,9 @@ class Crew:
     def _learner_exit(self, _child: Child, end: Exit) -> None:
         for worker in self.workers:
             worker.stop()
-        if self._ring is not None:
-            self._ring.close()
+        for block in (self._ring, self._pool):
+            if block is not None:
+                block.close()
         self._on_exit(self, self._lost or end)
 
     def _worker_message(self, child: Child, message: Message) -> None:
@@ -132,6 +137,12 @@ class Crew:
             self.learner.stop()
 
 
+def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
+    """Memory for the earlier policies that rollout processes play against; None where there is no pool."""
+    count = slot_count(config)
+    return OpponentSlots.create(PolicySpec.for_config(drill.spec, config).floats, count)[0] if count else None
+
+
 def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> tuple[SharedBlock | None, list[int]]:
     """Memory with one lane for each worker, and where each lane begins."""
     if not games:
@@ -139,8 +150,8 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     spec = drill.spec
     fields = []
     for count in games:
-        shares = {opponent_kind(name, spec): share for name, share in config.opponents.items()}
-        groups = make_groups(share_tiles(count // TILE_LANES, shares), int(spec["sides"]))
+        kinds = share_tiles(count // TILE_LANES, opponent_shares(config, spec))
+        groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
         fields.append(chunk_fields(units, spec["n_obs"], len(spec["terms"])))
     offsets, end = [], 0

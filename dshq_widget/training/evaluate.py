@@ -22,7 +22,7 @@ SHARE_FLOOR = {"random": 0.3}
 FLOOR = 0.2
 
 
-def wilson(wins: int, losses: int) -> list[float]:
+def wilson(wins: float, losses: float) -> list[float]:
     """95 % interval of wins / (wins + losses): E. B. Wilson, "Probable inference", JASA 1927. [0, 1] when nothing was
     decided.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Learner
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import Opponents, OpponentSlots, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.report import merge
@@ -41,6 +42,7 @@ class OwnGames:
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
         self.samples = Samples.new(self.rollouts.units, drill.spec["n_obs"])
         self.units = self.rollouts.trainable
+        self.opponents = Opponents(self.rollouts.plan, slot_count(config))
         self.drill, self.threads = drill, threads
         self.pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-play")
         self.dropped = 0
@@ -54,7 +56,13 @@ class OwnGames:
 
         def play(part: int) -> None:
             rollouts.play(
-                params, self.samples, stats[part], gamma=config.gamma, gae_lambda=config.gae_lambda, part=part
+                params,
+                self.samples,
+                stats[part],
+                gamma=config.gamma,
+                gae_lambda=config.gae_lambda,
+                policies=self.opponents.params,
+                part=part,
             )
 
         others = [self.pool.submit(play, part) for part in range(1, self.threads)]
@@ -63,6 +71,10 @@ class OwnGames:
             other.result()
         rollouts.advance()
         return Batch(self.samples, self.units, merge(stats), 0, lambda: None)
+
+    def meet(self, policies: Sequence[np.ndarray]) -> None:
+        """From now on the pool's games are played against these earlier policies, one blob for each slot."""
+        self.opponents.meet(policies)
 
     def mend(self, samples: Samples) -> None:
         """Begin the games anew whose samples are not finite."""
@@ -92,11 +104,18 @@ class OwnGames:
 
 
 class RingGames:
-    """The games played by rollout processes: one lane each, taken in turn."""
+    """The games played by rollout processes: one lane each, taken in turn; `pool` carries earlier policies to them."""
 
     def __init__(
-        self, drill: CompiledDrill, config: TrainConfig, block: SharedBlock, games: list[int], offsets: list[int]
+        self,
+        drill: CompiledDrill,
+        config: TrainConfig,
+        block: SharedBlock,
+        games: list[int],
+        offsets: list[int],
+        pool: OpponentSlots | None,
     ):
+        self.pool = pool
         spec = drill.spec
         self.lanes, self.units, self.shapes = [], [], []
         for count, offset in zip(games, offsets, strict=True):
@@ -105,6 +124,11 @@ class RingGames:
             self.units.append(shape.trainable)
             self.shapes.append((shape.units, spec["n_obs"]))
         self.turn, self.stale = 0, 0
+
+    def meet(self, policies: Sequence[np.ndarray]) -> None:
+        """From their next rollout on, the pool's games are played against these earlier policies."""
+        if self.pool is not None:
+            self.pool.publish(policies)
 
     def mend(self, samples: Samples) -> None:
         """Nothing: each worker mends its own games."""

@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,22 @@ from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Hyper, Learner, learners
 from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import OpponentSlots, slot_count
 from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training import checkpoint
 from dshq_widget.training.games import OwnGames, RingGames
+from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
+from dshq_widget.training.league import League
 from dshq_widget.training.report import Tally
 
 REPORT_SECONDS = 0.5
 EVALUATE_SECONDS = 1.5
 AUTOSAVE_SECONDS = 300.0
-ROLLBACK_RATE = 0.5
-"""What a rollback multiplies the learning rate with."""
+ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
+"""What a rollback multiplies the learning rate with, and the smallest product of such (assumed); every new champion
+takes one back."""
 MOST_SKIPS = 3
 """Updates with a gradient that was not finite, one after the other, that lead back to the last published weights."""
 MOST_RETURNS = 5
@@ -60,6 +64,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         now = time.monotonic()
         tally.add(batch.stats, learned, batch.lag, played - begin, now - played)
         session.seconds += now - begin
+        session.compete(learned)
         session.keep_pace(len(batch.units) * 16, now - begin)
         if now - evaluated >= EVALUATE_SECONDS:
             session.judge.play(session.learner.blob())
@@ -93,11 +98,14 @@ class Session:
         self.learner = self._make_learner()
         self.slots = WeightSlots.attach(blocks["weights"], self.spec.floats)
         self.games: OwnGames | RingGames
+        self.pool_slots = slot_count(self.config)
         if self.workers:
-            self.games = RingGames(self.drill, self.config, blocks["ring"], job["games"], job["lane_offsets"])
+            pool = OpponentSlots.attach(blocks["pool"], self.spec.floats, self.pool_slots) if self.pool_slots else None
+            self.games = RingGames(self.drill, self.config, blocks["ring"], job["games"], job["lane_offsets"], pool)
         else:
             self.games = OwnGames(self.drill, self.config, self.threads)
         self.judge = Judge(self.drill, self.spec, self.config.seed)
+        self.league, self.guard = League(self.drill, self.spec, self.config.seed), Guard()
         self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
         self.metrics: dict[str, float] = {}
         self.agent_steps, self.updates, self.seconds, self.rate = 0, int(job.get("updates", 0)), 0.0, 1.0
@@ -117,6 +125,7 @@ class Session:
         assert batch is not None
         warm.update(batch.samples, batch.units, Hyper(learning_rate=0.0))
         self.judge.warm_up(self.learner.blob())
+        self._begin_league()
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         text = f"training on {where}" + (f" with {self.workers} rollout processes" if self.workers else "")
         team = {"device": self.device, "workers": self.workers, "threads": self.threads}
@@ -147,6 +156,53 @@ class Session:
         self.updates += 1
         self.skips = self.returns = 0
         return learned
+
+    def compete(self, learned: dict[str, float]) -> None:
+        """What the league does after an update: rate the policy now and then, draw new opponents, and go back to the
+        champion where training has fallen apart.
+        """
+        trouble = self.guard.after_update(learned)
+        if self.league.due(self.updates, self.agent_steps, self.config.snapshot_every):
+            points, matches = self._hold_round()
+            assert self.league.champion is not None
+            trouble = trouble or self.guard.after_round(points, matches, self.league.champion.share)
+        if trouble and self.config.collapse_guard and self.league.champion is not None:
+            self.fall_back(trouble)
+        if self.pool_slots and self.updates % self._rollouts_per_match() == 0:
+            self.games.meet(self.league.draw(self.pool_slots))
+
+    def fall_back(self, why: str) -> None:
+        """Take up the champion's weights with a fresh optimiser and a smaller step, and publish them at once."""
+        champion = self.league.champion
+        assert champion is not None
+        self.rate = max(self.rate * ROLLBACK_RATE, LEAST_RATE)
+        self.learner.load(champion.weights)
+        self.guard.begin_anew()
+        self._publish()
+        back = f"training went back to its champion, version {champion.version}, and goes on with {self.rate:.3g}"
+        self.channel.send({"type": "WARNING", "text": f"{back} of the learning rate: {why}"})
+
+    def _begin_league(self) -> None:
+        """The first snapshot of a run that has none, and the first opponents of the pool."""
+        if self.league.pinned and not self.league.snapshots:
+            self._hold_round()
+        if self.pool_slots:
+            chosen = self.league.opponents
+            self.games.meet(chosen if len(chosen) == self.pool_slots else self.league.draw(self.pool_slots))
+
+    def _hold_round(self) -> tuple[float, int]:
+        champion = self.league.champion
+        hyper = {key: value for key, value in asdict(self.hyper()).items() if isinstance(value, (int, float))}
+        result = self.league.hold_round(self.learner.blob(), self.version, self.agent_steps, self.updates, hyper)
+        if self.league.champion is not champion:
+            self.rate = min(self.rate / ROLLBACK_RATE, 1.0)  # a better one than ever: no reason for caution
+        self.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
+        return result
+
+    def _rollouts_per_match(self) -> int:
+        """Rollouts in which every match ends: so long an opponent stays."""
+        spec = self.drill.spec
+        return -(-spec["time_limit"] // (spec["action_repeat"] * self.config.rollout_length))
 
     def go_back(self, why: str) -> None:
         """Take up the last published weights with a fresh optimiser and a smaller step. Raises RuntimeError where doing
@@ -205,13 +261,14 @@ class Session:
             row |= {
                 key: self.metrics[key] for key in self.metrics.keys() & {"agent_steps_per_second", "updates_per_second"}
             }
-        self.metrics = row | counters | self.judge.metrics
+        self.metrics = row | counters | self.judge.metrics | self.league.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
 
     def save(self, path: str) -> None:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
-        state = {**self.learner.state(), **self.games.state(), **counts}
+        league = {**self.league.state(), "train.guard": self.guard.state()}
+        state = {**self.learner.state(), **self.games.state(), **league, **counts}
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,
@@ -257,6 +314,9 @@ class Session:
             if "adam_m" in saved.state:
                 self.learner.restore(dict(saved.state))
             self.games.restore(saved.state)
+            self.league.restore(saved.state)
+            if "train.guard" in saved.state:
+                self.guard.restore(saved.state["train.guard"])
             self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
             self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
             self.rate = float(saved.state.get("train.rate", 1.0))

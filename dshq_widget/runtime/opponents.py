@@ -1,0 +1,88 @@
+"""Earlier policies as opponents: how many play at once, and how they reach games played in other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels import mlp
+from dshq_kernels.rollout import POLICY, opponent_kind
+from dshq_kernels.vector import aligned
+from dshq_widget.config import TILE_LANES, TrainConfig
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import LINE, WeightSlots
+
+POOL = "pool"
+"""The name in `opponents` that stands for earlier policies."""
+MOST_SLOTS = 8
+"""Different earlier policies that play at once; each has at least two tiles, so that it takes both sides (assumed)."""
+
+
+def slot_count(config: TrainConfig) -> int:
+    """Different earlier policies that play at once; 0 without a pool."""
+    tiles = config.opponents.get(POOL, 0.0) * config.num_envs / TILE_LANES
+    return int(np.clip(tiles // 2, 1, MOST_SLOTS)) if tiles else 0
+
+
+def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, float]:
+    """Shares of the games by the codes of dshq_kernels.players; the pool's is split evenly over its slots."""
+    shares = {opponent_kind(name, spec): share for name, share in config.opponents.items() if name != POOL}
+    slots = slot_count(config)
+    return shares | {POLICY - slot: config.opponents[POOL] / slots for slot in range(slots)}
+
+
+class OpponentSlots:
+    """One `WeightSlots` for each earlier policy in a block of shared memory. Make it with `create` or `attach`."""
+
+    def __init__(self, slots: Sequence[WeightSlots]):
+        self.slots = list(slots)
+
+    @classmethod
+    def create(cls, n_floats: int, count: int) -> tuple[SharedBlock, OpponentSlots]:
+        """A new block with empty slots for `count` policies of `n_floats` weights. Raises MemoryError."""
+        each = _stride(n_floats)
+        block = SharedBlock.create(each * count)
+        return block, cls([WeightSlots.create(block, n_floats, k * each) for k in range(count)])
+
+    @classmethod
+    def attach(cls, block: SharedBlock, n_floats: int, count: int) -> OpponentSlots:
+        """Slots that another process laid out; raises ValueError when they are of another size."""
+        return cls([WeightSlots.attach(block, n_floats, k * _stride(n_floats)) for k in range(count)])
+
+    def publish(self, blobs: Sequence[np.ndarray]) -> None:
+        """One policy's f32 weights for each slot."""
+        for slot, blob in zip(self.slots, blobs, strict=True):
+            slot.publish(slot.latest + 1, 0, blob)
+
+
+class Opponents:
+    """The earlier policies that this process' games are played against, as the rollouts want them."""
+
+    def __init__(self, plan: np.ndarray, count: int):
+        self.plan, self.versions = plan, [0] * count
+        self.params = aligned((count, mlp.plan_floats(plan))) if count else None  # f32, a padded block per slot
+
+    def meet(self, blobs: Sequence[np.ndarray]) -> None:
+        """One policy's f32 weights for each slot."""
+        for slot, blob in enumerate(blobs):
+            self._take(slot, blob)
+
+    def read(self, source: OpponentSlots, newest: np.ndarray) -> None:
+        """Take over what is new in shared memory; a slot that is still empty plays the `newest` padded parameters."""
+        for slot, reader in enumerate(source.slots):
+            found = reader.read(self.versions[slot])
+            if found is not None:
+                self.versions[slot] = found[0]
+                self._take(slot, found[2])
+            elif not self.versions[slot] and self.params is not None:
+                self.params[slot] = newest
+
+    def _take(self, slot: int, blob: np.ndarray) -> None:
+        assert self.params is not None
+        mlp.pack(self.plan, blob, self.params[slot])
+
+
+def _stride(n_floats: int) -> int:
+    return -(-WeightSlots.nbytes_for(n_floats) // LINE) * LINE
