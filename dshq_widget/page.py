@@ -30,6 +30,8 @@ def check_show(name: str, value: Any, baselines: Iterable[str]) -> Any:
         raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
     if name == "mode":
         return one_of(name, value, protocol.MODES)
+    if name == "swap":
+        return one_of(name, value, protocol.SWAPS)
     if name == "opponent":
         return one_of(name, value, ("", "idle", "random", *baselines))
     if name == "playing":

@@ -18,6 +18,10 @@ MODES = ("ai_vs_ai", "human_vs_ai", "sandbox")
 SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Offered multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
+SWAPS = ("now", "at_reset")
+"""When a better policy takes over: at the next decision, or when the next game begins."""
+REST_SECONDS = {"goal": 0.7, "draw": 0.35}
+"""Show time for which the world runs out after an episode, before the next one begins; nobody decides meanwhile."""
 
 SHOW_DEFAULTS = {
     "mode": "ai_vs_ai",
@@ -25,6 +29,7 @@ SHOW_DEFAULTS = {
     "playing": True,
     "seed": 0,
     "match": 0,
+    "swap": "now",
     "swap_interval_ms": 1000,
     "blend_ms": 0,
     "action_repeat": 0,
@@ -57,22 +62,34 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "POLICY": ("version", "layers", "activation", "data"),
         "SET_MODE": ("mode", "opponent"),
         "INPUT_BATCH": ("events",),
-        "SHOW_CONFIG": ("action_repeat", "swap_interval_ms", "blend_ms"),
+        "TAKE_OVER": ("on",),
+        "POINTER": ("kind", "pointer", "touch", "x", "y", "t"),
+        "SHOW_CONFIG": ("action_repeat", "swap", "swap_interval_ms", "blend_ms"),
         "PLAY": (),
         "PAUSE": (),
         "STEP": ("unit", "count"),
+        "SKIP": (),
         "RESET_SHOW": ("seed",),
         "SET_SIM_SPEED": ("multiplier",),
         "RESIZE": ("width", "height", "dpi"),
         "THEME": ("theme",),
         "VISIBLE": ("visible",),
         "RESTORE": ("snapshot",),
+        "INSPECT": ("player", "map", "watch", "weights"),
+        "PICK": ("x", "y"),
+        "IMAGINE": ("repeat",),
+        "GHOST": ("outcome",),
+        "RECORD": (),
         "DISPOSE": (),
     },
     "worker_to_page": {
         "READY": ("renderer", "thread", "reason"),
         "STATE": ("tick", "score", "version", "fps", "playing", "events", "probabilities", "value"),
         "SNAPSHOT": ("tick", "score", "version", "state"),
+        "MIND": ("player", "version", "range", "standing", "thought"),
+        "OUTCOMES": ("player", "outcomes"),
+        "CURSOR": ("view", "cursor"),
+        "RECORDING": ("recording",),
         "ERROR": ("text",),
     },
     "kernel_to_learner": {
@@ -83,6 +100,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "learner_to_kernel": {
         "PHASE": ("phase", "text", "device", "workers", "threads"),
         "METRICS": ("values",),
+        "LEAGUE": ("rows",),
         "CHECKPOINT": ("path",),
         "WARNING": ("text",),
         "FAILED": ("error", "traceback"),

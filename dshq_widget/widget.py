@@ -73,7 +73,7 @@ class DrillWidget(anywidget.AnyWidget):
     """A drill, played live in the cell, with its training.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
-    Keywords are hyper-parameters (docs/contract.md) and settings of the show: mode, speed, playing, opponent,
+    Keywords are hyper-parameters (docs/contract.md) and settings of the show: mode, speed, playing, opponent, swap,
     swap_interval_ms, blend_ms, action_repeat. `seed` starts both the match and the training. Raises ConfigError (a
     ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell again stops
     the training of the widget that it made before, where the front end names its cells.

@@ -27,6 +27,11 @@ export class Keys {
     }
   }
 
+  /** What was pressed and let go while nobody played counts for nothing. */
+  forgetTaps(): void {
+    this.tapped.length = 0;
+  }
+
   releaseAll(): void {
     this.held.length = this.tapped.length = 0;
   }

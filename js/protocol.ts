@@ -12,6 +12,9 @@ export type Mode = (typeof MODES)[number];
 /** Multiples of real time; at 1 the show runs `tick_rate` ticks a second. */
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32] as const;
 
+export const SWAPS = ["now", "at_reset"] as const;
+export type Swap = (typeof SWAPS)[number];
+
 export type Theme = "light" | "dark";
 export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" | "error" | "disconnected";
 export type RendererKind = "webgpu" | "canvas2d";
@@ -80,6 +83,7 @@ export interface ShowTrait {
   playing: boolean;
   seed: number;
   match: number; // counts resets
+  swap: Swap; // when a new policy takes over
   swap_interval_ms: number;
   blend_ms: number;
   action_repeat: number; // ticks per decision
@@ -148,6 +152,47 @@ export interface KeyInput {
   t: number;
 }
 
+/** What a person or the trainer did to a match, as its recording keeps it. Positions in world units, velocities per second of show time. */
+export type Deed =
+  | { kind: "reset"; seed: number }
+  | { kind: "mode"; mode: Mode; opponent: string }
+  | { kind: "repeat"; ticks: number } // per decision, from now on
+  | { kind: "policy"; version: number }
+  | { kind: "take"; on: boolean } // Shift: a person plays side 0
+  | { kind: "key"; code: string; down: boolean }
+  | { kind: "hold"; handle: string; x: number; y: number; vx: number; vy: number } // before every tick, until thrown
+  | { kind: "throw"; handle: string; x: number; y: number; vx: number; vy: number };
+
+/** A deed and the tick it was done before. */
+export type Stamped = Deed & { tick: number };
+
+/**
+ * A match that can be played again to the bit: js/replay.ts and dshq_widget/replay.py do. `start` is null where it begins with the
+ * reset to `seed`; else that moment, because the page was loaded again or the match grew too long to keep whole.
+ */
+export interface Recording {
+  drill: string;
+  rules_hash: string;
+  seed: number;
+  start: { tick: number; phase: number; rest: number; state: string } | null; // `state`: its bytes in hex
+  inputs: Stamped[]; // in order
+  actions: number[]; // of every decision: side 0, then side 1
+  ticks: number; // the tick at which it ends
+  sha256: string; // of the state there
+}
+
+/** A pointer on a canvas. `x`, `y` in CSS pixels from its upper left, `t` in ms of the page's clock. */
+export interface PointerInput {
+  kind: "down" | "move" | "up" | "leave";
+  pointer: number; // PointerEvent.pointerId
+  touch: boolean; // a finger: it needs more room
+  x: number;
+  y: number;
+  t: number;
+}
+/** Over what the pointer is: nothing, something to take, or something in the hand. */
+export type Cursor = "" | "grab" | "grabbing";
+
 /** `view` tells apart several canvases of one widget (default 0); the match is one, every canvas shows it. */
 interface ToView {
   id: string;
@@ -175,23 +220,50 @@ export type ToWorker =
   | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes })
   | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
   | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
-  | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap_interval_ms?: number; blend_ms?: number })
+  | (ToShow & { type: "TAKE_OVER"; on: boolean })
+  | (ToView & { type: "POINTER" } & PointerInput)
+  | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap?: Swap; swap_interval_ms?: number; blend_ms?: number })
   | (ToShow & { type: "PLAY" })
   | (ToShow & { type: "PAUSE" })
   | (ToShow & { type: "STEP"; unit: StepUnit; count: number })
+  | (ToShow & { type: "SKIP" }) // to the next goal
   | (ToShow & { type: "RESET_SHOW"; seed?: number })
   | (ToShow & { type: "SET_SIM_SPEED"; multiplier: number })
   | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
   | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
   | (ToView & { type: "VISIBLE"; visible: boolean })
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
+  | (ToShow & { type: "RECORD" }) // answered by RECORDING
+  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
+  | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
+  | (ToShow & { type: "IMAGINE"; repeat: boolean })
+  | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none
   | (ToView & { type: "DISPOSE" }); // with `view`: that canvas only; without: the whole show
 
 export interface ShowEvent {
-  kind: "goal" | "draw" | "swap" | "reset";
+  kind: "goal" | "draw" | "swap" | "reset" | "goalless"; // goalless: a skip to the next goal found none
   tick: number;
   side: number; // who scored; -1 where no side is meant
   version: number;
+}
+
+/** What a policy thinks as one side, see mind.ts. */
+export interface Thought {
+  value: number; // reward that the side expects from here on
+  action: number[]; // the option of each choice that is being carried out
+  probabilities: number[][]; // one row per choice of spec.actions
+  observations: number[]; // [n_obs], in units of each one's scale
+  saliency: number[]; // [n_obs] |d log p(action) / d observation|
+}
+
+/** What came of a move one second later, on a copy of the game. */
+export interface Outcome {
+  action: number[]; // the option of each choice
+  probability: number;
+  change: number; // reward gathered, and the value of the position after less that before
+  winner: number; // as in the rules, where the episode ended; else 0
+  ended: boolean;
+  paths: number[][]; // x, y after each decision, of each handle of spec.drag; world units
 }
 
 /** What one thread can draw with, found out without touching a canvas. */
@@ -220,6 +292,18 @@ export type FromWorker =
       value: number; // side 0; 0 before any policy
     }
   | ({ type: "SNAPSHOT"; id: string } & Snapshot)
+  | {
+      type: "MIND";
+      id: string;
+      player: number; // the chosen side
+      version: number;
+      range: number; // value at the ends of the map's legend; 0 where there is no map
+      standing: boolean; // the last OUTCOMES still speak of this position
+      thought: Thought | null; // null before any policy
+    }
+  | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
+  | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
+  | { type: "RECORDING"; id: string; recording: Recording }
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
   | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
   | { type: "ERROR"; id: string; text: string };
@@ -229,9 +313,9 @@ export function shapeHash(layers: readonly number[], activation: Activation): st
   return sha256(`mlp|${layers.join("|")}|${activation}|v1`).slice(0, 16);
 }
 
-/** SHA-256 of a text in hex (FIPS 180-4). WebCrypto has one, but only asynchronously and only over https. */
-export function sha256(text: string): string {
-  const message = new TextEncoder().encode(text);
+/** SHA-256 of a text or of bytes, in hex (FIPS 180-4). WebCrypto has one, but only asynchronously and only over https. */
+export function sha256(what: string | Uint8Array): string {
+  const message = typeof what === "string" ? new TextEncoder().encode(what) : what;
   const padded = new Uint8Array(Math.ceil((message.length + 9) / 64) * 64);
   padded.set(message);
   padded[message.length] = 0x80;

@@ -2,17 +2,22 @@
  * The match being watched: fixed ticks, decisions, episodes, score, the policy swap. Free of DOM, GPU and clock; nothing is
  * allocated per tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
  */
+import { Body } from "./handles";
 import { Keys } from "./keys";
 import { copyOf, marginals, sample, type Policy } from "./policy";
-import { MODES, SHAPE_FLOATS, SPEEDS, type DrillSpec, type KeyInput, type Mode, type ShowEvent, type Snapshot, type StepUnit } from "./protocol";
+import { MODES, sha256, SHAPE_FLOATS, SPEEDS, type Deed, type DrillSpec, type KeyInput, type Mode } from "./protocol";
+import type { Recording, ShowEvent, Snapshot, StepUnit, Swap } from "./protocol";
 import { Random } from "./random";
+import { hex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
+import { REST_SECONDS } from "./tables";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
 const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
 const TICKS_PER_CLOCK_LOOK = 16;
-const GOAL_REST = 0.7; // seconds of show time to celebrate in
-const DRAW_REST = 0.35; // seconds of show time
+const SKIP_SPEED = 60; // times real time, on the way to the next goal
+const SKIP_SECONDS = 120; // of show time, at most
+const MOST_THROW = 1; // world widths per second of show time: no faster than what the rules are safe against
 
 /** Told of every tick and event, for effects; must not touch the state. */
 export interface Spectator {
@@ -38,6 +43,8 @@ export class Show {
   mode: Mode = "ai_vs_ai";
   opponent = "random";
   actionRepeat: number;
+  taken = false; // a person plays side 0, whatever the mode
+  swapWhen: Swap = "now";
   swapInterval = 0; // ms between policy swaps, at least
   blend = 0; // ms of show time over which the old policy fades into the new
 
@@ -54,9 +61,15 @@ export class Show {
   private swapTick = 0;
   private swapTime = -Infinity; // ms, by now()
   private restoredVersion = 0;
+  private skip = 0; // ticks left in which to find the next goal
+  private readonly log = new MatchLog();
+  private waiting: Deed[] = []; // done by the person, in force from the next decision on
+  private readonly held = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
   private readonly keys: Keys;
   private readonly observation: Float32Array;
   private readonly mixed: Float32Array;
+
+  readonly bodies: readonly Body[]; // what a pointer may move
 
   constructor(
     readonly game: Game,
@@ -68,6 +81,7 @@ export class Show {
     this.actionRepeat = spec.action_repeat;
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
+    this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
     this.observation = new Float32Array(spec.n_obs);
     this.mixed = new Float32Array(spec.n_actions);
     this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
@@ -83,9 +97,14 @@ export class Show {
     return this.rate;
   }
 
+  /** On its way to the next goal. */
+  get skipping(): boolean {
+    return this.skip > 0;
+  }
+
   /** How far the picture is between `previous` and `current`, 0..1. */
   get alpha(): number {
-    return this.playing ? Math.min(this.credit, 1) : 1;
+    return this.playing || this.skipping ? Math.min(this.credit, 1) : 1;
   }
 
   /** Seconds of show time that the picture shows: ticks and what of the present tick has passed. */
@@ -97,16 +116,19 @@ export class Show {
 
   /** Let `seconds` of real time pass. */
   advance(seconds: number): void {
-    if (!this.playing) return;
-    this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * this.rate * this.spec.tick_rate;
+    if (!this.playing && !this.skipping) return;
+    const wasSkipping = this.skipping;
+    const rate = wasSkipping ? SKIP_SPEED : this.rate;
+    this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * rate * this.spec.tick_rate;
     const due = Math.floor(this.credit);
     const start = this.now();
     for (let done = 1; done <= due; done++) {
       const late = done % TICKS_PER_CLOCK_LOOK === 0 && this.now() - start > FRAME_BUDGET_MS;
       if (late || done === due) this.keepScene();
       this.step();
-      if (late || done === due) this.takeScene();
-      if (late) {
+      const found = wasSkipping && !this.skipping;
+      if (late || done === due || found) this.takeScene();
+      if (late || found) {
         this.credit = 0;
         return;
       }
@@ -125,6 +147,12 @@ export class Show {
     }
   }
 
+  /** Run fast until somebody scores, playing or paused; after SKIP_SECONDS of show time without a goal, go on as before. */
+  skipToGoal(): void {
+    this.skip = SKIP_SECONDS * this.spec.tick_rate;
+    this.changes++;
+  }
+
   play(): void {
     this.playing = true;
     this.changes++;
@@ -132,6 +160,7 @@ export class Show {
 
   pause(): void {
     this.playing = false;
+    this.skip = 0;
     this.credit = 0;
     this.changes++;
   }
@@ -143,7 +172,13 @@ export class Show {
     this.tick = 0;
     this.score = [0, 0];
     this.credit = 0;
+    this.skip = 0;
     this.fading = null;
+    this.waiting = [];
+    this.held.clear();
+    this.log.begin(null);
+    this.did({ kind: "reset", seed: this.seed });
+    this.tellSettings();
     this.state.rng_key[0] = this.seed;
     this.state.rng_count[0] = 0;
     this.keys.releaseAll();
@@ -170,6 +205,23 @@ export class Show {
     if (mode !== this.mode) this.keys.releaseAll();
     this.mode = mode;
     this.opponent = opponent;
+    this.waiting.push({ kind: "mode", mode, opponent });
+  }
+
+  /** From the next decision on side 0 is the person's, or given back. */
+  takeOver(on: boolean): void {
+    if (on === this.taken) return;
+    this.taken = on;
+    this.keys.forgetTaps();
+    this.waiting.push({ kind: "take", on });
+    this.changes++;
+  }
+
+  /** Ticks per decision, from now on. */
+  setActionRepeat(ticks: number): void {
+    if (ticks === this.actionRepeat) return;
+    this.actionRepeat = ticks;
+    this.did({ kind: "repeat", ticks });
   }
 
   /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
@@ -188,6 +240,45 @@ export class Show {
 
   input(event: KeyInput): void {
     this.keys.event(event);
+    this.waiting.push({ kind: "key", code: event.code, down: event.down });
+  }
+
+  // ---- what a hand holds
+
+  /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
+  hold(body: Body, x: number, y: number, vx: number, vy: number): void {
+    const motion = this.bounded(x, y, vx, vy);
+    this.held.set(body, motion);
+    this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    this.moved(body, motion);
+  }
+
+  /** Let go of `body` with this velocity. */
+  throw(body: Body, vx: number, vy: number): void {
+    const held = this.held.get(body);
+    if (!held) return;
+    const motion = this.bounded(held[0], held[1], vx, vy);
+    this.held.delete(body);
+    this.did({ kind: "throw", handle: body.handle.name, ...named(motion) });
+    this.moved(body, motion);
+  }
+
+  holds(body: Body): boolean {
+    return this.held.has(body);
+  }
+
+  private moved(body: Body, motion: [number, number, number, number]): void {
+    body.put(...motion);
+    if (this.playing) return; // the next tick is drawn soon enough
+    this.cut = true;
+    this.takeScene();
+  }
+
+  /** Inside the world and no faster than MOST_THROW; short decimals, which every language reads as the same float32. */
+  private bounded(x: number, y: number, vx: number, vy: number): [number, number, number, number] {
+    const [x0, y0, x1, y1] = this.spec.world;
+    const excess = Math.max(1, Math.hypot(vx, vy) / (MOST_THROW * (x1 - x0)));
+    return [decimal(Math.min(Math.max(x, x0), x1)), decimal(Math.min(Math.max(y, y0), y1)), decimal(vx / excess), decimal(vy / excess)];
   }
 
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
@@ -205,7 +296,14 @@ export class Show {
     return events;
   }
 
-  // ---- snapshots
+  // ---- recordings and snapshots
+
+  /** The match up to this tick, as js/replay.ts and dshq_widget/replay.py play it again. */
+  recording(): Recording {
+    const { name: drill, rules_hash } = this.spec;
+    const sha = sha256(new Uint8Array(this.state.buffer));
+    return { drill, rules_hash, seed: this.seed, ...this.log.read(), ticks: this.tick, sha256: sha };
+  }
 
   snapshot(): Snapshot & { state: ArrayBuffer } {
     return {
@@ -236,6 +334,9 @@ export class Show {
     this.rest = snapshot.rest;
     this.restoredVersion = snapshot.version;
     this.credit = 0;
+    this.held.clear();
+    this.log.begin(this.moment());
+    this.tellSettings();
     this.cut = true;
     this.takeScene();
   }
@@ -244,10 +345,13 @@ export class Show {
 
   private step(): void {
     this.steps++;
+    if (this.log.full) this.turnLog();
+    for (const [body, motion] of this.held) body.put(...motion);
     if (this.rest === 0 && this.phase === 0) this.decide();
     this.game.tick(this.state);
     this.tick++;
     this.spectator?.ticked();
+    if (this.skip > 0 && --this.skip === 0) this.tell("goalless", -1);
     if (this.rest > 0) {
       if (--this.rest === 0) this.nextEpisode();
       return;
@@ -260,24 +364,30 @@ export class Show {
   }
 
   private decide(): void {
-    if (this.pending && this.now() - this.swapTime >= this.swapInterval) this.swap();
+    if (this.pending && this.swapWhen === "now" && this.now() - this.swapTime >= this.swapInterval) this.swap();
+    for (const deed of this.waiting) this.did(deed);
+    this.waiting.length = 0;
     for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.choose(side);
+    this.log.decided(this.state.action);
     this.game.decide(this.state);
   }
 
   private endEpisode(): void {
     const winner = this.game.winner(this.state);
+    if (winner !== 0) this.skip = 0;
     if (winner > 0) this.score[0]++;
     if (winner < 0) this.score[1]++;
     if (winner === 0) this.tell("draw", -1);
     else this.tell("goal", winner > 0 ? 0 : 1);
-    const seconds = winner === 0 ? DRAW_REST : GOAL_REST;
+    const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
     this.rest = Math.round(seconds * this.spec.tick_rate);
   }
 
   private nextEpisode(): void {
     this.rest = 0;
     this.phase = 0;
+    this.held.clear(); // the hand lets go: a new game begins
+    if (this.pending && this.swapWhen === "at_reset") this.swap();
     this.state.practice[0] = 0;
     this.game.reset(this.state);
     this.cut = true;
@@ -286,7 +396,7 @@ export class Show {
   // ---- actions
 
   private choose(side: number): number {
-    if (this.mode === "human_vs_ai" && side === 0) return this.keys.take();
+    if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
     if (this.mode === "sandbox" && side === 1) return this.baseline(this.opponent, side);
     const ready = this.policy && (this.policy.version > 0 || this.mode === "ai_vs_ai");
     if (!ready) return this.baseline(side === 0 ? "random" : this.opponent, side);
@@ -322,7 +432,32 @@ export class Show {
     this.pending = null;
     this.swapTick = this.tick;
     this.swapTime = this.now();
+    this.did({ kind: "policy", version: this.version });
     this.tell("swap", -1);
+  }
+
+  // ---- the log
+
+  private did(deed: Deed): void {
+    this.log.did(this.tick, deed);
+  }
+
+  /** What a log that begins here has to know beside the state. */
+  private tellSettings(): void {
+    this.did({ kind: "mode", mode: this.mode, opponent: this.opponent });
+    this.did({ kind: "repeat", ticks: this.actionRepeat });
+    this.did({ kind: "policy", version: this.version });
+    if (this.taken) this.did({ kind: "take", on: true });
+    for (const [body, motion] of this.held) this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
+  }
+
+  private turnLog(): void {
+    this.log.turn(this.moment());
+    this.tellSettings();
+  }
+
+  private moment(): Recording["start"] {
+    return { tick: this.tick, phase: this.phase, rest: this.rest, state: hex(this.state.buffer) };
   }
 
   // ---- what is seen
@@ -343,4 +478,13 @@ export class Show {
     this.events.push(event);
     this.spectator?.happened(event);
   }
+}
+
+function named([x, y, vx, vy]: [number, number, number, number]): { x: number; y: number; vx: number; vy: number } {
+  return { x, y, vx, vy };
+}
+
+/** Four decimals, and no negative zero, which JSON would lose. */
+function decimal(value: number): number {
+  return Math.round(value * 1e4) / 1e4 + 0;
 }

@@ -33,12 +33,23 @@ export const STEP_UNITS = [
   "decision"
 ] as const;
 
+export const SWAPS = [
+  "now",
+  "at_reset"
+] as const;
+
+export const REST_SECONDS = {
+  "goal": 0.7,
+  "draw": 0.35
+} as const;
+
 export const SHOW_DEFAULTS = {
   "mode": "ai_vs_ai",
   "speed": 1.0,
   "playing": true,
   "seed": 0,
   "match": 0,
+  "swap": "now",
   "swap_interval_ms": 1000,
   "blend_ms": 0,
   "action_repeat": 0,
@@ -110,8 +121,20 @@ export const MESSAGES = {
     "INPUT_BATCH": [
       "events"
     ],
+    "TAKE_OVER": [
+      "on"
+    ],
+    "POINTER": [
+      "kind",
+      "pointer",
+      "touch",
+      "x",
+      "y",
+      "t"
+    ],
     "SHOW_CONFIG": [
       "action_repeat",
+      "swap",
       "swap_interval_ms",
       "blend_ms"
     ],
@@ -121,6 +144,7 @@ export const MESSAGES = {
       "unit",
       "count"
     ],
+    "SKIP": [],
     "RESET_SHOW": [
       "seed"
     ],
@@ -141,6 +165,23 @@ export const MESSAGES = {
     "RESTORE": [
       "snapshot"
     ],
+    "INSPECT": [
+      "player",
+      "map",
+      "watch",
+      "weights"
+    ],
+    "PICK": [
+      "x",
+      "y"
+    ],
+    "IMAGINE": [
+      "repeat"
+    ],
+    "GHOST": [
+      "outcome"
+    ],
+    "RECORD": [],
     "DISPOSE": []
   },
   "worker_to_page": {
@@ -164,6 +205,24 @@ export const MESSAGES = {
       "score",
       "version",
       "state"
+    ],
+    "MIND": [
+      "player",
+      "version",
+      "range",
+      "standing",
+      "thought"
+    ],
+    "OUTCOMES": [
+      "player",
+      "outcomes"
+    ],
+    "CURSOR": [
+      "view",
+      "cursor"
+    ],
+    "RECORDING": [
+      "recording"
     ],
     "ERROR": [
       "text"

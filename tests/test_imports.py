@@ -26,6 +26,7 @@ PYTHON_ARROWS = {
     "drill": {"dshq_kernels"},
     "drills": {"dshq_kernels", "drill"},
     "trace": GAMES,
+    "replay": GAMES,
     "env": GAMES | {"policy", "parallel"},  # make_parallel, beside its sisters; parallel.py needs an extra
     "parallel": GAMES | {"env"},
     "policy": GAMES,
@@ -46,20 +47,39 @@ TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills"
 
 # A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
 # `import type` draws no arrow: it is gone before the page runs.
-JS_HELPERS = {"protocol", "tables", "random", "events", "dom", "format", "theme", "history", "keys"}
+JS_HELPERS = {
+    "protocol",
+    "tables",
+    "random",
+    "events",
+    "dom",
+    "format",
+    "theme",
+    "history",
+    "keys",
+    "sides",
+    "handles",
+    "recording",
+}
 JS_ARROWS = {
     "policy": set(),
     "rules": set(),
     "renderer": {"rules"},
+    "replay": {"rules"},
     "show": {"policy", "rules", "renderer"},
-    "worker": {"policy", "rules", "renderer", "show"},
+    "mind": {"policy", "rules"},
+    "value_map": {"mind", "policy", "rules"},
+    "inspector": {"policy", "rules", "renderer", "show", "mind", "value_map"},
+    "worker": {"inspector", "policy", "rules", "renderer", "show"},
     "model": set(),
     "kernel": {"model"},
     "registry": {"renderer"},
     "session": {"model", "kernel", "registry"},
     "input": set(),
     "panels": set(),
-    "stage": {"input"},
+    "legend": set(),
+    "picking": set(),
+    "stage": {"legend", "picking", "input"},
     "widget": {"model", "session", "registry", "panels", "stage"},
 }
 

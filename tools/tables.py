@@ -22,6 +22,8 @@ def tables_ts() -> str:
         "MODES": protocol.MODES,
         "SPEEDS": protocol.SPEEDS,
         "STEP_UNITS": protocol.STEP_UNITS,
+        "SWAPS": protocol.SWAPS,
+        "REST_SECONDS": protocol.REST_SECONDS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
@@ -70,7 +72,9 @@ def contract_md() -> str:
         + ", ".join(f"`{mode}`" for mode in protocol.MODES)
         + ". Speeds offered: "
         + ", ".join(f"{speed:g}" for speed in protocol.SPEEDS)
-        + " times real time. Statuses: "
+        + " times real time. Swaps of policy: "
+        + ", ".join(f"`{swap}`" for swap in protocol.SWAPS)
+        + ". Statuses: "
         + ", ".join(f"`{status}`" for status in protocol.STATUSES)
         + ".",
         "## Messages",
