@@ -325,3 +325,18 @@ def test_training_with_a_pool(workers, tmp_path):
         deadline = time.monotonic() + PATIENCE
         assert again.wait(updates=t.metrics["updates"] + 5, progress=False) and again.error == ""
         assert time.monotonic() < deadline
+
+
+def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
+    """A learning rate that no policy survives: every update moves it by nats, and the guard steps in."""
+    hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 256, "workers": 0}
+    with Trainer("ball", seed=3, lr=1.0, lr_schedule="constant", max_grad_norm=0, min_entropy=0, **hyper) as t:
+        t.start()
+        deadline = time.monotonic() + PATIENCE
+        while "went back to its champion, version" not in caplog.text:
+            assert time.monotonic() < deadline and t.error == "", t.status_text
+            time.sleep(0.05)
+        seen = t.version
+        while t.version <= seen + 3:
+            assert time.monotonic() < deadline and t.error == "", "training goes on"
+            time.sleep(0.05)

@@ -147,11 +147,11 @@ class Trainer:
 
     @property
     def league(self) -> list[dict[str, Any]]:
-        """The self-play league's cross table, strongest first: plain rows (docs/architecture.md); do not change them.
+        """The self-play league's cross table, strongest first: plain rows; do not change them.
 
         Each has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and matches
         by the name of each player it met; a snapshot also has `version`, `step`, `share` (points per match against the
-        pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`.
+        pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`. Empty before the first round.
         """
         return self._league
 
