@@ -134,6 +134,12 @@ METRICS: dict[str, Metric] = {
         "TRAINER", "share", "How much of what follows the value estimate foresees; 1 is all of it.", True
     ),
     "grad_norm": Metric("TRAINER", "", "Length of the gradient before it is limited."),
+    "validation_absolute_error": Metric(
+        "TRAINER", "", "Largest difference of a weight's slope from the torch reference's, where that is checked."
+    ),
+    "validation_relative_error": Metric(
+        "TRAINER", "share", "The same relative to the slope, or to the root mean square of all where that is larger."
+    ),
     "learning_rate": Metric("TRAINER", "", "Adam's step size now."),
     "clip_epsilon": Metric("TRAINER", "", "The clip range now."),
     "entropy_coef": Metric("TRAINER", "", "Weight of the entropy bonus now."),

@@ -280,6 +280,18 @@ export const METRICS = {
     "text": "Length of the gradient before it is limited.",
     "should_rise": null
   },
+  "validation_absolute_error": {
+    "category": "TRAINER",
+    "unit": "",
+    "text": "Largest difference of a weight's slope from the torch reference's, where that is checked.",
+    "should_rise": null
+  },
+  "validation_relative_error": {
+    "category": "TRAINER",
+    "unit": "share",
+    "text": "The same relative to the slope, or to the root mean square of all where that is larger.",
+    "should_rise": null
+  },
   "learning_rate": {
     "category": "TRAINER",
     "unit": "",

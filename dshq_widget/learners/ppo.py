@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -11,20 +12,32 @@ import torch
 from dshq_kernels.rollout import Samples
 from dshq_widget import learners
 from dshq_widget.learners import Hyper, losses
+from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.policy import PolicySpec
 
 
 class TorchPPO:
     """See `learners.Learner`. `threads` is torch's thread count on the CPU, `device` "cpu" or "cuda"."""
 
-    def __init__(self, spec: PolicySpec, *, seed: int = 0, threads: int = 1, device: str = "cpu"):
+    def __init__(
+        self,
+        spec: PolicySpec,
+        *,
+        seed: int = 0,
+        threads: int = 1,
+        device: str = "cpu",
+        normalizer: Normalizer | None = None,
+    ):
         self.spec, self.skipped = spec, 0
+        self.normalizer = normalizer or Normalizer(spec)
         self.device = torch.device(device)
         if self.device.type == "cpu":
             torch.set_num_threads(threads)
         self._rng = np.random.default_rng([seed, 0xBA7C4])
         self.weights = torch.zeros(spec.floats, device=self.device, requires_grad=True)
+        self._mask = torch.from_numpy(spec.mask()).to(self.device)
         self.load(spec.initial(np.random.default_rng([seed, 0x1417])))
+        self.normalizer.fresh = True
 
     def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`."""
@@ -51,48 +64,97 @@ class TorchPPO:
             "clip_fraction": losses.clip_fraction(chosen, log_prob, hyper.clip_epsilon).detach(),
         }
         loss = parts["loss_policy"] + hyper.value_coef * parts["loss_value"] - hyper.entropy_coef * parts["entropy"]
+        parts["loss_value"] = parts["loss_value"] / self.normalizer.reward_scale**2  # in the reward's own unit
         return loss, {name: part.detach() for name, part in parts.items()}
 
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
-        order, bounds = learners.plan_minibatches(self._rng, units, hyper)
-        advantage = samples.advantage[units].astype(np.float64)
-        mean, scale = (advantage.mean(), 1 / (advantage.std() + 1e-8)) if hyper.normalize_advantages else (0.0, 1.0)
-        fields = {
-            f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)
-        }
-        chosen_order = torch.from_numpy(order).to(self.device)
+        normalizer = self.normalizer
+        if normalizer.active:
+            self._set(normalizer.unfold(self.blob()))
+        order, importance, bounds = learners.plan_minibatches(self._rng, units, samples.advantage, hyper)
+        mean, scale = self._advantages(samples, units, hyper)
+        fields = self._upload(samples)
+        rows, factors = torch.from_numpy(order).to(self.device), torch.from_numpy(importance).to(self.device)
         for group in self.adam.param_groups:
             group["lr"] = hyper.learning_rate
         sums: dict[str, torch.Tensor] = {}
         learned, applied = 0, 0
-        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            rows = chosen_order[begin:end]
-            obs = fields["obs"][rows].transpose(1, 2).reshape(-1, self.spec.layers[0])
-            batch = {
-                name: fields[name][rows].reshape(-1) for name in ("action", "log_prob", "value", "advantage", "returns")
-            }
-            batch["action"] = batch["action"].long()
-            batch["advantage"] = (batch["advantage"] - mean) * scale
-            loss, parts = self.loss(obs, **batch, hyper=hyper)
+        for begin, end in itertools.pairwise(bounds.tolist()):
+            batch = self._batch(fields, rows[begin:end], factors[begin:end], mean, scale)
+            loss, parts = self.loss(**batch, hyper=hyper)
             if 0 < hyper.target_kl * learners.KL_MARGIN < float(parts["approx_kl"]):
                 break
-            self.adam.zero_grad(set_to_none=True)
-            loss.backward()
-            limit = hyper.max_grad_norm if hyper.max_grad_norm > 0 else float("inf")
-            norm = torch.nn.utils.clip_grad_norm_([self.weights], limit)
+            norm = self._slope(loss, hyper)
             if not torch.isfinite(norm):
                 self.skipped += 1
                 continue
             self.adam.step()
-            learned, applied = learned + len(obs), applied + 1
-            for name, part in {**{name: part * len(obs) for name, part in parts.items()}, "grad_norm": norm}.items():
+            count = (end - begin) * 16
+            learned, applied = learned + count, applied + 1
+            for name, part in {**{name: part * count for name, part in parts.items()}, "grad_norm": norm}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + part
         metrics = {name: float(total) / (applied if name == "grad_norm" else learned) for name, total in sums.items()}
         metrics["explained_variance"] = float(
             losses.explained_variance(*(torch.from_numpy(x[units]).double() for x in (samples.value, samples.returns)))
         )
+        if normalizer.active:
+            self._set(normalizer.learned(self.blob(), samples, units))
         return metrics
+
+    def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
+        """See `learners.Learner.gradient`."""
+        folded = self.blob()
+        self._set(self.normalizer.unfold(folded))
+        mean, scale = self._advantages(samples, units, hyper)
+        rows = torch.from_numpy(units.astype(np.int64)).to(self.device)
+        batch = self._batch(self._upload(samples), rows, torch.ones(len(rows), device=self.device), mean, scale)
+        loss, parts = self.loss(**batch, hyper=hyper)
+        self._slope(loss, dataclasses.replace(hyper, max_grad_norm=0.0))
+        assert self.weights.grad is not None
+        slope = self.weights.grad.cpu().numpy().copy()
+        self._set(folded)
+        return slope, {name: float(part) for name, part in parts.items()}
+
+    def _advantages(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[float, float]:
+        """Mean and factor that normalise the advantages."""
+        if not hyper.normalize_advantages:
+            return 0.0, self.normalizer.reward_scale
+        advantage = samples.advantage[units].astype(np.float64)
+        return advantage.mean(), 1 / (advantage.std() + 1e-8)
+
+    def _upload(self, samples: Samples) -> dict[str, torch.Tensor]:
+        return {f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)}
+
+    def _batch(
+        self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
+    ) -> dict[str, torch.Tensor]:
+        """One minibatch as the arguments of `loss`, `[16 units, ...]` each."""
+        rows = {name: fields[name][units].reshape(-1) for name in ("action", "log_prob", "value", "returns")}
+        obs = fields["obs"][units].transpose(1, 2).reshape(-1, self.spec.layers[0])
+        normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
+        advantage = (fields["advantage"][units] - mean) * scale * importance[:, None]
+        return {
+            "obs": (obs - normal[:, 0]) * normal[:, 1] if len(normal) else obs,
+            "action": rows["action"].long(),
+            "log_prob": rows["log_prob"],
+            "value": rows["value"] * self.normalizer.reward_scale,
+            "advantage": advantage.reshape(-1),
+            "returns": rows["returns"] * self.normalizer.reward_scale,
+        }
+
+    def _slope(self, loss: torch.Tensor, hyper: Hyper) -> torch.Tensor:
+        """Puts the loss's gradient into `weights.grad`, limited; returns its length before."""
+        self.adam.zero_grad(set_to_none=True)
+        loss.backward()
+        assert self.weights.grad is not None
+        self.weights.grad *= self._mask
+        limit = hyper.max_grad_norm if hyper.max_grad_norm > 0 else float("inf")
+        return torch.nn.utils.clip_grad_norm_([self.weights], limit)
+
+    def _set(self, blob: np.ndarray) -> None:
+        with torch.no_grad():
+            self.weights.copy_(torch.from_numpy(np.ascontiguousarray(blob)))
 
     def blob(self) -> np.ndarray:
         """See `learners.Learner.blob`."""
@@ -100,9 +162,9 @@ class TorchPPO:
 
     def load(self, blob: np.ndarray) -> None:
         """See `learners.Learner.load`."""
-        self.spec.split(blob)
-        with torch.no_grad():
-            self.weights.copy_(torch.from_numpy(np.ascontiguousarray(blob)))
+        learners.check(self.spec, blob)
+        self._set(blob)
+        self.normalizer.fresh = False
         self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=learners.ADAM_EPSILON)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -114,9 +176,10 @@ class TorchPPO:
             "adam_v": moments.get("exp_avg_sq", empty).detach().cpu().numpy().copy(),
             "adam_step": np.array(int(moments.get("step", 0)), np.int64),
             "generator_update": learners.pack_generator(self._rng),
+            **self.normalizer.state(),
         }
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """See `learners.Learner.restore`."""
         self.adam.state[self.weights] = {
             "step": torch.tensor(float(state["adam_step"])),
@@ -124,3 +187,4 @@ class TorchPPO:
             "exp_avg_sq": torch.from_numpy(state["adam_v"].copy()).to(self.device),
         }
         self._rng = learners.unpack_generator(state["generator_update"])
+        self.normalizer.restore(state)

@@ -7,12 +7,13 @@ while it compiles, evaluates, saves or keeps a slower pace.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,17 +21,22 @@ from dshq_widget import policy
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Hyper, Learner, learners
+from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, slot_count
 from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training import checkpoint
+from dshq_widget.training.entropy import EntropyGuard
 from dshq_widget.training.games import OwnGames, RingGames
 from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
 from dshq_widget.training.league import League
 from dshq_widget.training.report import Tally
+
+if TYPE_CHECKING:
+    from dshq_widget.learners.validation import Validator
 
 REPORT_SECONDS = 0.5
 EVALUATE_SECONDS = 1.5
@@ -106,6 +112,8 @@ class Session:
             self.games = OwnGames(self.drill, self.config, self.threads)
         self.judge = Judge(self.drill, self.spec, self.config.seed)
         self.league, self.guard = League(self.drill, self.spec, self.config.seed), Guard()
+        self.entropy = EntropyGuard()
+        self.validator: Validator | None = None
         self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
         self.metrics: dict[str, float] = {}
         self.agent_steps, self.updates, self.seconds, self.rate = 0, int(job.get("updates", 0)), 0.0, 1.0
@@ -142,7 +150,8 @@ class Session:
     def learn(self, samples: Any, units: np.ndarray) -> dict[str, float]:
         """One update, published unless something in it was not finite. -> the learner's metrics."""
         skipped = self.learner.skipped
-        learned = self.learner.update(samples, units, self.hyper())
+        checked = self.validate(samples, units)
+        learned = self.learner.update(samples, units, self.hyper()) | checked
         self.agent_steps += len(units) * 16
         skipped = self.learner.skipped - skipped
         if skipped:
@@ -155,7 +164,39 @@ class Session:
             return learned
         self.updates += 1
         self.skips = self.returns = 0
+        asleep = self.entropy.after_update(
+            learned.get("entropy", math.inf), self.config.min_entropy, self.learner.blob()
+        )
+        if asleep:
+            self.wake(asleep)
         return learned
+
+    def validate(self, samples: Any, units: np.ndarray) -> dict[str, float]:
+        """Now and then the torch reference on a minibatch of what comes to be learned. -> metrics of the comparison."""
+        if not self.config.validate_every or self.updates % self.config.validate_every:
+            return {}
+        from dshq_widget.learners.validation import Validator  # imports torch
+
+        self.validator = self.validator or Validator(self.learner)
+        seed = (self.config.seed, self.updates)
+        finding = self.validator.compare(self.learner, samples, units, self.hyper(), seed)
+        if finding.first is not None:
+            self.channel.send({"type": "WARNING", "text": finding.sentence()})
+        return {
+            "validation_absolute_error": finding.largest_absolute,
+            "validation_relative_error": finding.largest_relative,
+        }
+
+    def wake(self, why: str) -> None:
+        """Take up the newest weights that still explored, where there are some, with a larger entropy bonus."""
+        back = "goes on"
+        if self.entropy.awake is not None:
+            self.learner.load(self.entropy.awake)
+            self.guard.begin_anew()
+            self._publish()
+            back = "went back to a policy that still explored and goes on"
+        text = f"training {back} with {self.entropy.bonus:.3g} more entropy bonus: {why}"
+        self.channel.send({"type": "WARNING", "text": text})
 
     def compete(self, learned: dict[str, float]) -> None:
         """What the league does after an update: rate the policy now and then, draw new opponents, and go back to the
@@ -234,7 +275,11 @@ class Session:
     def hyper(self) -> Hyper:
         """The settings of the next update, schedules and rollbacks applied."""
         hyper = Hyper.at(self.config, self.agent_steps)
-        return hyper if self.rate == 1.0 else replace(hyper, learning_rate=hyper.learning_rate * self.rate)
+        return replace(
+            hyper,
+            learning_rate=hyper.learning_rate * self.rate,
+            entropy_coef=hyper.entropy_coef + self.entropy.bonus,
+        )
 
     def keep_pace(self, agent_steps: int, seconds: float) -> None:
         """Rest so that `agent_steps` made in `seconds` do not go faster than the pace, in short naps so that a stop
@@ -267,7 +312,7 @@ class Session:
     def save(self, path: str) -> None:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
-        league = {**self.league.state(), "train.guard": self.guard.state()}
+        league = {**self.league.state(), "train.guard": self.guard.state(), **self.entropy.state()}
         state = {**self.learner.state(), **self.games.state(), **league, **counts}
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
@@ -290,7 +335,8 @@ class Session:
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
 
     def _make_learner(self) -> Learner:
-        options: dict[str, Any] = {"seed": self.config.seed, "threads": self.threads}
+        normalizer = Normalizer(self.spec, self.config.normalize_observations, self.config.normalize_rewards)
+        options: dict[str, Any] = {"seed": self.config.seed, "threads": self.threads, "normalizer": normalizer}
         return (
             learners["torch"](self.spec, device=self.device, **options)
             if self.device == "cuda"
@@ -315,6 +361,7 @@ class Session:
                 self.learner.restore(dict(saved.state))
             self.games.restore(saved.state)
             self.league.restore(saved.state)
+            self.entropy.restore(saved.state)
             if "train.guard" in saved.state:
                 self.guard.restore(saved.state["train.guard"])
             self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
@@ -326,8 +373,6 @@ class Session:
             self.channel.send(
                 {"type": "WARNING", "text": f"training goes on from version {published[0]} with a fresh optimiser"}
             )
-        else:
-            self.learner.load(self._untrained())
 
     def _say(self, text: str) -> None:
         self.channel.send({"type": "PHASE", "phase": "starting", "text": text})

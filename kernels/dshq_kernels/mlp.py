@@ -167,14 +167,17 @@ def _transpose_weights(plan, params, target):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advantage, target, scaling, hyper, sums):
+def _loss_unit(
+    logits, slopes, width, n_actions, action, log_prob, value, advantage, target, importance, scaling, hyper, sums
+):
     """PPO's loss and its slope for one unit of 16 samples.
 
     `logits`, `slopes`: addresses of f32 `[width, 16]`; logits are overwritten. `action` u32[16], the rest f32[16]
-    addresses. `scaling`: (mean, 1 / deviation) of the advantages, 1 / samples of the minibatch. Adds to `sums`, f32
-    `[SUMS, 16]`. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
+    addresses; `importance` multiplies the normalised advantages. `scaling`: (mean, 1 / deviation) of the advantages,
+    factor of values and returns, 1 / samples of the minibatch. Adds to `sums`, f32 `[SUMS, 16]`. Schulman et al.,
+    "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
     """
-    mean, inverse_deviation, share = scaling
+    mean, inverse_deviation, reward_scale, share = scaling
     clip, clip_value, value_coef, entropy_coef = hyper
     top = load(logits)
     for j in range(1, n_actions):
@@ -199,7 +202,7 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
 
     difference = chosen_log - load(log_prob)
     ratio = exp(difference)
-    gain = (load(advantage) - mean) * inverse_deviation
+    gain = (load(advantage) - mean) * (inverse_deviation * importance)
     clipped_ratio = minimum(maximum(ratio, 1.0 - clip), 1.0 + clip)
     blocked = ((gain > 0.0) & (ratio > 1.0 + clip)) | ((gain < 0.0) & (ratio < 1.0 - clip))
     pull = select(blocked, 0.0, gain * ratio) * share
@@ -209,13 +212,14 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
         store(slopes + 64 * j, slope - select(chosen == j, pull, 0.0))
 
     estimate = load(logits + 64 * n_actions)
-    error = estimate - load(target)
+    goal = load(target) * reward_scale
+    error = estimate - goal
     square = error * error
     value_pull = error
     if clip_value:
-        before = load(value)
+        before = load(value) * reward_scale
         move = estimate - before
-        clipped_error = before + minimum(maximum(move, -clip), clip) - load(target)
+        clipped_error = before + minimum(maximum(move, -clip), clip) - goal
         clipped_square = clipped_error * clipped_error
         value_pull = select((clipped_square > square) & (vector.absolute(move) > clip), 0.0, error)
         square = maximum(square, clipped_square)
@@ -231,12 +235,13 @@ def _loss_unit(logits, slopes, width, n_actions, action, log_prob, value, advant
 
 
 @compiled
-def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient, sums, scratch):
+def add_gradient(plan, activation, params, data, units, importance, normal, scaling, hyper, gradient, sums, scratch):
     """Adds the gradient of PPO's loss over `units` (int64 indices) to the padded block at address `gradient`.
 
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
-    16]`. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats, its transposed
-    weights filled.
+    16]`. `importance`: f32 per entry of `units`. `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the
+    observations, or of length 0 where they are taken as they are. `scaling`, `hyper`, `sums`: see `_loss_unit`.
+    `scratch`: address of `learn_scratch` floats, its transposed weights filled.
     """
     obs, action, log_prob, value, advantage, target = data
     layers = plan.shape[0]
@@ -256,9 +261,14 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
         count = min(CHUNK, units.size - begin)
         samples = count * 16
         for u in range(count):
+            seen = obs + units[begin + u] * n_obs * 64
+            if normal.shape[0] > 0:
+                for k in range(n_obs):
+                    store(slope_in + k * 64, (load(seen + k * 64) - normal[k, 0]) * normal[k, 1])
+                seen = slope_in
             for k in range(0, in_width, 16):
                 transpose(
-                    obs + (units[begin + u] * n_obs + k) * 64,
+                    seen + k * 64,
                     64,
                     inputs + (u * 16 * in_width + k) * 4,
                     in_width * 4,
@@ -300,6 +310,7 @@ def add_gradient(plan, activation, params, data, units, scaling, hyper, gradient
                 value + at,
                 advantage + at,
                 target + at,
+                importance[begin + u],
                 scaling,
                 hyper,
                 sums,
@@ -392,8 +403,11 @@ def learn(
     scratch,
     data,
     order,
+    importance,
     bounds,
+    normal,
     scaling,
+    mask,
     hyper,
     adam,
     metrics,
@@ -402,17 +416,17 @@ def learn(
 
     `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two
     moments, equal in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`.
-    `order`: int64 units in learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`. `scaling`: advantage mean
-    and 1 / deviation. `adam`: (learning rate, epsilon, max gradient norm, largest approximate KL or 0, steps taken so
-    far). `metrics`: f64 `[threads, SUMS + 4]`, gets sums over this thread's samples, then: samples, sum of gradient
-    norms, steps applied, minibatches skipped.
+    `order`: int64 units in learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`; `importance`: f32, a factor
+    of the advantages for each. `normal`: see `add_gradient`. `scaling`: advantage mean and 1 / deviation, factor of
+    values and returns. `mask`: f32 `[n]`, 0 where nothing is to be learned, or of length 0. `adam`: (learning rate,
+    epsilon, max gradient norm, largest approximate KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
+    gets sums over this thread's samples, then: samples, sum of gradient norms, steps applied, minibatches skipped.
 
     Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a
     minibatch.
     """
     n = plan[-1, BIASES] + plan[-1, OUT_WIDTH]
     learning_rate, epsilon, max_norm, target_kl, step = adam
-    mean, inverse_deviation = scaling
     params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
     work = scratch[thread].ctypes.data
     out_width = plan[-1, OUT_WIDTH]
@@ -436,12 +450,16 @@ def learn(
             params,
             data,
             order[first:last],
-            (mean, inverse_deviation, share),
+            importance[first:last],
+            normal,
+            (*scaling, share),
             hyper,
             mine.ctypes.data,
             sums.ctypes.data,
             work,
         )
+        for k in range(mask.size):
+            mine[k] *= mask[k]
         mine[n] = sums[3].sum()
         if threads > 1:
             _meet(meeting_point, threads, i + 1)

@@ -55,21 +55,3 @@ def gae_lanes(
         store(advantages + t * sample_step, carry)
         store(returns + t * sample_step, carry + value)
         following = value
-
-
-@compiled
-def moments(units, advantage, value, returns):
-    """(mean and deviation of the advantages, explained variance of the returns) over int64 `units` of f32 `[units,
-    16]` arrays.
-
-    Sums are float64. Explained variance is 1 - Var(returns - value) / Var(returns), 0 where the returns do not vary.
-    """
-    a1, a2, r1, r2, e1, e2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for u in units:
-        for lane in range(16):
-            a, r = np.float64(advantage[u, lane]), np.float64(returns[u, lane])
-            e = r - np.float64(value[u, lane])
-            a1, a2, r1, r2, e1, e2 = a1 + a, a2 + a * a, r1 + r, r2 + r * r, e1 + e, e2 + e * e
-    n = units.size * 16
-    spread, error = r2 / n - (r1 / n) ** 2, e2 / n - (e1 / n) ** 2
-    return a1 / n, np.sqrt(max(0.0, a2 / n - (a1 / n) ** 2)), 1 - error / spread if spread > 0 else 0.0
