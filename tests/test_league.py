@@ -14,9 +14,12 @@ from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
-from dshq_widget.runtime.worker import make_rollouts
+from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training import checkpoint, elo, league
 from dshq_widget.training.checkpoint import CheckpointError
+from dshq_widget.training.crew import _ring
+from dshq_widget.training.games import RingGames
 from dshq_widget.training.guard import ROUNDS, STRIKES, VALUE_WARM_UP, Guard
 from dshq_widget.training.league import League
 from dshq_widget.training.trainer import Trainer
@@ -300,6 +303,26 @@ def test_policies_reach_another_process_memory():
         opponents.read(reader, newest)
         direct.meet(blobs)
         assert np.array_equal(opponents.params, direct.params)
+    block.close()
+
+
+def test_what_a_collapsed_policy_played_is_thrown_away():
+    drill = compile_drill(Ball)
+    config = TrainConfig(num_envs=16, rollout_length=2)
+    block, offsets = _ring(drill, config, (16,))
+    games = RingGames(drill, config, block, [16], offsets, None)
+    rollouts = make_rollouts(drill, config, 16, 0, 1)
+    spec = drill.spec
+    producer = Lane.attach(block, chunk_fields(rollouts.units, spec["n_obs"], len(spec["terms"])), offsets[0])
+    for version in (4, 5):
+        chunk = producer.reserve()
+        chunk.arrays["stats"][:] = version
+        producer.commit(version)
+    games.forget_before(5)
+    batch = games.next(None, config, 5)
+    assert (batch.stats == 5).all() and batch.lag == 0 and games.dropped == 1
+    batch.done()
+    assert games.next(None, config, 6) is None
     block.close()
 
 

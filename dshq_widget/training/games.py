@@ -76,6 +76,9 @@ class OwnGames:
         """From now on the pool's games are played against these earlier policies, one blob for each slot."""
         self.opponents.meet(policies)
 
+    def forget_before(self, version: int) -> None:
+        """Nothing waits here: every rollout is played with the newest weights."""
+
     def mend(self, samples: Samples) -> None:
         """Begin the games anew whose samples are not finite."""
         self.rollouts.mend(samples)
@@ -123,7 +126,11 @@ class RingGames:
             self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec["n_obs"], len(spec["terms"])), offset))
             self.units.append(shape.trainable)
             self.shapes.append((shape.units, spec["n_obs"]))
-        self.turn, self.stale = 0, 0
+        self.turn, self.stale, self.oldest = 0, 0, 0
+
+    def forget_before(self, version: int) -> None:
+        """Throw away, and count, what policies older than this version have played and will yet have played."""
+        self.oldest = version
 
     def meet(self, policies: Sequence[np.ndarray]) -> None:
         """From their next rollout on, the pool's games are played against these earlier policies."""
@@ -155,7 +162,7 @@ class RingGames:
                 if chunk is None:
                     continue
                 lag = version - chunk.policy_version
-                if lag > STALE_VERSIONS:
+                if lag > STALE_VERSIONS or chunk.policy_version < self.oldest:
                     self.stale += 1
                     self.lanes[k].release()
                     continue

@@ -220,6 +220,7 @@ class Session:
         self.learner.load(champion.weights)
         self.guard.begin_anew()
         self._publish()
+        self.games.forget_before(self.version)
         back = f"training went back to its champion, version {champion.version}, and goes on with {self.rate:.3g}"
         self.channel.send({"type": "WARNING", "text": f"{back} of the learning rate: {why}"})
 
