@@ -54,6 +54,26 @@ export class Policy {
     this.value = input[this.probabilities.length]!;
     softmax(input, this.probabilities);
   }
+
+  /** Writes d log p(action) / d observation [n_obs] into `out`, at the observation of the last forward(). */
+  gradient(action: number, out: Float32Array): void {
+    let slope = new Float32Array(this.probabilities.length + 1); // of log p by this layer's output; the value has no part in it
+    this.probabilities.forEach((p, k) => (slope[k] = (k === action ? 1 : 0) - p));
+    let end = this.weights.length;
+    for (let k = this.outputs.length - 1; k >= 0; k--) {
+      const [rows, columns] = [this.layers[k]!, slope.length];
+      const at = end - (rows + 1) * columns;
+      const below = k > 0 ? new Float32Array(rows) : out;
+      for (let i = 0; i < rows; i++) {
+        let sum = 0;
+        for (let j = 0; j < columns; j++) sum += this.weights[at + i * columns + j]! * slope[j]!;
+        const y = k > 0 ? this.outputs[k - 1]![i]! : 0;
+        below[i] = k === 0 ? sum : sum * (this.activation === "tanh" ? 1 - y * y : Number(y > 0));
+      }
+      slope = below as Float32Array<ArrayBuffer>;
+      end = at;
+    }
+  }
 }
 
 /** Softmax of the first `out.length` logits. */

@@ -12,6 +12,8 @@ import { SHOW_DEFAULTS } from "./tables";
 
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
+export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
+export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
 
 /** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
 export interface SessionEvents {
@@ -23,6 +25,8 @@ export interface SessionEvents {
   notice: string; // one sentence from the kernel's log or the show; "" takes it back
   state: ShowState;
   ready: Ready;
+  mind: MindState;
+  outcomes: OutcomesState;
   lost: { view: number; reason: string };
 }
 
@@ -32,6 +36,8 @@ export class Session {
   readonly history = new History();
   readonly kernel: KernelLink;
   state: ShowState;
+  mind: MindState = { player: 0, version: 0, range: 0, standing: false, thought: null };
+  map = false; // whether the value map is wanted
   private readonly ending = new AbortController();
   private readonly host = registry().host;
   private shown: ShowTrait;
@@ -40,6 +46,7 @@ export class Session {
   private drafted: Record<string, ConfigValue> = {}; // hyper-parameters that were changed here, until the kernel has them
   private unsaved: Snapshot | null = null;
   private views = 0;
+  private watchers = 0; // open panels of thoughts
 
   constructor(readonly model: Model) {
     const signal = this.ending.signal;
@@ -112,6 +119,24 @@ export class Session {
 
   resetMatch(seed: number): void {
     this.setShow({ seed, match: this.show.match + 1 });
+  }
+
+  // ---- what the policy thinks
+
+  /** One more panel wants the thoughts told, until `signal` ends or it wants them no more. */
+  watch(wanted: boolean): void {
+    this.watchers += wanted ? 1 : -1;
+    this.post({ type: "INSPECT", id: this.id, watch: this.watchers > 0 });
+  }
+
+  setMap(map: boolean): void {
+    this.map = map;
+    this.post({ type: "INSPECT", id: this.id, map });
+    this.events.emit("mind", this.mind);
+  }
+
+  choosePlayer(player: number): void {
+    this.post({ type: "INSPECT", id: this.id, player });
   }
 
   /** Starts training with the hyper-parameters that were changed here. */
@@ -211,6 +236,13 @@ export class Session {
         this.saveSnapshot();
         return;
       }
+      case "MIND":
+        this.mind = message;
+        this.events.emit("mind", message);
+        return;
+      case "OUTCOMES":
+        this.events.emit("outcomes", message);
+        return;
       case "READY":
         this.renderer = message.renderer;
         this.events.emit("ready", message);

@@ -5,7 +5,9 @@
 import { button, h, setText } from "./dom";
 import { clock } from "./format";
 import { keyHelp, listenToKeys } from "./input";
+import { buildMapLegend } from "./legend";
 import type { View } from "./panels/panel";
+import { listenToPicks } from "./picking";
 import type { RendererKind, Theme, ToWorker } from "./protocol";
 import type { ShowHost } from "./registry";
 import { reducedMotion } from "./theme";
@@ -21,7 +23,8 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const { session, signal } = view;
   const address = { id: session.id, view: number };
   const pitch = h("div", { class: "pitch" });
-  stage.append(buildScoreboard(view, stage), pitch, buildKeyHelp(view, pitch), buildRendererNote(view, number));
+  stage.append(buildScoreboard(view, stage), pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
+  listenToPicks(pitch, session, number, signal);
 
   let canvas = freshCanvas();
   let attached = false;

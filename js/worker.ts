@@ -2,6 +2,7 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
+import { Inspector } from "./inspector";
 import { Policy } from "./policy";
 import type { FromWorker, Thread, ToWorker } from "./protocol";
 import { Effects } from "./renderer/effects";
@@ -24,6 +25,7 @@ type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 class Widget {
   show: Show | null = null;
   effects: Effects | null = null;
+  inspector: Inspector | null = null;
   readonly stages = new Map<number, Stage>();
   readonly waiting: ToWorker[] = []; // came before the drill
   reducedMotion = false;
@@ -100,6 +102,15 @@ export class Host {
       case "DRILL":
         this.beginShow(this.widget(id), message);
         return;
+      case "INSPECT":
+      case "PICK":
+      case "IMAGINE":
+      case "GHOST": {
+        const widget = this.widget(id);
+        if (widget.show && widget.inspector) this.inspect(widget, widget.show, widget.inspector, message);
+        else widget.waiting.push(message);
+        return;
+      }
       default: {
         const widget = this.widget(id);
         if (widget.show) this.direct(widget, widget.show, message);
@@ -150,6 +161,26 @@ export class Host {
     widget.told = widget.saved = -Infinity; // whoever asked sees the answer at the next frame
   }
 
+  /** Messages of the person who asks what the policy thinks. */
+  private inspect(widget: Widget, show: Show, inspector: Inspector, message: Message<"INSPECT" | "PICK" | "IMAGINE" | "GHOST">): void {
+    const { id } = message;
+    switch (message.type) {
+      case "INSPECT":
+        inspector.wish(message);
+        return;
+      case "PICK": {
+        const place = widget.stages.get(message.view ?? 0)?.worldAt(show.spec.world, message.x, message.y);
+        if (place) inspector.pick(...place);
+        return;
+      }
+      case "IMAGINE":
+        this.post({ type: "OUTCOMES", id, player: inspector.wishes.player, outcomes: inspector.imagine(message.repeat) });
+        return;
+      case "GHOST":
+        inspector.point(message.outcome);
+    }
+  }
+
   // ---- widgets and canvases
 
   private widget(id: string): Widget {
@@ -167,8 +198,11 @@ export class Host {
     const effects = new Effects(show);
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
-    Object.assign(widget, { show, effects, drawn: -1 });
-    for (const message of widget.waiting.splice(0)) this.direct(widget, show, message);
+    const inspector = new Inspector(show);
+    const { map = false, watch = false, weights = {} } = widget.inspector?.wishes ?? {};
+    inspector.wish({ map, watch, weights });
+    Object.assign(widget, { show, effects, inspector, drawn: -1 });
+    for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
   private addStage(widget: Widget, message: Message<"INIT_CANVAS">): void {
@@ -219,27 +253,34 @@ export class Host {
     this.last = now;
     this.awake = false;
     for (const widget of this.widgets.values()) {
-      if (widget.show && widget.effects && this.run(widget, widget.show, widget.effects, seconds, now)) this.awake = true;
+      const { show, effects, inspector } = widget;
+      if (show && effects && inspector && this.run(widget, show, effects, inspector, seconds, now)) this.awake = true;
     }
     if (this.awake) nextFrame(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
-  private run(widget: Widget, show: Show, effects: Effects, seconds: number, now: number): boolean {
+  private run(widget: Widget, show: Show, effects: Effects, inspector: Inspector, seconds: number, now: number): boolean {
     show.advance(seconds);
     effects.advance(show.time - widget.time, seconds);
     widget.time = show.time;
     const changed = show.playing || show.changes !== widget.drawn;
     widget.drawn = show.changes;
+    const seen = [...widget.stages.values()].some((stage) => stage.visible && stage.ready);
+    const busy = inspector.advance(seconds, seen);
+    const stirred = inspector.stirred;
+    inspector.stirred = false;
     let drew = false;
     for (const stage of widget.stages.values()) {
-      if (!stage.visible || !stage.ready || !(changed || stage.stale)) continue;
-      stage.draw(show, effects);
+      if (!stage.visible || !stage.ready || !(changed || stirred || stage.stale)) continue;
+      stage.draw(show, effects, inspector);
       drew = true;
     }
     if (drew) widget.frameDrawn(now);
     this.report(widget, show, now, changed);
-    return show.playing;
+    const mind = inspector.report(now, changed);
+    if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
+    return show.playing || busy;
   }
 
   private report(widget: Widget, show: Show, now: number, changed: boolean): void {

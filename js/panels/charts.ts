@@ -3,11 +3,12 @@
  * stale; they are drawn at most once a frame, and only while they can be seen.
  */
 import uPlot from "uplot";
-import { h, select, setText } from "../dom";
+import { button, h, select, setAttribute, setText } from "../dom";
 import { compact, percent } from "../format";
 import { columns, decimate, type Columns } from "../history";
 import type { MetricsRow } from "../protocol";
 import { METRICS, REWARD_TERM } from "../tables";
+import { csvOf, download, pngOf, type Drawn } from "./export";
 import type { Panel, View } from "./panel";
 
 interface Series {
@@ -23,7 +24,10 @@ interface Curve {
   format: (value: number | null | undefined) => string;
   range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
   filled?: boolean; // down to zero
+  log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
+
+const LINEAR_BELOW = 1e-3; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
 
 const CURVES: Curve[] = [
   {
@@ -59,6 +63,7 @@ const CURVES: Curve[] = [
       { key: "loss_value", name: "value", colour: "--curve-2" },
     ],
     format: compact,
+    log: { distr: 4, asinh: LINEAR_BELOW },
   },
   {
     title: "Speed",
@@ -67,6 +72,7 @@ const CURVES: Curve[] = [
     format: compact,
     range: fromZero,
     filled: true,
+    log: { distr: 3 },
   },
 ];
 
@@ -82,10 +88,32 @@ function build(view: View): HTMLElement {
   const { session, signal } = view;
   const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
   const cursor = `dshq-${session.id}-${serial++}`;
+  const log = button(
+    "Log scale",
+    { text: "Log", class: "button quiet toggle", title: "Log scale: for losses and speed, where small changes hide beside large ones" },
+    () => {
+      setAttribute(log, "aria-pressed", String(log.getAttribute("aria-pressed") !== "true"));
+      refresh();
+    },
+  );
+  setAttribute(log, "aria-pressed", "false");
+  const csv = button("Export CSV", { text: "CSV", class: "button quiet", title: "Export CSV: every metric of this training, one row per report" }, () =>
+    download(`${fileName()}.csv`, new Blob([csvOf(session.history.rows)], { type: "text/csv" })),
+  );
+  const png = button("Export PNG", { text: "PNG", class: "button quiet", title: "Export PNG: the curves as they are drawn" }, () => {
+    const { backgroundColor, color, fontFamily } = getComputedStyle(png.closest(".dshq-widget")!);
+    const drawn = figures.flatMap((figure) => figure.drawn() ?? []);
+    pngOf(drawn, { background: backgroundColor, text: color, font: fontFamily }).then(
+      (blob) => download(`${fileName()}.png`, blob),
+      (error: Error) => session.events.emit("notice", error.message),
+    );
+  });
+  const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
+  const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, csv, png);
   const figures = CURVES.map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
-  const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), axis), empty, first);
+  const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);
   const grid = h("div", { class: "curves" }, ...others);
 
   let frame = 0;
@@ -96,12 +124,12 @@ function build(view: View): HTMLElement {
     if (!seen.size || document.hidden || !stale) return;
     stale = false;
     const rows = session.history.rows;
-    for (const figure of figures) figure.draw(rows, axis.value);
+    for (const figure of figures) figure.draw(rows, axis.value, log.getAttribute("aria-pressed") === "true");
   };
   const refresh = () => {
     stale = true;
     empty.hidden = session.history.rows.length > 0;
-    for (const part of [first!, grid, axis]) part.hidden = !empty.hidden;
+    for (const part of [first!, grid, tools]) part.hidden = !empty.hidden;
     frame ||= requestAnimationFrame(draw);
   };
 
@@ -140,6 +168,7 @@ class Figure {
   private readonly legend: { item: HTMLElement; value: HTMLElement }[];
   private chart: uPlot | null = null;
   private data: Columns = [[]];
+  private log = false; // of the chart as it stands
 
   constructor(
     private readonly curve: Curve,
@@ -161,7 +190,7 @@ class Figure {
   }
 
   /** Draws over metric `x`, or hides where there is nothing to draw. */
-  draw(rows: readonly MetricsRow[], x: string): void {
+  draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
     const keys = this.curve.series.map(({ key }) => key);
     const all = columns(rows, x, keys);
     this.element.hidden = all[0].length === 0;
@@ -171,6 +200,10 @@ class Figure {
     const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
     if (size.width === 0) return;
     this.data = decimate(all, size.width * POINTS_PER_PIXEL);
+    if (this.log !== (log && Boolean(this.curve.log))) {
+      this.log = !this.log;
+      this.dispose();
+    }
     this.chart ??= this.create(size);
     if (this.chart.width !== size.width || this.chart.height !== size.height) this.chart.setSize(size);
     this.chart.setData(this.data);
@@ -179,6 +212,18 @@ class Figure {
 
   dispose(): void {
     this.chart?.destroy();
+    this.chart = null;
+  }
+
+  /** The chart and its words as they stand; null where nothing is drawn. */
+  drawn(): Drawn | null {
+    if (!this.chart || this.element.hidden) return null;
+    const style = getComputedStyle(this.plot);
+    const legend = this.curve.series.flatMap(({ name, colour }, index) => {
+      const { item, value } = this.legend[index]!;
+      return item.hidden ? [] : [{ text: `${name} ${value.textContent}`, colour: style.getPropertyValue(colour).trim() }];
+    });
+    return { title: this.curve.title, legend, canvas: this.chart.ctx.canvas };
   }
 
   /** The values under the cursor, else the newest ones. */
@@ -206,7 +251,7 @@ class Figure {
         padding: [6, 12, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
-        scales: { x: { time: false }, y: { range: curve.range ?? padded } },
+        scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },
         axes: [
           { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
           { ...axis, size: 42, gap: 4, space: 26, values: (_, splits) => splits.map((v) => curve.format(v)) },

@@ -5,7 +5,7 @@
 import { KIND, SHAPE_FLOATS } from "../protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
-import { place, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+import { place, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
 
 const PLAIN = { shadow: 0, gloss: 0, glow: 0 };
 
@@ -22,13 +22,15 @@ export class Canvas2dRenderer implements Renderer {
   private readonly front: Pen;
   private readonly backdrop: Canvas;
   private readonly back: Pen;
+  private readonly sheet: Pen; // holds the field's pixels
   private readonly fixed = new FixedPart();
   private scale = 1; // device pixels per world unit
   private unit = 1; // world units per hundredth of the world's width
 
   /** Throws an Error when the canvas gives no 2d context. */
   constructor(private readonly canvas: Canvas) {
-    this.backdrop = typeof OffscreenCanvas === "undefined" ? document.createElement("canvas") : new OffscreenCanvas(1, 1);
+    this.backdrop = newCanvas();
+    this.sheet = penOf(newCanvas(), true);
     this.front = this.pen = penOf(canvas);
     this.back = penOf(this.backdrop);
   }
@@ -54,6 +56,7 @@ export class Canvas2dRenderer implements Renderer {
     this.pen.setTransform(1, 0, 0, 1, 0, 0);
     this.pen.drawImage(this.backdrop, 0, 0);
     this.pen.setTransform(scale, 0, 0, -scale, left, top);
+    this.lay(picture.field);
     this.wash(picture);
     this.shapes(picture, this.fixed.count, count);
   }
@@ -83,6 +86,20 @@ export class Canvas2dRenderer implements Renderer {
     for (const r of [0, 0.25, 0.5, 0.75, 1]) shade.addColorStop(r, css([0, 0, 0, vignette * r * r]));
     pen.fillStyle = shade;
     pen.fillRect(-1, -1, 2, 2);
+  }
+
+  private lay(field: Field | null): void {
+    if (!field) return;
+    const [x0, y0, x1, y1] = field.area;
+    if (this.sheet.canvas.width !== field.width || this.sheet.canvas.height !== field.height) {
+      Object.assign(this.sheet.canvas, { width: field.width, height: field.height });
+    }
+    this.sheet.putImageData(new ImageData(field.pixels, field.width, field.height), 0, 0);
+    this.pen.save();
+    this.pen.translate(x0, y1);
+    this.pen.scale(1, -1);
+    this.pen.drawImage(this.sheet.canvas, 0, 0, x1 - x0, y1 - y0);
+    this.pen.restore();
   }
 
   private wash({ look, wash }: Picture): void {
@@ -221,9 +238,13 @@ export class Canvas2dRenderer implements Renderer {
   }
 }
 
+function newCanvas(): Canvas {
+  return typeof OffscreenCanvas === "undefined" ? document.createElement("canvas") : new OffscreenCanvas(1, 1);
+}
+
 /** `willReadFrequently` keeps the canvas off the GPU, which is a slow one here or none: 15 frames/s became 50 in software (measured). */
-function penOf(canvas: Canvas): Pen {
-  const pen = canvas.getContext("2d", { alpha: false, willReadFrequently: true }) as Pen | null;
+function penOf(canvas: Canvas, alpha = false): Pen {
+  const pen = canvas.getContext("2d", { alpha, willReadFrequently: true }) as Pen | null;
   if (!pen) throw new Error("The canvas gives no 2d context.");
   return pen;
 }

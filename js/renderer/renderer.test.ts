@@ -106,7 +106,7 @@ describe("FixedPart", () => {
   function pictureOf(xs: number[], fixed: number, painted = look): Picture {
     const shapes = new Float32Array(xs.length * SHAPE_FLOATS);
     xs.forEach((x, k) => putShape(shapes, k, KIND.circle, 0, x, 0, 1, 0, 0, 0, 0, 1, 0));
-    return { world: [0, 0, 1, 1], shapes, count: xs.length, fixed, look: painted, tags: [], wash };
+    return { world: [0, 0, 1, 1], shapes, count: xs.length, fixed, look: painted, tags: [], field: null, wash };
   }
 
   it("is painted once while only later shapes move", () => {

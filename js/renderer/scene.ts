@@ -1,5 +1,5 @@
 /** Shapes as the rules draw them (docs/architecture.md, "Scene"), the moment between two ticks, and what a renderer is. */
-import { KIND, SHAPE_FLOATS, type RendererKind } from "../protocol";
+import { KIND, SHAPE_FLOATS, type RendererKind, type Theme } from "../protocol";
 import type { Look } from "./palette";
 
 /** A tag is drawn this many times as wide as its size. */
@@ -17,6 +17,23 @@ export interface Wash {
   radius: number; // world units
 }
 
+/** An image that lies over the ground, below everything that moves. */
+export interface Field {
+  readonly width: number; // pixels
+  readonly height: number;
+  readonly pixels: Uint8ClampedArray<ArrayBuffer>; // RGBA, not premultiplied, from the top left
+  readonly area: readonly [number, number, number, number]; // x0, y0, x1, y1 in world units
+  readonly revision: number; // counts changes of the pixels
+}
+
+/** What is laid over a match: below its actors a field, above them shapes. */
+export interface Overlay {
+  field(theme: Theme): Field | null;
+  /** Writes at most OVERLAY_SHAPES shapes after the first `count`; returns the new count. */
+  shapes(out: Float32Array, count: number, look: Look): number;
+}
+export const OVERLAY_SHAPES = 320;
+
 export interface Picture {
   world: readonly [number, number, number, number];
   shapes: Float32Array; // [count * 12]
@@ -25,6 +42,7 @@ export interface Picture {
   look: Look;
   tags: readonly string[];
   wash: Wash;
+  field: Field | null;
 }
 
 export interface Renderer {

@@ -174,6 +174,15 @@ fn tag(quad: Shaped) -> @location(0) vec4f {
   return vec4f(quad.colour.rgb * ink, ink);
 }
 
+// An image stretched over a box, its first row at the top; the texture is the field's, its colours not premultiplied.
+@fragment
+fn field(quad: Plain) -> @location(0) vec4f {
+  let uv = vec2f(quad.local.x, -quad.local.y) / (2.0 * quad.size.xy) + 0.5;
+  let colour = textureSampleLevel(tags, tag_sampler, uv, 0.0);
+  let ink = colour.a * cover(box_distance(quad.local, quad.size.xy, 0.0), quad.size.w);
+  return vec4f(colour.rgb * ink, ink);
+}
+
 struct Ground {
   @location(0) local: vec2f,
   @location(1) world: vec2f,

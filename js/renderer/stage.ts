@@ -5,7 +5,7 @@ import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
 import type { Gpu } from "./gpu";
 import { settle } from "./ladder";
 import { Look } from "./palette";
-import { interpolate, type Canvas, type Picture, type Renderer } from "./scene";
+import { interpolate, OVERLAY_SHAPES, place, type Canvas, type Overlay, type Picture, type Renderer } from "./scene";
 import { WebGpuRenderer } from "./webgpu";
 
 /** The two scenes to draw between; a Show is one. */
@@ -80,24 +80,32 @@ export class Stage {
     }
   }
 
-  draw(motion: Motion, effects: Effects): void {
+  /** The point of the world that is drawn at CSS pixel x, y of the canvas. */
+  worldAt(world: Picture["world"], x: number, y: number): [x: number, y: number] {
+    const { scale, left, top } = place(world, this.options.width, this.options.height);
+    return [(x - left) / scale, (top - y) / scale];
+  }
+
+  draw(motion: Motion, effects: Effects, overlay: Overlay): void {
     if (!this.renderer) return;
     const { spec, previous, current, count, alpha } = motion;
     if (this.look?.drill !== spec.palette) this.look = new Look(spec.palette, this.theme);
     if (this.between.length < current.length) {
       this.between = new Float32Array(current.length);
-      this.shapes = new Float32Array(current.length + EFFECT_SHAPES * SHAPE_FLOATS);
+      this.shapes = new Float32Array(current.length + (EFFECT_SHAPES + OVERLAY_SHAPES) * SHAPE_FLOATS);
     }
     interpolate(previous, current, count, alpha, this.between);
     const fixed = firstActor(this.between, count, this.look);
+    const composed = compose(this.between, count, fixed, effects, this.look, this.shapes);
     const picture: Picture = {
       world: spec.world,
       shapes: this.shapes,
-      count: compose(this.between, count, fixed, effects, this.look, this.shapes),
+      count: overlay.shapes(this.shapes, composed, this.look),
       fixed,
       look: this.look,
       tags: spec.tags ?? NO_TAGS,
       wash: effects.wash,
+      field: overlay.field(this.theme),
     };
     this.renderer.draw(picture);
     this.stale = false;

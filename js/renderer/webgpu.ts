@@ -6,13 +6,13 @@
 import { KIND, SHAPE_FLOATS } from "../protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, MAX_ENTRIES, type Look } from "./palette";
-import { place, putShape, TAG_ASPECT, type Canvas, type Picture, type Renderer } from "./scene";
+import { place, putShape, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
 import shader from "./shapes.wgsl";
 
 const APRON = 5; // the shader's own kind, after those of the rules
 const FRAME_FLOATS = 16;
 const TAG_PIXELS = 64; // height of one tag in the atlas
-const WAYS = ["plain", "rich", "ring", "tag", "ground", "wash"] as const; // fragment shaders
+const WAYS = ["plain", "rich", "ring", "tag", "ground", "wash", "field"] as const; // fragment shaders
 type Way = (typeof WAYS)[number];
 
 interface Shared {
@@ -36,6 +36,9 @@ export class WebGpuRenderer implements Renderer {
   private look: Look | null = null;
   private tags: readonly string[] | null = null;
   private atlas: GPUTexture | null = null;
+  private sheet: GPUTexture | null = null; // the field's pixels
+  private fieldGroup: GPUBindGroup | null = null;
+  private laid: { field: Field; revision: number } | null = null; // what `sheet` holds
   private readonly fixed = new FixedPart();
   private backdrop: GPUTexture | null = null;
 
@@ -67,6 +70,7 @@ export class WebGpuRenderer implements Renderer {
     this.useTags(picture.tags);
     this.useLook(picture.look);
     this.writeFrame(picture);
+    this.useField(picture.field);
     const repaint = this.fixed.update(picture, width, height) || !this.backdrop;
     this.writeInstances(picture);
     const encoder = this.device.createCommandEncoder();
@@ -78,7 +82,7 @@ export class WebGpuRenderer implements Renderer {
     }
     const target = this.context.getCurrentTexture();
     encoder.copyTextureToTexture({ texture: this.backdrop! }, { texture: target }, [width, height]);
-    this.paint(encoder, target, "load", picture, this.fixed.count + 1, picture.count + 2);
+    this.paint(encoder, target, "load", picture, this.fixed.count + (picture.field ? 1 : 2), picture.count + 3);
     this.device.queue.submit([encoder.finish()]);
   }
 
@@ -89,28 +93,30 @@ export class WebGpuRenderer implements Renderer {
     this.instanceBuffer.destroy();
     this.backdrop?.destroy();
     this.atlas?.destroy();
+    this.sheet?.destroy();
   }
 
   /** Instances `from` up to `to`, in runs that are painted alike. */
   private paint(encoder: GPUCommandEncoder, target: GPUTexture, loadOp: GPULoadOp, { look }: Picture, from: number, to: number): void {
     const pass = encoder.beginRenderPass({ colorAttachments: [{ view: target.createView(), loadOp, storeOp: "store" }] });
-    pass.setBindGroup(0, this.group!);
     pass.setVertexBuffer(0, this.instanceBuffer);
     for (let start = from; start < to; ) {
       const way = this.wayOf(start, look);
       let end = start + 1;
       while (end < to && this.wayOf(end, look) === way) end++;
       pass.setPipeline(this.shared.pipelines[way]);
+      pass.setBindGroup(0, way === "field" ? this.fieldGroup! : this.group!);
       pass.draw(4, end - start, 0, start);
       start = end;
     }
     pass.end();
   }
 
-  /** How an instance is painted. Instances are: the apron, the fixed shapes, the wash, the moving shapes. */
+  /** How an instance is painted. Instances are: the apron, the fixed shapes, the field, the wash, the moving shapes. */
   private wayOf(instance: number, look: Look): Way {
     if (instance === 0) return "ground";
-    if (instance === this.fixed.count + 1) return "wash";
+    if (instance === this.fixed.count + 1) return "field";
+    if (instance === this.fixed.count + 2) return "wash";
     const at = instance * SHAPE_FLOATS;
     const kind = this.instances[at]!;
     if (kind === KIND.ring) return "ring";
@@ -121,8 +127,8 @@ export class WebGpuRenderer implements Renderer {
     return look.entries[style]! + look.entries[style + 1]! + look.entries[style + 2]! > 0 ? "rich" : "plain";
   }
 
-  private writeInstances({ shapes, count, look, wash }: Picture): void {
-    const needed = (count + 2) * SHAPE_FLOATS;
+  private writeInstances({ shapes, count, look, wash, field }: Picture): void {
+    const needed = (count + 3) * SHAPE_FLOATS;
     if (needed > this.instances.length) {
       let size = this.instances.length;
       while (size < needed) size *= 2;
@@ -133,8 +139,11 @@ export class WebGpuRenderer implements Renderer {
     const split = this.fixed.count;
     this.instances[0] = APRON;
     this.instances.set(shapes.subarray(0, split * SHAPE_FLOATS), SHAPE_FLOATS);
-    putShape(this.instances, split + 1, KIND.circle, look.index(wash.name), wash.x, wash.y, wash.radius, 0, 0, 0, 0, wash.strength, -1);
-    this.instances.set(shapes.subarray(split * SHAPE_FLOATS, count * SHAPE_FLOATS), (split + 2) * SHAPE_FLOATS);
+    const [x0, y0, x1, y1] = field?.area ?? [0, 0, 0, 0];
+    const [x, y, a, b] = [(x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) / 2, (y1 - y0) / 2];
+    putShape(this.instances, split + 1, KIND.box, look.index("line"), x, y, a, b, 1, 0, 0, 1, -1);
+    putShape(this.instances, split + 2, KIND.circle, look.index(wash.name), wash.x, wash.y, wash.radius, 0, 0, 0, 0, wash.strength, -1);
+    this.instances.set(shapes.subarray(split * SHAPE_FLOATS, count * SHAPE_FLOATS), (split + 3) * SHAPE_FLOATS);
     this.device.queue.writeBuffer(this.instanceBuffer, 0, this.instances, 0, needed);
   }
 
@@ -183,12 +192,32 @@ export class WebGpuRenderer implements Renderer {
       tags.forEach((tag, k) => pen.fillText(tag, size[0] / 2, (k + 0.5) * TAG_PIXELS, size[0]));
       this.device.queue.copyExternalImageToTexture({ source }, { texture: this.atlas, premultipliedAlpha: true }, size);
     }
-    this.group = this.device.createBindGroup({
+    this.group = this.newGroup(this.atlas);
+  }
+
+  private useField(field: Field | null): void {
+    if (!field) return;
+    const { width, height, pixels, revision } = field;
+    if (this.sheet?.width !== width || this.sheet.height !== height) {
+      this.sheet?.destroy();
+      const usage = GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.COPY_DST;
+      this.sheet = this.device.createTexture({ size: [width, height], format: "rgba8unorm", usage });
+      this.fieldGroup = this.newGroup(this.sheet);
+      this.laid = null;
+    }
+    if (this.laid?.field === field && this.laid.revision === revision) return;
+    this.laid = { field, revision };
+    this.device.queue.writeTexture({ texture: this.sheet }, pixels, { bytesPerRow: 4 * width }, [width, height]);
+  }
+
+  /** What the shaders read: frame and paints, and as their texture the tags or the field. */
+  private newGroup(texture: GPUTexture): GPUBindGroup {
+    return this.device.createBindGroup({
       layout: this.shared.layout,
       entries: [
         { binding: 0, resource: { buffer: this.frameBuffer } },
         { binding: 1, resource: { buffer: this.paintBuffer } },
-        { binding: 2, resource: this.atlas.createView() },
+        { binding: 2, resource: texture.createView() },
         { binding: 3, resource: this.shared.sampler },
       ],
     });

@@ -1,0 +1,6 @@
+/** What the sides are called: the colours they are drawn in. */
+const NAMES = ["blue", "orange"];
+
+export function sideName(side: number): string {
+  return NAMES[side] ?? `player ${side}`;
+}
