@@ -23,6 +23,7 @@ from dshq_widget.training.games import RingGames
 from dshq_widget.training.guard import ROUNDS, STRIKES, VALUE_WARM_UP, Guard
 from dshq_widget.training.league import League
 from dshq_widget.training.trainer import Trainer
+from tests.lockstep import hashes
 
 PATIENCE = 300.0
 NAN = float("nan")
@@ -348,6 +349,23 @@ def test_training_with_a_pool(workers, tmp_path):
         deadline = time.monotonic() + PATIENCE
         assert again.wait(updates=t.metrics["updates"] + 5, progress=False) and again.error == ""
         assert time.monotonic() < deadline
+
+
+def test_a_run_with_a_pool_goes_on_to_the_bit(tmp_path):
+    """Opponents on the pitch, those drawn next and the games themselves come out of the file."""
+    hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 512, "pace": 64 * 32 * 30}
+    with Trainer("ball", opponents="self=.5,pool=.5", seed=3, deterministic=True, **hyper) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=12, progress=False)
+        path = trainer.save(tmp_path / "half.dshq")
+        first = checkpoint.load(path).version
+        ahead = hashes(trainer, first + 20, first)
+    with Trainer(path) as again:
+        again.start()
+        after = hashes(again, first + 20, first)
+    both = ahead.keys() & after.keys()
+    assert len(both) >= 5 and max(both) > first + 10
+    assert {version for version in both if ahead[version] != after[version]} == set()
 
 
 def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
