@@ -17,7 +17,7 @@ from numba import njit
 from dshq_kernels import mlp
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned
-from dshq_widget.config import TrainConfig
+from dshq_widget.config import TrainConfig, of_drill
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.env import compiled
 from dshq_widget.learners import Hyper
@@ -115,7 +115,7 @@ def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
     """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on
     all usable threads.
     """
-    config = TrainConfig()
+    config = of_drill(drill.spec)
     network = PolicySpec.for_config(drill.spec, config)
     threads = budget.plan(budget.cpu_budget(), budget.memory_limit()).threads
     return {

@@ -14,6 +14,9 @@ from typing import Any, NoReturn
 from dshq_widget import config as settings
 from dshq_widget.version import __version__
 
+SECONDS = 60.0
+"""How long `dshq train` trains where nothing else is said."""
+
 
 class UsageError(ValueError):
     """Wrong input: one sentence that says what to write instead."""
@@ -56,15 +59,23 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
     hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
     given = settings.read_yaml(options.config) if options.config else {}
     given = {**settings.canonical(given, settings.TrainConfig()), **settings.canonical(hyper, settings.TrainConfig())}
-    _positive("--seconds", options.seconds)
+    if options.seconds is not None:
+        _positive("--seconds", options.seconds)
     out = None if options.out is None else _writable(options.out)
     with Trainer(options.drill, **given) as trainer:
-        trainer.start()
-        quiet = options.json or options.quiet
-        trainer.wait(seconds=0, progress=not quiet)
-        if "total_agent_steps" not in given and not trainer.config.deterministic:
-            _schedule(trainer, options.seconds)
-        trainer.wait(seconds=options.seconds - min(1.0, options.seconds / 4), progress=not quiet)
+        spec = trainer.drill.spec
+        progress = not (options.json or options.quiet)
+        if options.seconds is None and spec["target"] is not None:
+            trainer.start(until_solved=True)
+            trainer.wait(seconds=SECONDS, progress=progress)
+        else:
+            seconds = options.seconds or SECONDS
+            trainer.start()
+            trainer.wait(seconds=0, progress=progress)
+            planned = "total_agent_steps" in {**spec["training"], **given}
+            if not planned and not trainer.config.deterministic:
+                _schedule(trainer, seconds)
+            trainer.wait(seconds=seconds - min(1.0, seconds / 4), progress=progress)
         trainer.stop()
         trainer.join()
         metrics = trainer.metrics
@@ -87,6 +98,9 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
         saved = f", saved as {out}" if out else ""
         print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates{saved}")
+        if "evaluated_return" in metrics:
+            target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
+            print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")
     return result
 
 
@@ -113,14 +127,21 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     saved = checkpoint.load(options.policy)
     drill = compiled(options.drill or saved.drill)
     player = matches.opponent(options.policy, drill)
+    result = {"policy": str(options.policy), "drill": drill.name, "greedy": options.greedy, "seed": options.seed}
+    if drill.spec["sides"] == 1:
+        if options.against is not None:
+            raise UsageError(f"--against: {drill.name!r} has one side and nobody to play against; leave it out")
+        result |= matches.evaluate_alone(drill, player, options.matches, seed=options.seed, greedy=options.greedy)
+        if not options.json:
+            low, high = result["ci95"]
+            print(
+                f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} episodes "
+                f"of {result['episode_length_mean']:.1f} decisions"
+            )
+        return result
+    options.against = options.against or "scripted"
     against = matches.opponent(options.against, drill)
-    result = {
-        "policy": str(options.policy),
-        "drill": drill.name,
-        "against": options.against,
-        "greedy": options.greedy,
-        "seed": options.seed,
-    }
+    result["against"] = options.against
     result |= matches.evaluate(
         drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
     )
@@ -198,7 +219,10 @@ def _parser() -> argparse.ArgumentParser:
     v = verb(train)
     v.add_argument("drill", help="a drill's name, or a .dshq file to go on from")
     v.add_argument(
-        "--seconds", type=float, default=60.0, help="training time, start-up and evaluation left out (default 60)"
+        "--seconds",
+        type=float,
+        help=f"training time, start-up and evaluation left out (default {SECONDS:g}, "
+        "or less where the drill has a target and reaches it)",
     )
     v.add_argument("--out", help="where to save the policy, NAME.dshq")
     v.add_argument("--config", help="a YAML file with a section training_core")
@@ -219,10 +243,9 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("policy", help="a .dshq file")
     v.add_argument(
         "--against",
-        default="scripted",
         help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
     )
-    v.add_argument("--matches", type=int, default=500, help="how many matches (default 500)")
+    v.add_argument("--matches", type=int, default=500, help="how many matches or episodes (default 500)")
     v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
     v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
     v.add_argument("--drill", help="the drill, if not the one that the file names")

@@ -343,6 +343,12 @@ _PARSERS = {
 }
 
 
+def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
+    """What the training of a drill starts from: the defaults, and above them what the drill itself declares."""
+    terms = [term["name"] for term in spec["terms"]]
+    return for_drill(TrainConfig.from_values(spec.get("training")), (), spec["baselines"], terms, spec["sides"])
+
+
 def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int) -> TrainConfig:
     """`config` with its opponents and reward terms checked against a drill; raises ConfigError.
 

@@ -160,6 +160,10 @@ METRICS: dict[str, Metric] = {
     ),
     "win_rate_random": Metric("EVALUATOR", "share", "Won of decided matches against random play, smoothed.", True),
     "win_share_random": Metric("EVALUATOR", "share", "Won of all matches against random play, smoothed.", True),
+    "evaluated_return": Metric(
+        "EVALUATOR", "reward", "Mean return of the last evaluation's 100 episodes, in a drill of one side.", True
+    ),
+    "solved": Metric("EVALUATOR", "", "1 where the last evaluation reached the drill's target, 0 where not.", True),
     "elo": Metric("EVALUATOR", "Elo", "Strength measured against pinned opponents.", True),
     "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % band of the strength.", True),
     "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % band of the strength.", True),

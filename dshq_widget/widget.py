@@ -159,9 +159,16 @@ class DrillWidget(anywidget.AnyWidget):
         self._trainer.set_hyper(**values)
         self._refresh()
 
-    def wait(self, *, seconds: float | None = None, updates: int | None = None, win_rate: float | None = None) -> bool:
+    def wait(
+        self,
+        *,
+        seconds: float | None = None,
+        updates: int | None = None,
+        win_rate: float | None = None,
+        return_mean: float | None = None,
+    ) -> bool:
         """Block the cell until training has got that far; Ctrl-C ends only the waiting. See Trainer.wait."""
-        reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate)
+        reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate, return_mean=return_mean)
         self._refresh()
         return reached
 

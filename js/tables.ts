@@ -400,6 +400,18 @@ export const METRICS = {
     "text": "Won of all matches against random play, smoothed.",
     "should_rise": true
   },
+  "evaluated_return": {
+    "category": "EVALUATOR",
+    "unit": "reward",
+    "text": "Mean return of the last evaluation's 100 episodes, in a drill of one side.",
+    "should_rise": true
+  },
+  "solved": {
+    "category": "EVALUATOR",
+    "unit": "",
+    "text": "1 where the last evaluation reached the drill's target, 0 where not.",
+    "should_rise": true
+  },
   "elo": {
     "category": "EVALUATOR",
     "unit": "Elo",

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from dshq_widget.learners.validation import Validator
 
 REPORT_SECONDS = 0.5
-EVALUATE_SECONDS = 1.5
 AUTOSAVE_SECONDS = 300.0
 ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
 """What a rollback multiplies the learning rate with, and the smallest product of such (assumed); every new champion
@@ -58,7 +57,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         step_aside()
     now = time.monotonic()
     tally, evaluated, saved = Tally(now), now, now
-    while not channel.closed:
+    until_solved = bool(job.get("until_solved"))
+    while not channel.closed and not (until_solved and session.judge.solved):
         session.hear()
         begin = time.monotonic()
         batch = session.games.next(session.learner, session.config, session.version)
@@ -72,7 +72,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         session.seconds += now - begin
         session.compete(learned)
         session.keep_pace(len(batch.units) * 16, now - begin)
-        if now - evaluated >= EVALUATE_SECONDS:
+        if now - evaluated >= session.judge.pause:
             session.judge.play(session.learner.blob())
             evaluated = time.monotonic()
         if now - tally.began >= REPORT_SECONDS:
@@ -83,6 +83,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             saved = time.monotonic()
     if tally.learned:
         session.report(tally, time.monotonic())
+    if not channel.closed and job.get("autosave"):
+        session.save(job["autosave"])
     session.hear()
     channel.send({"type": "STOPPED"})
 

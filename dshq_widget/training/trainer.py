@@ -82,7 +82,7 @@ class Trainer:
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
         self._given: set[str] = set()
-        self._config = TrainConfig() if saved is None else TrainConfig.from_values(self._saved_settings(saved))
+        self._config = settings.of_drill(self.drill.spec) if saved is None else self._settings_of(saved)
         self._status, self._status_text, self._error = "idle", "not started", ""
         self._metrics: dict[str, float | int] = {}
         self._league: list[dict[str, Any]] = []
@@ -92,7 +92,7 @@ class Trainer:
         self._slots: WeightSlots | None = None
         self._resume: str | None = None
         self._saves: dict[str, bool] = {}
-        self._start_again = self._closed = False
+        self._start_again = self._closed = self._until_solved = False
         self._deaths = self._started_from = 0
         self._device, self._workers = "", 0
         self._phase_text, self._warned_at = "", 0.0
@@ -183,14 +183,19 @@ class Trainer:
 
     # ---- what a user does
 
-    def start(self, **hyper: Any) -> None:
+    def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
         """Start training, or go on after a stop with the same policy; returns at once.
 
-        Hyper-parameters given here are set first. Another network (`hidden_sizes`, `activation`) starts from version 0.
+        With `until_solved` training ends by itself, with the policy that an evaluation found to reach the drill's
+        target; raises ValueError for a drill that has none. Hyper-parameters given here are set first. Another network
+        (`hidden_sizes`, `activation`) starts from version 0.
         """
         with self._lock:
             self._check_open()
+            if until_solved and self.drill.spec.get("target") is None:
+                raise ValueError(f"until_solved: {self.drill.name!r} has no target; drills of one side may declare one")
             self.set_hyper(**hyper)
+            self._until_solved = until_solved
             if self._status == "stopping":
                 self._start_again = True
             elif self._status not in RUNNING:
@@ -253,18 +258,27 @@ class Trainer:
         seconds: float | None = None,
         updates: int | None = None,
         win_rate: float | None = None,
+        return_mean: float | None = None,
         progress: bool = True,
     ) -> bool:
-        """Block until training has run for `seconds`, made `updates` in all, or wins `win_rate` against the chaser.
+        """Block until training has run for `seconds`, made `updates` in all, wins `win_rate` against the chaser, or, in
+        a drill of one side, has a mean return of `return_mean` over the evaluator's 100 episodes.
 
         True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
         training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when
         training failed or nobody started it.
         """
-        given = {"seconds": seconds, "updates": updates, "win_rate": win_rate}
+        given = {"seconds": seconds, "updates": updates, "win_rate": win_rate, "return_mean": return_mean}
         goals = {key: value for key, value in given.items() if value is not None}
-        if not goals or any(isinstance(value, bool) or not value >= 0 for value in goals.values()):
-            raise ValueError("wait() needs seconds=, updates= or win_rate=, a number of at least 0")
+        if not goals or any(
+            isinstance(value, bool) or not (value >= 0 or key == "return_mean") for key, value in goals.items()
+        ):
+            raise ValueError("wait() needs seconds=, updates=, win_rate= or return_mean=, a number of at least 0")
+        alone = self.drill.spec["sides"] == 1
+        if alone and "win_rate" in goals:
+            raise ValueError(f"{self.drill.name!r} has one side and nobody to beat: wait(return_mean=), not win_rate=")
+        if not alone and "return_mean" in goals:
+            raise ValueError(f"{self.drill.name!r} has two sides: wait(win_rate=), not return_mean=")
         if self._status in ("idle", "stopped"):
             raise RuntimeError("nothing is training, so there is nothing to wait for: call train() or start() first")
         bar = Progress(enabled=progress)
@@ -354,11 +368,11 @@ class Trainer:
         return PolicyVersion(0, 0, network.layers, network.activation, weights)
 
     @staticmethod
-    def _saved_settings(saved: checkpoint.Checkpoint) -> dict[str, Any]:
+    def _settings_of(saved: checkpoint.Checkpoint) -> TrainConfig:
         """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
         known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
         hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1]]
-        return {**known, "hidden_sizes": hidden, "activation": saved.activation}
+        return TrainConfig.from_values(known, {"hidden_sizes": hidden, "activation": saved.activation})
 
     def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
@@ -430,6 +444,7 @@ class Trainer:
                 "autosave": str(self._autosave_path()),
                 "updates": self._metrics.get("updates", 0),
                 "gentle": self._gentle,
+                "until_solved": self._until_solved,
             }
             self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
         except MemoryError as error:
@@ -473,7 +488,8 @@ class Trainer:
                 return
             self._crew = None
             if self._status == "stopping" or end.expected:
-                self._set_status("stopped", f"stopped at version {self.version}")
+                solved = self._until_solved and self._metrics.get("solved") == 1
+                self._set_status("stopped", f"{'solved' if solved else 'stopped'} at version {self.version}")
                 if self._start_again:
                     self._start_again = False
                     self._spawn()
@@ -532,6 +548,9 @@ class Trainer:
             counts = metrics.get("win_share", 0.0) >= WIN_SHARE_FLOOR
             reached = metrics.get("win_rate_ema", 0.0) / goals["win_rate"] if goals["win_rate"] else 1.0
             shares.append(reached if counts else min(reached, 0.99))
+        if "return_mean" in goals and "evaluated_return" in metrics:
+            found, wanted = metrics["evaluated_return"], goals["return_mean"]
+            shares.append(1.0 if found >= wanted else min(max(found / wanted, 0.0), 0.99) if wanted > 0 else 0.0)
         return min(max(shares, default=0.0), 1.0)
 
     def _set_status(self, status: str, text: str) -> None:
