@@ -16,8 +16,9 @@ VALUE_LIMIT, VALUE_MEMORY, VALUE_WARM_UP = 30.0, 0.02, 100
 (assumed); nothing is said before so many updates."""
 STRIKES = 3
 """So many updates in a row have to break a bound (assumed): both estimates have heavy tails."""
-KEEP, ROUNDS = 0.95, 3
-"""A score below this share of the champion's in so many rounds in a row is a collapse."""
+KEEP, ROUNDS, MEMORY = 0.95, 3, 12
+"""A score below this share of the champion's in so many rounds in a row is a collapse; a small loss shows only in the
+sum of more rounds, up to the third number (assumed)."""
 WORTH = 0.5
 """A champion that makes less than this share of the points is nothing to go back to (assumed)."""
 
@@ -48,15 +49,19 @@ class Guard:
     def after_round(self, points: float, matches: int, best: float) -> str:
         """`points` in `matches` of the newest round against the pinned opponents; `best`, the champion's share.
 
-        A collapse is `ROUNDS` rounds that each lie below `KEEP` of the best, and the upper end of whose common 95 %
-        band (Wilson) does, too: bad luck alone is none.
+        A collapse is `ROUNDS` rounds that each lie below `KEEP` of the best, and so does the upper end of the common
+        95 % band (Wilson) of these or more of the latest rounds: bad luck alone is none.
         """
-        self.recent = [*self.recent[1 - ROUNDS :], (points, matches)]
-        total, played = (sum(column) for column in zip(*self.recent, strict=True))
-        low = all(p < KEEP * best * n for p, n in self.recent)
-        if best < WORTH or len(self.recent) < ROUNDS or not low or wilson(total, played - total)[1] >= KEEP * best:
+        self.recent = [*self.recent[1 - MEMORY :], (points, matches)]
+        low = all(p < KEEP * best * n for p, n in self.recent[-ROUNDS:])
+        if best < WORTH or len(self.recent) < ROUNDS or not low:
             return ""
-        return f"the score against the pinned opponents fell from {best:.1%} to {total / played:.1%}"
+        for count in range(ROUNDS, len(self.recent) + 1):
+            total, played = (sum(column) for column in zip(*self.recent[-count:], strict=True))
+            if wilson(total, played - total)[1] < KEEP * best:
+                share = total / played
+                return f"the score against the pinned opponents fell from {best:.1%} to {share:.1%} in {count} rounds"
+        return ""
 
     def begin_anew(self) -> None:
         """Training went back to other weights: what was usual before says nothing any more."""
