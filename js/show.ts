@@ -64,7 +64,7 @@ export class Show {
   private skip = 0; // ticks left in which to find the next goal
   private readonly log = new MatchLog();
   private waiting: Deed[] = []; // done by the person, in force from the next decision on
-  private readonly held = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
+  private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
   private readonly keys: Keys;
   private readonly observation: Float32Array;
   private readonly mixed: Float32Array;
@@ -175,7 +175,7 @@ export class Show {
     this.skip = 0;
     this.fading = null;
     this.waiting = [];
-    this.held.clear();
+    this.holding.clear();
     this.log.begin(null);
     this.did({ kind: "reset", seed: this.seed });
     this.tellSettings();
@@ -248,23 +248,28 @@ export class Show {
   /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
   hold(body: Body, x: number, y: number, vx: number, vy: number): void {
     const motion = this.bounded(x, y, vx, vy);
-    this.held.set(body, motion);
+    this.holding.set(body, motion);
     this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
   }
 
   /** Let go of `body` with this velocity. */
   throw(body: Body, vx: number, vy: number): void {
-    const held = this.held.get(body);
+    const held = this.holding.get(body);
     if (!held) return;
     const motion = this.bounded(held[0], held[1], vx, vy);
-    this.held.delete(body);
+    this.holding.delete(body);
     this.did({ kind: "throw", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
   }
 
   holds(body: Body): boolean {
-    return this.held.has(body);
+    return this.holding.has(body);
+  }
+
+  /** The same by index in the drill's `drag`. */
+  held(handle: number): boolean {
+    return this.holding.has(this.bodies[handle]!);
   }
 
   private moved(body: Body, motion: [number, number, number, number]): void {
@@ -334,7 +339,7 @@ export class Show {
     this.rest = snapshot.rest;
     this.restoredVersion = snapshot.version;
     this.credit = 0;
-    this.held.clear();
+    this.holding.clear();
     this.log.begin(this.moment());
     this.tellSettings();
     this.cut = true;
@@ -346,7 +351,7 @@ export class Show {
   private step(): void {
     this.steps++;
     if (this.log.full) this.turnLog();
-    for (const [body, motion] of this.held) body.put(...motion);
+    for (const [body, motion] of this.holding) body.put(...motion);
     if (this.rest === 0 && this.phase === 0) this.decide();
     this.game.tick(this.state);
     this.tick++;
@@ -386,7 +391,7 @@ export class Show {
   private nextEpisode(): void {
     this.rest = 0;
     this.phase = 0;
-    this.held.clear(); // the hand lets go: a new game begins
+    this.holding.clear(); // the hand lets go: a new game begins
     if (this.pending && this.swapWhen === "at_reset") this.swap();
     this.state.practice[0] = 0;
     this.game.reset(this.state);
@@ -448,7 +453,7 @@ export class Show {
     this.did({ kind: "repeat", ticks: this.actionRepeat });
     this.did({ kind: "policy", version: this.version });
     if (this.taken) this.did({ kind: "take", on: true });
-    for (const [body, motion] of this.held) this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    for (const [body, motion] of this.holding) this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
   }
 
   private turnLog(): void {

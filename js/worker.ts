@@ -2,6 +2,7 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
+import { Grips } from "./grips";
 import { Inspector } from "./inspector";
 import { Policy } from "./policy";
 import type { FromWorker, Thread, ToWorker } from "./protocol";
@@ -19,6 +20,14 @@ const FPS_WINDOW_MS = 1000;
 const nextFrame: (draw: () => void) => void =
   typeof requestAnimationFrame === "undefined" ? (draw) => void setTimeout(draw, 1000 / 60) : (draw) => void requestAnimationFrame(draw);
 
+/** What a widget has once its drill is there. */
+interface Live {
+  show: Show;
+  effects: Effects;
+  inspector: Inspector;
+  grips: Grips;
+}
+
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 
 /** One widget: its match, the effects on it, and the canvases that show it. */
@@ -26,6 +35,7 @@ class Widget {
   show: Show | null = null;
   effects: Effects | null = null;
   inspector: Inspector | null = null;
+  grips: Grips | null = null;
   readonly stages = new Map<number, Stage>();
   readonly waiting: ToWorker[] = []; // came before the drill
   reducedMotion = false;
@@ -102,6 +112,9 @@ export class Host {
       case "DRILL":
         this.beginShow(this.widget(id), message);
         return;
+      case "POINTER":
+        this.point(this.widget(id), message);
+        return;
       case "INSPECT":
       case "PICK":
       case "IMAGINE":
@@ -132,10 +145,20 @@ export class Host {
         for (const event of message.events) show.input(event);
         return;
       case "SHOW_CONFIG":
-        show.actionRepeat = message.action_repeat ?? show.actionRepeat;
+        if (message.action_repeat !== undefined) show.setActionRepeat(message.action_repeat);
+        show.swapWhen = message.swap ?? show.swapWhen;
         show.swapInterval = message.swap_interval_ms ?? show.swapInterval;
         show.blend = message.blend_ms ?? show.blend;
         return;
+      case "TAKE_OVER":
+        show.takeOver(message.on);
+        return;
+      case "RECORD":
+        this.post({ type: "RECORDING", id: widget.id, recording: show.recording() });
+        return;
+      case "SKIP":
+        show.skipToGoal();
+        break;
       case "PLAY":
         show.play();
         break;
@@ -159,6 +182,15 @@ export class Host {
         return;
     }
     widget.told = widget.saved = -Infinity; // whoever asked sees the answer at the next frame
+  }
+
+  /** Pointers before the drill or on a canvas that is gone mean nothing. */
+  private point({ show, grips, stages }: Widget, message: Message<"POINTER">): void {
+    const view = message.view ?? 0;
+    const stage = stages.get(view);
+    if (!show || !grips || !stage) return;
+    const { world } = show.spec;
+    grips.pointed(view, message, ...stage.worldAt(world, message.x, message.y), stage.unit(world), performance.now());
   }
 
   /** Messages of the person who asks what the policy thinks. */
@@ -201,7 +233,8 @@ export class Host {
     const inspector = new Inspector(show);
     const { map = false, watch = false, weights = {} } = widget.inspector?.wishes ?? {};
     inspector.wish({ map, watch, weights });
-    Object.assign(widget, { show, effects, inspector, drawn: -1 });
+    const grips = new Grips(show, inspector);
+    Object.assign(widget, { show, effects, inspector, grips, drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
@@ -253,34 +286,37 @@ export class Host {
     this.last = now;
     this.awake = false;
     for (const widget of this.widgets.values()) {
-      const { show, effects, inspector } = widget;
-      if (show && effects && inspector && this.run(widget, show, effects, inspector, seconds, now)) this.awake = true;
+      const { show, effects, inspector, grips } = widget;
+      if (show && effects && inspector && grips && this.run(widget, { show, effects, inspector, grips }, seconds, now)) this.awake = true;
     }
     if (this.awake) nextFrame(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
-  private run(widget: Widget, show: Show, effects: Effects, inspector: Inspector, seconds: number, now: number): boolean {
+  private run(widget: Widget, { show, effects, inspector, grips }: Live, seconds: number, now: number): boolean {
+    const held = grips.advance(now);
     show.advance(seconds);
     effects.advance(show.time - widget.time, seconds);
     widget.time = show.time;
-    const changed = show.playing || show.changes !== widget.drawn;
+    const changed = show.playing || show.skipping || show.changes !== widget.drawn;
     widget.drawn = show.changes;
     const seen = [...widget.stages.values()].some((stage) => stage.visible && stage.ready);
     const busy = inspector.advance(seconds, seen);
-    const stirred = inspector.stirred;
-    inspector.stirred = false;
+    const stirred = inspector.stirred || grips.stirred;
+    inspector.stirred = grips.stirred = false;
+    const blurred = show.skipping && widget.reducedMotion; // only the end of a quick way is shown
     let drew = false;
     for (const stage of widget.stages.values()) {
-      if (!stage.visible || !stage.ready || !(changed || stirred || stage.stale)) continue;
-      stage.draw(show, effects, inspector);
+      if (!stage.visible || !stage.ready || blurred || !(changed || stirred || stage.stale)) continue;
+      stage.draw(show, effects, grips);
       drew = true;
     }
     if (drew) widget.frameDrawn(now);
+    for (const [view, cursor] of grips.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
     this.report(widget, show, now, changed);
     const mind = inspector.report(now, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
-    return show.playing || busy;
+    return show.playing || show.skipping || busy || held;
   }
 
   private report(widget: Widget, show: Show, now: number, changed: boolean): void {

@@ -25,6 +25,8 @@ export interface Match {
   readonly state: { readonly ticks: Int32Array };
   readonly speed: number;
   readonly playing: boolean;
+  /** Whether a hand moves the drill's `drag[handle]`: then what it does is no kick and no dash. */
+  held(handle: number): boolean;
 }
 
 type Words = Float32Array | Int32Array | Uint32Array;
@@ -133,9 +135,9 @@ export class Effects {
 
   ticked(): void {
     const fresh = this.match.state.ticks[0]! <= 1;
-    for (const mover of this.movers) {
+    for (const [handle, mover] of this.movers.entries()) {
       if (fresh || mover.leap > TELEPORT * this.width) mover.forget();
-      else if (!this.reducedMotion) this.look(mover);
+      else if (!this.reducedMotion && !this.match.held(handle)) this.look(mover);
       mover.remember();
     }
   }

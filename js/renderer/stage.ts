@@ -5,7 +5,7 @@ import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
 import type { Gpu } from "./gpu";
 import { settle } from "./ladder";
 import { Look } from "./palette";
-import { interpolate, OVERLAY_SHAPES, place, type Canvas, type Overlay, type Picture, type Renderer } from "./scene";
+import { interpolate, OVERLAY_SHAPES, place, RING_SHAPES, type Canvas, type Overlay, type Picture, type Renderer } from "./scene";
 import { WebGpuRenderer } from "./webgpu";
 
 /** The two scenes to draw between; a Show is one. */
@@ -86,13 +86,18 @@ export class Stage {
     return [(x - left) / scale, (top - y) / scale];
   }
 
+  /** How long a CSS pixel of the canvas is in the world. */
+  unit(world: Picture["world"]): number {
+    return 1 / place(world, this.options.width, this.options.height).scale;
+  }
+
   draw(motion: Motion, effects: Effects, overlay: Overlay): void {
     if (!this.renderer) return;
     const { spec, previous, current, count, alpha } = motion;
     if (this.look?.drill !== spec.palette) this.look = new Look(spec.palette, this.theme);
     if (this.between.length < current.length) {
       this.between = new Float32Array(current.length);
-      this.shapes = new Float32Array(current.length + (EFFECT_SHAPES + OVERLAY_SHAPES) * SHAPE_FLOATS);
+      this.shapes = new Float32Array(current.length + (EFFECT_SHAPES + OVERLAY_SHAPES + RING_SHAPES) * SHAPE_FLOATS);
     }
     interpolate(previous, current, count, alpha, this.between);
     const fixed = firstActor(this.between, count, this.look);
