@@ -17,6 +17,7 @@ const THOUGHT_MS = 250; // between two MIND messages
 const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it
 const EASE = 0.12; // seconds in which the shown map comes most of the way to a new one
 const STILL = 0.002; // of the range: a nearer map is not moved any more
+const DOTS = 0.013; // of the world's width, between the dots of a way
 const REACH = 0.09; // of the world's width: as near as this a click means a player
 
 type Wishes = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
@@ -146,17 +147,19 @@ export class Inspector implements Overlay {
     return count;
   }
 
-  /** Where one thing would go: a line that grows firmer, and the thing itself at its end. */
+  /** Where one thing would go: dots that grow firmer, and a ring at its end. */
   private ghost(handle: Handle, path: number[], room: number, out: Float32Array, count: number, look: Look): number {
     const [side, width] = [sideOf(handle, this.spec.sides), this.spec.world[2] - this.spec.world[0]];
     const colour = look.index(side < 0 ? "ball" : `player${side}`);
     const firm = side < 0 || side === this.wishes.player ? 1 : 0.4;
-    const points = path.length / 2;
-    const stride = Math.max(1, Math.ceil(points / (room - 1)));
-    for (let k = stride; k < points; k += stride) {
-      const [x, y, nx, ny] = [path[2 * (k - stride)]!, path[2 * (k - stride) + 1]!, path[2 * k]!, path[2 * k + 1]!];
-      const alpha = firm * (0.25 + (0.6 * k) / points);
-      putShape(out, count++, KIND.line, colour, x, y, nx, ny, 0.004 * width, 0, 0, alpha, -1);
+    const full = count + room - 1;
+    let [lastX, lastY] = [path[0]!, path[1]!];
+    for (let k = 2; k < path.length && count < full; k += 2) {
+      const [x, y] = [path[k]!, path[k + 1]!];
+      if (Math.hypot(x - lastX, y - lastY) < DOTS * width) continue;
+      const alpha = firm * (0.4 + (0.6 * k) / path.length);
+      putShape(out, count++, KIND.circle, colour, x, y, 0.0042 * width, 0, 0, 0, 0, alpha, -1);
+      [lastX, lastY] = [x, y];
     }
     const [x, y] = [path.at(-2)!, path.at(-1)!];
     const radius = (side < 0 ? 0.017 : 0.034) * width;

@@ -18,7 +18,7 @@ export function buildMapLegend({ session, signal }: View): HTMLElement {
     setText(bad, number && `−${number}`);
     setText(good, number && `+${number}`);
     scale.setAttribute("aria-label", `Orange: bad for ${sideName(0)}, blue: good for ${sideName(0)}`);
-    setText(text, `Reward ahead for ${sideName(0)} if the ${spec?.drag[0]?.name ?? "ball"} were there, all else as it is`);
+    setText(text, `Reward ahead for ${sideName(0)}, were the ${spec?.drag[0]?.name ?? "ball"} there`);
   };
   session.events.on("mind", follow, signal);
   session.events.on("drill", follow, signal);

@@ -241,6 +241,7 @@ describe("the inspector", () => {
   it("shows the way of an outcome until the match moves on", () => {
     const { show, inspector } = watched();
     show.pause();
+    (show.state as unknown as { ball_vx: Float32Array }).ball_vx[0] = 2;
     const before = bytesOf(show.state);
     const outcomes = inspector.imagine(false);
     expect(outcomes).toHaveLength(4);

@@ -47,6 +47,7 @@ export class Session {
   private unsaved: Snapshot | null = null;
   private views = 0;
   private watchers = 0; // open panels of thoughts
+  private weights = ""; // of reward terms, as the host was told
 
   constructor(readonly model: Model) {
     const signal = this.ending.signal;
@@ -80,6 +81,7 @@ export class Session {
 
     this.appendMetrics();
     this.beginDrill(saved);
+    this.tellWeights(model.get("config")?.values.reward_weights);
   }
 
   /** Ends the show and every listener. */
@@ -123,7 +125,7 @@ export class Session {
 
   // ---- what the policy thinks
 
-  /** One more panel wants the thoughts told, until `signal` ends or it wants them no more. */
+  /** One panel more, or one less, wants the thoughts told. */
   watch(wanted: boolean): void {
     this.watchers += wanted ? 1 : -1;
     this.post({ type: "INSPECT", id: this.id, watch: this.watchers > 0 });
@@ -264,7 +266,20 @@ export class Session {
     const values = this.model.get("config")?.values ?? {};
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
+    this.tellWeights(values.reward_weights);
     this.events.emit("config", undefined);
+  }
+
+  /** The weights of reward terms that training uses: "goal=1,approach=3" as the kernel writes them. */
+  private tellWeights(value: ConfigValue = ""): void {
+    const text = String(value);
+    if (text === this.weights) return;
+    this.weights = text;
+    const pairs = text.split(",").flatMap((pair) => {
+      const [name, weight] = pair.split("=").map((word) => word.trim());
+      return name && Number.isFinite(Number(weight)) ? [[name, Number(weight)] as const] : [];
+    });
+    this.post({ type: "INSPECT", id: this.id, weights: Object.fromEntries(pairs) });
   }
 
   private fromKernel(message: KernelToPage): void {

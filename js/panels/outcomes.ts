@@ -10,8 +10,8 @@ const AFTERWARDS = [
   ["repeat", "keep doing it"],
 ] as const;
 const TOLD: Record<string, string> = {
-  policy: "The player makes that one decision, then its likeliest ones, as everybody else does.",
-  repeat: "The player keeps making that decision; everybody else makes their likeliest ones.",
+  policy: "Each move, then a second of the likeliest moves of everybody: by how much the reward ahead changes.",
+  repeat: "Each move for a whole second, while the others make their likeliest: by how much the reward ahead changes.",
 };
 const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
 
@@ -46,7 +46,14 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
       const spec = session.model.get("drill")?.spec;
       if (!spec) return;
       asked = outcomes.length > 0;
-      list.replaceChildren(...outcomes.map((outcome, index) => entry(spec, player, outcome, () => point(index), () => point(-1))));
+      const best = Math.max(...outcomes.map(({ change }) => change));
+      list.replaceChildren(
+        ...outcomes.map((outcome, index) => {
+          const item = entry(spec, player, outcome, () => point(index), () => point(-1));
+          item.toggleAttribute("data-best", outcome.change === best);
+          return item;
+        }),
+      );
       if (!asked) list.replaceChildren(h("li", { class: "help" }, "Nobody decides here: the game has just ended, or no network plays."));
     },
     signal,

@@ -1,0 +1,114 @@
+"""What it thinks: the panel, the value map on the pitch, other moves, and curves to take away."""
+
+import csv
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import NotebookPage, WidgetPage
+from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, pytestmark, ticks_on
+
+__all__ = ["pytestmark"]
+
+
+def opened(open_notebook: OpenNotebook, browser) -> tuple[NotebookPage, WidgetPage]:
+    """A running match whose panel "What it thinks" is open."""
+    notebook, widget = begin(open_notebook, browser, PLAIN)
+    widget.root.locator("details.mind > summary").click()
+    widget.root.locator("details.mind .option").first.wait_for(state="visible", timeout=60_000)
+    return notebook, widget
+
+
+def texts(widget: WidgetPage, selector: str) -> list[str]:
+    return widget.root.locator(selector).all_inner_texts()
+
+
+def test_moves_and_senses_of_the_chosen_player(chromium, open_notebook: OpenNotebook):
+    _, widget = opened(open_notebook, chromium)
+    rows = widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: any(now), 60, "observations")
+    assert len(rows) == 28
+    shares = [int(text.rstrip("%")) for text in texts(widget, ".option .number")]
+    assert len(shares) == 5 + 3 + 2
+    assert abs(sum(shares[:5]) - 100) <= 3
+    assert widget.root.locator(".option[data-chosen]").count() == 3  # one of each choice
+
+    before = texts(widget, ".rows .sense .number")
+    assert ticks_on(widget)
+    widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: now != before, 60, "new observations")
+
+    widget.control("Player").select_option("1")
+    side = lambda: widget.root.locator("details.mind").get_attribute("data-side")  # noqa: E731
+    assert widget.until(side, lambda now: now == "1", 60, "orange's thoughts") == "1"
+
+
+def test_a_click_on_a_player_chooses_it(chromium, open_notebook: OpenNotebook):
+    _, widget = opened(open_notebook, chromium)
+    pause(widget)
+    mind = widget.root.locator("details.mind")
+    widget.control("Player").select_option("1")
+    widget.until(lambda: mind.get_attribute("data-side"), lambda side: side == "1", 60, "orange's thoughts")
+    box = widget.canvas.bounding_box()
+    assert box
+    # at most a few clicks find blue: the left half of the pitch is its own at the start of a match
+    for column in range(2, 19):
+        for row in range(2, 13):
+            widget.canvas.click(position={"x": box["width"] * column / 20, "y": box["height"] * row / 14})
+            if mind.get_attribute("data-side") == "0":
+                return
+    raise AssertionError("no click on the pitch chose the blue player")
+
+
+def test_the_value_map_lies_on_the_pitch(chromium, open_notebook: OpenNotebook):
+    _, widget = opened(open_notebook, chromium)
+    pause(widget)
+    widget.canvas.scroll_into_view_if_needed()
+    plain = widget.picture()
+    widget.control("Value map").click()
+    legend = widget.root.locator(".map-legend")
+    legend.wait_for(state="visible")
+    mapped = widget.until(widget.picture, lambda now: now != plain, 60, "the value map to be drawn")
+    assert widget.colours(mapped) > 2 * widget.colours(plain)
+    widget.until(legend.inner_text, lambda text: "+" in text, 60, "the legend's numbers")
+    widget.control("Value map").click()
+    widget.until(widget.picture, lambda now: now == plain, 60, "the value map to go")
+    widget.control("Play").click()
+    widget.control("Value map").click()
+    assert ticks_on(widget)
+
+
+def test_why_that_move(chromium, open_notebook: OpenNotebook):
+    _, widget = opened(open_notebook, chromium)
+    why = widget.root.get_by_role("button", name="Why that move?", exact=True)
+    assert why.is_disabled()
+    stood = pause(widget)
+    why.click()
+    moves = widget.root.locator(".outcome")
+    moves.first.wait_for(state="visible", timeout=60_000)
+    assert moves.count() == 4
+    still = widget.picture()
+    moves.first.focus()
+    widget.until(widget.picture, lambda now: now != still, 60, "the way of that move on the pitch")
+    assert widget.number("tick") == stood
+    moves.first.blur()
+    widget.until(widget.picture, lambda now: now == still, 60, "the match as it stood")
+    widget.control("Step").click()
+    widget.wait_number("tick", lambda tick: tick == stood + 1)
+    widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")
+
+
+def test_curves_to_take_away(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium, PLAIN)
+    widget.control("Train").click()
+    save = widget.control("Export CSV")
+    save.wait_for(state="visible", timeout=TRAINED * 1000)
+    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    with widget.page.expect_download() as download:
+        save.click()
+    rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
+    assert download.value.suggested_filename.startswith("ball-")
+    assert all(float(row["agent_steps"]) > 0 for row in rows if row["agent_steps"]) and rows
+    widget.control("Log scale").click()
+    widget.root.locator(".curve canvas").first.wait_for(state="visible", timeout=60_000)
+    with widget.page.expect_download() as download:
+        widget.control("Export PNG").click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
