@@ -111,7 +111,7 @@ class TrainConfig:
     target_kl: float = setting(0.0, "float", "Target KL", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
     """An update stops early once the policy has moved this far from the one that played; 0 switches it off."""
     min_entropy: float = setting(0.05, "float", "Entropy floor", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
-    """Below this for three updates a policy counts as collapsed: it goes back and gets a larger bonus; 0: never."""
+    """Below this for three updates, with returns no better, a policy goes back and explores more; 0: never."""
     hidden_sizes: tuple[int, ...] = setting(
         (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
     )

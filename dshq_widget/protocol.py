@@ -138,7 +138,7 @@ METRICS: dict[str, Metric] = {
         "TRAINER", "", "Largest difference of a weight's slope from the torch reference's, where that is checked."
     ),
     "validation_relative_error": Metric(
-        "TRAINER", "share", "The same relative to the slope, or to the root mean square of all where that is larger."
+        "TRAINER", "share", "The same relative to the slope, or to the scale of all slopes where that is larger."
     ),
     "learning_rate": Metric("TRAINER", "", "Adam's step size now."),
     "clip_epsilon": Metric("TRAINER", "", "The clip range now."),

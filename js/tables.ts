@@ -289,7 +289,7 @@ export const METRICS = {
   "validation_relative_error": {
     "category": "TRAINER",
     "unit": "share",
-    "text": "The same relative to the slope, or to the root mean square of all where that is larger.",
+    "text": "The same relative to the slope, or to the scale of all slopes where that is larger.",
     "should_rise": null
   },
   "learning_rate": {

@@ -403,14 +403,20 @@ def test_validation_notices_what_is_no_number():
 
 def test_an_entropy_that_stays_low_is_a_collapse():
     guard, weights = EntropyGuard(), [np.full(3, k, np.float32) for k in range(6)]
-    entropies = [1.0, 0.08, 0.04, 0.04, 0.06]
-    assert all(guard.after_update(h, 0.05, w) == "" for h, w in zip(entropies, weights, strict=False))
-    assert guard.after_update(0.01, 0.05, weights[5]) == guard.after_update(0.02, 0.05, weights[5]) == ""
-    assert "0.05 nats" in guard.after_update(0.03, 0.05, weights[5])
+
+    def fed(*entropies, returns=5.0, floor=0.05, guard=guard):
+        return [bool(guard.after_update(h, returns, floor, weights[k])) for k, h in enumerate(entropies)]
+
+    assert not any(fed(1.0, 0.08, 0.04, 0.04, 0.06))
+    assert not any(fed(0.01, 0.01, 0.01, 0.01, returns=5.5)), "certain, and better for it"
+    assert fed(0.01, 0.02, 0.03) == [False, False, True]
     assert guard.awake is weights[0] and guard.bonus == 0.01
     other = EntropyGuard()
     other.restore(guard.state())
     for g in (guard, other):
-        assert [bool(g.after_update(0.0, 0.05, weights[1])) for _ in range(3)] == [False, False, True]
-        assert g.bonus == 0.02 and np.array_equal(g.awake, weights[0])
-    assert not any(guard.after_update(0.0, 0.0, weights[1]) for _ in range(9)), "a floor of 0 watches nothing"
+        assert fed(0.0, 0.0, 0.0, guard=g) == [False, False, True]
+        assert g.bonus == 0.02 and np.array_equal(g.awake, weights[0]) and g.usual == 5
+    for _ in range(9):
+        fed(0.0, 0.0, 0.0)
+    assert guard.bonus == 0.1
+    assert not any(fed(0.0, 0.0, 0.0, 0.0, floor=0.0)), "a floor of 0 watches nothing"

@@ -15,9 +15,13 @@ from dshq_widget.learners import Hyper, Learner
 from dshq_widget.learners.ppo import TorchPPO
 
 TOLERANCE = 1e-3
-"""Largest error of a weight's slope that is taken for rounding, relative to it or to the root mean square of all,
-whichever is larger. On minibatches of 4,096 agent steps the largest is about 1e-5 (measured). One sample whose ratio
+"""Largest error of a weight's slope that is taken for rounding, relative to it or to the `scale` of all, whichever is
+larger. On minibatches of 4,096 agent steps the largest is about 1e-5 (measured). One sample whose ratio
 lies within rounding of the clip range can part the two harmlessly: about once in 300 minibatches (estimated)."""
+
+CANCELLED = 5e-2
+"""A mean of samples' slopes smaller than this share of them has lost its digits to rounding (assumed; a policy that has
+converged is all noise)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Finding:
 
     largest_absolute: float
     largest_relative: float
-    """Of the larger of the slope and the root mean square of all slopes."""
+    """Of the larger of the slope and the scale of all slopes."""
     first: int | None
     """Index, in the flat weights, of the first slope beyond the tolerance."""
     count: int
@@ -58,17 +62,21 @@ class Validator:
         self.reference.load(learner.blob())
         self.reference.normalizer = copy.deepcopy(learner.normalizer)
         found, _ = learner.gradient(samples, chosen, hyper)
-        wanted, _ = self.reference.gradient(samples, chosen, hyper)
-        return compare(found, wanted, seed)
+        wanted, parts = self.reference.gradient(samples, chosen, hyper)
+        pull = 1 + hyper.value_coef * learner.normalizer.reward_scale * parts["loss_value"] ** 0.5
+        return compare(found, wanted, seed, CANCELLED * pull)
 
 
-def compare(found: np.ndarray, wanted: np.ndarray, seed: tuple[int, int]) -> Finding:
-    """What lies between two gradients, flat f32; a slope that is no number on one side only is beyond any tolerance."""
+def compare(found: np.ndarray, wanted: np.ndarray, seed: tuple[int, int], least: float = CANCELLED) -> Finding:
+    """What lies between two gradients, flat f32; a slope that is no number on one side only is beyond any tolerance.
+
+    The scale of all slopes is their root mean square, at least `least`: a part of one sample's typical slope.
+    """
     wanted, found = wanted.astype(np.float64), found.astype(np.float64)
     both_none = ~np.isfinite(found) & ~np.isfinite(wanted)
     error = np.where(both_none, 0.0, np.nan_to_num(np.abs(found - wanted), nan=np.inf))
     known = np.where(np.isfinite(wanted), np.abs(wanted), 0.0)
-    relative = error / np.maximum(np.maximum(known, np.sqrt(np.mean(known**2))), 1e-30)
+    relative = error / np.maximum(known, max(np.sqrt(np.mean(known**2)), least))
     beyond = np.flatnonzero(relative > TOLERANCE)
     first = int(beyond[0]) if beyond.size else None
     return Finding(float(error.max()), float(relative.max()), first, int(beyond.size), seed)

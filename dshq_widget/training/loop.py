@@ -166,9 +166,9 @@ class Session:
             return learned
         self.updates += 1
         self.skips = self.returns = 0
-        asleep = self.entropy.after_update(
-            learned.get("entropy", math.inf), self.config.min_entropy, self.learner.blob()
-        )
+        returns = float(np.mean(samples.returns[units]))
+        entropy = learned.get("entropy", math.inf)
+        asleep = self.entropy.after_update(entropy, returns, self.config.min_entropy, self.learner.blob())
         if asleep:
             self.wake(asleep)
         return learned
