@@ -247,6 +247,7 @@ def test_the_guard_ignores_bad_luck_and_sees_a_collapse():
     assert said[:-1] == [""] * (ROUNDS - 1) and "fell from 95.0 % to 78.1 %" in said[-1].replace("%", " %")
     guard.begin_anew()
     assert guard.after_round(200, 256, best) == ""
+    assert "to 39.1%" in Guard().after_round(100, 256, best), "so deep a fall needs no second look"
     slowly = Guard()
     said = [slowly.after_round(228, 256, best) for _ in range(MEMORY)]  # 89.1 %, where 90.3 % are wanted
     assert said[: ROUNDS + 1] == [""] * (ROUNDS + 1) and "to 89.1%" in said[-1]

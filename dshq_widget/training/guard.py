@@ -19,6 +19,8 @@ STRIKES = 3
 KEEP, ROUNDS, MEMORY = 0.95, 3, 12
 """A score below this share of the champion's in so many rounds in a row is a collapse; a small loss shows only in the
 sum of more rounds, up to the third number (assumed)."""
+SEVERE = 0.75
+"""A single round below this share, its whole band, is one at once."""
 WORTH = 0.5
 """A champion that makes less than this share of the points is nothing to go back to (assumed)."""
 
@@ -49,18 +51,21 @@ class Guard:
     def after_round(self, points: float, matches: int, best: float) -> str:
         """`points` in `matches` of the newest round against the pinned opponents; `best`, the champion's share.
 
-        A collapse is `ROUNDS` rounds that each lie below `KEEP` of the best, and so does the upper end of the common
-        95 % band (Wilson) of these or more of the latest rounds: bad luck alone is none.
+        A collapse is one round whose whole 95 % band (Wilson) lies below `SEVERE` of the best, or `ROUNDS` rounds that
+        each lie below `KEEP` of it and, with or without some before them, have a common band that does: bad luck alone
+        is none.
         """
         self.recent = [*self.recent[1 - MEMORY :], (points, matches)]
-        low = all(p < KEEP * best * n for p, n in self.recent[-ROUNDS:])
-        if best < WORTH or len(self.recent) < ROUNDS or not low:
+        if best < WORTH:
             return ""
-        for count in range(ROUNDS, len(self.recent) + 1):
+        low = all(p < KEEP * best * n for p, n in self.recent[-ROUNDS:])
+        for count in (1, *range(ROUNDS, len(self.recent) + 1)):
             total, played = (sum(column) for column in zip(*self.recent[-count:], strict=True))
-            if wilson(total, played - total)[1] < KEEP * best:
+            limit = KEEP if count > 1 else SEVERE
+            if (low or count == 1) and wilson(total, played - total)[1] < limit * best:
+                over = f" over {count} rounds" if count > 1 else ""
                 share = total / played
-                return f"the score against the pinned opponents fell from {best:.1%} to {share:.1%} in {count} rounds"
+                return f"the score against the pinned opponents fell from {best:.1%} to {share:.1%}{over}"
         return ""
 
     def begin_anew(self) -> None:
