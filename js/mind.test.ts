@@ -157,7 +157,9 @@ describe("the value map", () => {
       moveTo(copy, ball, ...centre(spec.world, column, row));
       expect(map.values[row * COLUMNS + column]).toBeCloseTo(mind.value(policy, copy, 0), 5);
     }
-    expect(map.range).toBe(Math.max(...map.values.map(Math.abs)));
+    const share = (holds: (size: number) => boolean) => map.values.map(Math.abs).filter(holds).length / map.values.length;
+    expect(share((size) => size < map.range)).toBeLessThanOrEqual(0.95);
+    expect(share((size) => size <= map.range)).toBeGreaterThanOrEqual(0.95);
   });
 
   it("is computed again only for another policy, other weights or another position", () => {

@@ -9,6 +9,7 @@ import type { Game, GameState } from "./rules";
 
 export const COLUMNS = 24;
 export const ROWS = 16;
+const USUAL = 0.95; // the few cells beyond, in corners that no ball sees, shall not pale the others
 const SMALLEST_RANGE = 0.05; // reward; below it nothing is worth a strong colour
 
 /** World units: x0, y0, x1, y1. */
@@ -17,7 +18,7 @@ export type Area = readonly [number, number, number, number];
 export class ValueMap {
   /** Of the last whole grid, row by row from the top left. */
   readonly values = new Float32Array(COLUMNS * ROWS);
-  range = 0; // the largest absolute value, 0 before the first grid
+  range = 0; // no smaller than USUAL of the absolute values, 0 before the first grid
   private readonly copy: GameState;
   private readonly next = new Float32Array(COLUMNS * ROWS);
   private row = ROWS; // the next one to fill; ROWS: none
@@ -59,7 +60,8 @@ export class ValueMap {
     }
     if (this.busy) return false;
     this.values.set(this.next);
-    this.range = this.values.reduce((most, value) => Math.max(most, Math.abs(value)), SMALLEST_RANGE);
+    const sizes = this.values.map(Math.abs).sort();
+    this.range = Math.max(sizes[Math.floor(USUAL * sizes.length)]!, SMALLEST_RANGE);
     return true;
   }
 }
