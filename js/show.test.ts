@@ -125,6 +125,39 @@ describe("play, pause and step", () => {
   });
 });
 
+describe("one side", () => {
+  const alone = (terms = TOY.spec.terms) => newShow({ spec: { ...TOY.spec, sides: 1, baselines: [], terms, time_limit: 40 } });
+
+  it("scores the return and the decisions of the present episode, and begins anew with the next", () => {
+    // the toy's first term is 0 until a goal, so what counts here is written by hand
+    const show = alone([{ name: "goal", weight: 3, kind: "reward" }]);
+    show.game.terms = (_, side, out) => {
+      out[0] = side === 0 ? 0.5 : NaN;
+    };
+    show.stepBy("decision", 4);
+    expect(show.score).toEqual([6, 4]);
+    const saved = show.snapshot();
+    show.stepBy("decision", 6); // 40 ticks: the time limit
+    expect(show.score).toEqual([15, 10]);
+    expect(show.takeEvents().map((event) => event.kind)).toContain("draw");
+    show.stepBy("tick", 43); // the run-out and the first tick of the next
+    expect(show.state.ticks[0]).toBe(1);
+    expect(show.score).toEqual([0, 0]);
+    show.restore(saved);
+    show.stepBy("decision", 1);
+    expect(show.score).toEqual([7.5, 5]);
+  });
+
+  it("leaves potentials out", () => {
+    const show = alone([{ name: "goal", weight: 3, kind: "potential" }]);
+    show.game.terms = (_, __, out) => {
+      out[0] = 1;
+    };
+    show.stepBy("decision", 4);
+    expect(show.score).toEqual([0, 4]);
+  });
+});
+
 describe("episodes", () => {
   /** Side 1 pushes the ball into side 0's goal. */
   function lost(): Show {

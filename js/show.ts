@@ -28,7 +28,7 @@ export interface Spectator {
 export class Show {
   readonly state: GameState;
   tick = 0; // since the show began; falls only at reset()
-  score: [number, number] = [0, 0];
+  score: [number, number] = [0, 0]; // goals; of one side: return and decisions of the present episode
   seed = 0;
   playing = true;
   policy: Policy | null = null;
@@ -68,6 +68,7 @@ export class Show {
   private readonly keys: Keys;
   private readonly observation: Float32Array;
   private readonly mixed: Float32Array;
+  private readonly terms: Float32Array;
 
   readonly bodies: readonly Body[]; // what a pointer may move
 
@@ -84,6 +85,7 @@ export class Show {
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
     this.observation = new Float32Array(spec.n_obs);
     this.mixed = new Float32Array(spec.n_actions);
+    this.terms = new Float32Array(spec.terms.length);
     this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
     this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
     this.reset(seed);
@@ -364,6 +366,7 @@ export class Show {
     this.phase++;
     if (this.phase >= this.actionRepeat) {
       this.phase = 0;
+      if (this.spec.sides === 1) this.earn();
       if (this.game.terminated(this.state) || this.state.ticks[0]! >= this.spec.time_limit) this.endEpisode();
     }
   }
@@ -377,11 +380,19 @@ export class Show {
     this.game.decide(this.state);
   }
 
+  /** One side: add what the decision that is over has earned; potentials only guide learning and are left out. */
+  private earn(): void {
+    this.game.terms(this.state, 0, this.terms);
+    this.spec.terms.forEach(({ weight, kind }, k) => {
+      if (kind === "reward") this.score[0] += weight * this.terms[k]!;
+    });
+    this.score[1]++;
+  }
+
   private endEpisode(): void {
     const winner = this.game.winner(this.state);
     if (winner !== 0) this.skip = 0;
-    if (winner > 0) this.score[0]++;
-    if (winner < 0) this.score[1]++;
+    if (winner !== 0 && this.spec.sides === 2) this.score[winner > 0 ? 0 : 1]++;
     if (winner === 0) this.tell("draw", -1);
     else this.tell("goal", winner > 0 ? 0 : 1);
     const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
@@ -393,6 +404,7 @@ export class Show {
     this.phase = 0;
     this.holding.clear(); // the hand lets go: a new game begins
     if (this.pending && this.swapWhen === "at_reset") this.swap();
+    if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
     this.game.reset(this.state);
     this.cut = true;

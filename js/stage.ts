@@ -2,7 +2,7 @@
  * The match as one sees it: a scoreboard over a focusable canvas. Gives the canvas to the show host, keeps its size, theme and
  * visibility told, and puts a fresh canvas there when the old one can draw no more.
  */
-import { button, h, setText } from "./dom";
+import { button, h, setAttribute, setText } from "./dom";
 import { clock } from "./format";
 import { keyHelp, listenToKeys } from "./input";
 import { buildMapLegend } from "./legend";
@@ -130,19 +130,23 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
   const follow = () => {
     const { mode } = session.show;
     const { version: playing } = session.state;
+    const alone = session.model.get("drill")?.spec.sides === 1;
     // before any training the scripts play, except that AI vs AI shows the untrained network where there is one
     const network = playing > 0 ? "AI" : mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
     setText(names[0], mode === "human_vs_ai" ? "You" : network || "random");
-    setText(names[1], mode === "sandbox" ? session.opponent : network || session.opponent);
+    setText(names[1], alone ? "steps" : mode === "sandbox" ? session.opponent : network || session.opponent);
+    setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
+    setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
     version.title = playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet";
   };
   const state = () => {
     const { tick, score, fps: rate } = session.state;
+    const alone = session.model.get("drill")?.spec.sides === 1;
     score.forEach((count, side) => {
       const before = Number(goals[side]!.textContent);
-      setText(goals[side]!, String(count));
-      if (count === before + 1) bump(goals[side]!);
+      setText(goals[side]!, String(Math.round(100 * count) / 100));
+      if (count === before + 1 && !alone) bump(goals[side]!);
     });
     setText(time, clock(tick / (session.model.get("drill")?.spec.tick_rate ?? 120)));
     setText(fps, rate > 0 ? `${Math.round(rate)} fps` : "");

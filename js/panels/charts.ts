@@ -44,7 +44,10 @@ const CURVES: Curve[] = [
   {
     title: "Return",
     help: told("return_mean"),
-    series: [{ key: "return_mean", name: "mean", colour: "--curve-1" }],
+    series: [
+      { key: "return_mean", name: "mean", colour: "--curve-1" },
+      { key: "evaluated_return", name: "evaluated", colour: "--curve-3" },
+    ],
     format: compact,
   },
   {
@@ -110,7 +113,8 @@ function build(view: View): HTMLElement {
   });
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
   const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, csv, png);
-  const figures = CURVES.map((curve) => new Figure(curve, cursor));
+  const alone = session.model.get("drill")?.spec.sides === 1;
+  const figures = CURVES.filter(({ title }) => !(alone && title === "Win rate")).map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
   const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);

@@ -9,8 +9,9 @@ const WIN_RATES = ["win_rate_chaser", "win_rate_ema", "win_rate_random"] as cons
 export const headline: Panel = { area: "learn", build };
 
 function build({ session, signal }: View): HTMLElement {
-  const rival = session.model.get("drill")?.spec.baselines[0] ?? "random";
-  const tiles = HEADLINES.map(({ caption, title, read }) => {
+  const spec = session.model.get("drill")?.spec;
+  const rival = spec?.baselines[0] ?? "random";
+  const tiles = [spec?.sides === 1 ? RETURN : WINS, ...OTHERS].map(({ caption, title, read }) => {
     const value = h("span", { class: "value" }, "–");
     const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption ?? `vs ${rival}`));
     return { tile, show: (row: MetricsRow) => setText(value, read(row)) };
@@ -25,12 +26,23 @@ function build({ session, signal }: View): HTMLElement {
   return h("div", { class: "tiles", role: "group", "aria-label": "Headline numbers" }, ...tiles.map(({ tile }) => tile));
 }
 
-const HEADLINES: { caption: string | null; title: string; read: (row: MetricsRow) => string }[] = [
-  {
-    caption: null, // the drill's script by name
-    title: "Share of decided matches won against this script",
-    read: (row) => percent(WIN_RATES.map((key) => row[key]).find((value) => value !== undefined)),
-  },
+interface Headline {
+  caption: string | null; // null: the drill's script by name
+  title: string;
+  read: (row: MetricsRow) => string;
+}
+
+const WINS: Headline = {
+  caption: null,
+  title: "Share of decided matches won against this script",
+  read: (row) => percent(WIN_RATES.map((key) => row[key]).find((value) => value !== undefined)),
+};
+const RETURN: Headline = {
+  caption: "mean return",
+  title: "Mean reward of an episode, by the last evaluation",
+  read: (row) => compact(row.evaluated_return),
+};
+const OTHERS: Headline[] = [
   {
     caption: "steps / s",
     title: "Decisions that the learning sides make and learn from per second",

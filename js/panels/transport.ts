@@ -8,6 +8,7 @@ const MODE_NAMES: Record<Mode, string> = {
   human_vs_ai: "You vs AI",
   sandbox: "AI vs script",
 };
+const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 const LARGEST_SEED = 2 ** 32 - 1;
 
@@ -40,14 +41,19 @@ function build({ session, signal }: View): HTMLElement {
 
   const speed = select({ title: "How fast the match runs" }, SPEEDS.map((value) => [String(value), speedName(value)]));
   speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
-  const mode = select({ title: "Who plays" }, MODES.map((value) => [value, MODE_NAMES[value]]));
+  const mode = select({ title: "Who plays" }, []);
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({}, []);
   opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
 
-  const offerOpponents = () => {
-    const baselines = session.model.get("drill")?.spec.baselines ?? [];
+  const rival = field("Opponent", opponent);
+
+  const offerPlayers = () => {
+    const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
+    const names = sides === 1 ? MODE_NAMES_ALONE : MODE_NAMES;
+    setOptions(mode, MODES.flatMap((value) => (names[value] ? [[value, names[value]]] as const : [])));
     setOptions(opponent, [...new Set([...baselines, "random", "idle"])].map((name) => [name, name]));
+    rival.hidden = sides === 1;
     follow();
   };
   const follow = () => {
@@ -61,16 +67,16 @@ function build({ session, signal }: View): HTMLElement {
     opponent.title = opponent.disabled ? "The script to play against, in the mode AI vs script" : "The script on the other side";
     if (document.activeElement !== seed) seed.value = String(show.seed);
   };
-  session.events.on("drill", offerOpponents, signal);
+  session.events.on("drill", offerPlayers, signal);
   session.events.on("show", follow, signal);
-  offerOpponents();
+  offerPlayers();
 
   return h(
     "div",
     { class: "transport", role: "group", "aria-label": "Match controls" },
     h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, reset),
     h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
-    h("div", { class: "cluster" }, field("Mode", mode), field("Opponent", opponent)),
+    h("div", { class: "cluster" }, field("Mode", mode), rival),
   );
 }
 

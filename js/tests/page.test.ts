@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { SENTENCES } from "../panels/status";
 import type { Status } from "../protocol";
 import widget from "../widget";
-import { config, FakeModel, FakeWorker, installBrowser, row, settle } from "./fakes";
+import { config, FakeModel, FakeWorker, installBrowser, row, settle, spec } from "./fakes";
 
 beforeAll(installBrowser);
 
@@ -82,6 +82,25 @@ describe("page contract", () => {
     model.fire("msg:custom", { type: "LOG", level: "error", text: hostile });
     expect(root.querySelector("img")).toBeNull();
     for (const name of ["sentence", "problem", "notice"]) expect(root.querySelector(`.status .${name}`)!.textContent).toContain(hostile);
+  });
+});
+
+describe("a drill of one side", () => {
+  it("offers the AI or oneself, and shows return and steps where goals stood", async () => {
+    end();
+    destroy();
+    open(new FakeModel({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } }));
+    await settle();
+    const modes = [...control<HTMLSelectElement>("Mode").options].map((option) => option.value);
+    expect(modes).toEqual(["ai_vs_ai", "human_vs_ai"]);
+    expect(control("Opponent").closest<HTMLElement>(".field")!.hidden).toBe(true);
+    id = FakeWorker.all.at(-1)!.of("DRILL").at(-1)!.id;
+    FakeWorker.all.at(-1)!.say({ type: "STATE", id, ...state, score: [0.30000000000000004, 12] });
+    await settle();
+    expect([...root.querySelectorAll(".goals")].map((shown) => shown.textContent)).toEqual(["0.3", "12"]);
+    expect([...root.querySelectorAll(".name")].map((name) => name.textContent)).toEqual(["AI", "steps"]);
+    expect(root.querySelector(".tile .caption")!.textContent).toBe("mean return");
+    expect([...root.querySelectorAll("figcaption .title")].map((title) => title.textContent)).not.toContain("Win rate");
   });
 });
 
