@@ -155,7 +155,7 @@ def test_two_trainers_do_not_disturb_each_other(two):
             newest = policy.version
             time.sleep(0.01)
         assert one._crew.learner.pid not in (victim, None) and one.error == ""
-    updates = one.metrics["updates"]
+    updates = one.metrics.get("updates", 0)
     assert one.wait(updates=updates + 3, progress=False), "counting went on, too"
     one.close()
     seen = other.version

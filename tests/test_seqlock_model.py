@@ -1,13 +1,13 @@
 """The weight slots' protocol against a machine that reorders: every order of a small model, and mutants that must fail.
 
 The model. One writer publishes versions 1 to 7 into three slots of two data words each (1 to 4 for the mutants); one
-reader looks three times (or twice) and keeps what it has. Every store goes to the end of its location's list of values; a load may return any entry of the list
-that the loading thread has not already overtaken (views, as in the promise-free part of J. Kang et al., "A promising
-semantics for relaxed-memory concurrency", POPL 2017). A thread's view says how far along each list it is. A release
-store hands over the writer's view, and an acquire load of it takes the view over; a release fence makes later relaxed
-stores hand over the view as it was at the fence, and an acquire fence takes over what earlier relaxed loads were
-offered. So without release and acquire between them a reader may see a later store and miss an earlier one. The
-explorer visits every reachable state.
+reader looks three times (or twice) and keeps what it has. Every store goes to the end of its location's list of values;
+a load may return any entry of the list that the loading thread has not already overtaken (views, as in the promise-free
+part of J. Kang et al., "A promising semantics for relaxed-memory concurrency", POPL 2017). A thread's view says how far
+along each list it is. A release store hands over the writer's view, and an acquire load of it takes the view over; a
+release fence makes later relaxed stores hand over the view as it was at the fence, and an acquire fence takes over what
+earlier relaxed loads were offered. So without release and acquire between them a reader may see a later store and miss
+an earlier one. The explorer visits every reachable state.
 
 What a reader takes must be whole (all words of one version), rightly named, and never older than what it has.
 
