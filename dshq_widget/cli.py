@@ -62,7 +62,8 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
     if options.seconds is not None:
         _positive("--seconds", options.seconds)
     out = None if options.out is None else _writable(options.out)
-    with Trainer(options.drill, **given) as trainer:
+    log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
+    with Trainer(options.drill, log_dir=log_dir, **given) as trainer:
         spec = trainer.drill.spec
         progress = not (options.json or options.quiet)
         if options.seconds is None and spec["target"] is not None:
@@ -152,6 +153,23 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def export(options: argparse.Namespace) -> dict[str, Any]:
+    """Write a policy in another format."""
+    from dshq_widget.training import checkpoint
+    from dshq_widget.training.export import save_onnx
+
+    policy = checkpoint.load_policy(options.policy)
+    try:
+        path = save_onnx(policy, options.onnx)
+    except ImportError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"--onnx: cannot write {options.onnx!r}: {error.strerror or error}") from error
+    if not options.json:
+        print(f"{path}: observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value")
+    return {"policy": str(options.policy), "drill": policy.metadata["drill"], "onnx": str(path)}
+
+
 def trace(options: argparse.Namespace) -> dict[str, Any]:
     """Hash every state of 16 games played by fixed random actions."""
     from dshq_widget.env import compiled
@@ -195,6 +213,15 @@ def _positive(name: str, value: float) -> None:
         raise UsageError(f"{name}: wanted more than 0, got {value:g}")
 
 
+def _folder(name: str, path: str) -> Path:
+    folder = Path(path).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot make the folder {path!r}: {error.strerror or error}") from error
+    return folder
+
+
 def _writable(path: str) -> Path:
     target = Path(path).expanduser()
     if target.suffix != ".dshq":
@@ -225,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
         "or less where the drill has a target and reaches it)",
     )
     v.add_argument("--out", help="where to save the policy, NAME.dshq")
+    v.add_argument("--log-dir", help="a folder for metrics as CSV and TensorBoard files, and for the autosave")
     v.add_argument("--config", help="a YAML file with a section training_core")
     v.add_argument("--quiet", action="store_true", help="no progress bar")
     docs = settings.field_docs()
@@ -249,6 +277,10 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
     v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
     v.add_argument("--drill", help="the drill, if not the one that the file names")
+
+    v = verb(export)
+    v.add_argument("policy", help="a .dshq file")
+    v.add_argument("--onnx", required=True, help="where to write the ONNX model, NAME.onnx")
 
     v = verb(trace)
     v.add_argument("drill", help="a drill's name")

@@ -34,6 +34,7 @@ from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
 from dshq_widget.training.league import League
 from dshq_widget.training.report import Tally
+from dshq_widget.training.writers import Logs
 
 if TYPE_CHECKING:
     from dshq_widget.learners.validation import Validator
@@ -86,6 +87,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     if not channel.closed and job.get("autosave"):
         session.save(job["autosave"])
     session.hear()
+    if session.logs:
+        session.logs.close()
     channel.send({"type": "STOPPED"})
 
 
@@ -116,6 +119,7 @@ class Session:
         self.league, self.guard = League(self.drill, self.spec, self.config.seed), Guard()
         self.entropy = EntropyGuard()
         self.validator: Validator | None = None
+        self.logs = Logs(job["log_dir"], self.drill.spec) if job.get("log_dir") else None
         self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
         self.metrics: dict[str, float] = {}
         self.agent_steps, self.updates, self.seconds, self.rate = 0, int(job.get("updates", 0)), 0.0, 1.0
@@ -204,7 +208,7 @@ class Session:
         """What the league does after an update: rate the policy now and then, draw new opponents, and go back to the
         champion where training has fallen apart.
         """
-        trouble = self.guard.after_update(learned)
+        trouble = self.guard.after_update(learned) if "loss_value" in learned else ""
         if self.league.due(self.updates, self.agent_steps, self.config.snapshot_every):
             points, matches = self._hold_round()
             assert self.league.champion is not None
@@ -311,6 +315,8 @@ class Session:
             }
         self.metrics = row | counters | self.judge.metrics | self.league.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
+        if self.logs and (trouble := self.logs.write(self.metrics)):
+            self.channel.send({"type": "WARNING", "text": trouble})
 
     def save(self, path: str) -> None:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""

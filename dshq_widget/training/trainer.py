@@ -40,6 +40,7 @@ MAX_DEATHS = 3
 """Learners that die one after the other without a new version before training gives up."""
 WIN_SHARE_FLOOR = 0.2
 """A win rate against the chaser counts only with this share of all matches won."""
+AUTOSAVE_NAME = "autosave.dshq"
 RUNNING = ("starting", "training", "stopping")
 
 log = logging.getLogger("dshq_widget")
@@ -61,8 +62,9 @@ class Trainer:
     """Trains a drill in the background.
 
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a
-    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). Raises
-    ConfigError, CheckpointError or the drill's own error before anything is started.
+    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). `log_dir` is a
+    folder for metrics as CSV and TensorBoard files and for the autosave, which is else temporary. Raises ConfigError,
+    CheckpointError, OSError for such a folder, or the drill's own error before anything is started.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Trainer:
         drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
         *,
         resume: str | os.PathLike[str] | None = None,
+        log_dir: str | os.PathLike[str] | None = None,
         gentle: bool = False,
         **hyper: Any,
     ) -> None:
@@ -78,6 +81,9 @@ class Trainer:
         saved = None if resume is None else checkpoint.load(resume)
         self.drill = _compiled(saved.drill if saved is not None and drill is resume else drill)
         self._gentle = gentle
+        self._log_dir = None if log_dir is None else Path(os.path.abspath(os.path.expanduser(log_dir)))
+        if self._log_dir:
+            self._log_dir.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
@@ -444,6 +450,7 @@ class Trainer:
                 "autosave": str(self._autosave_path()),
                 "updates": self._metrics.get("updates", 0),
                 "gentle": self._gentle,
+                "log_dir": str(self._log_dir) if self._log_dir else None,
                 "until_solved": self._until_solved,
             }
             self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
@@ -529,10 +536,12 @@ class Trainer:
         self._block = self._slots = None
 
     def _autosave_path(self) -> Path:
+        if self._log_dir:
+            return self._log_dir / AUTOSAVE_NAME
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="dshq-")
             weakref.finalize(self, self._folder.cleanup)
-        return Path(self._folder.name) / "autosave.dshq"
+        return Path(self._folder.name) / AUTOSAVE_NAME
 
     # ---- small things
 
