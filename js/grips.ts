@@ -14,6 +14,7 @@ const THROW_MS = 80; // a throw is as fast as the pointer was in the end
 const STILL_MS = 60; // without news for so long the pointer stands still
 const ROOM = { mouse: 14, touch: 28 }; // CSS pixels around a place that count as being there
 const NEAR = 0.13; // of the world's width: from here on a ring shows
+const LARGEST = 0.08; // of the world's width: what is larger is no thing to take
 
 interface Pointer {
   view: number;
@@ -95,11 +96,11 @@ export class Grips implements Overlay {
   // ---- holding
 
   private take(pointer: Pointer): void {
-    const { pressed, touch, x, y, unit } = pointer;
+    const { pressed, touch, unit } = pointer;
     pointer.pressed = null;
     if (!pressed || this.show.holds(pressed.body)) return;
     const { body } = pressed;
-    const [dx, dy] = [body.x - x, body.y - y];
+    const [dx, dy] = [body.x - pressed.x, body.y - pressed.y];
     const far = Math.hypot(dx, dy) / this.reach(body, touch, unit); // it may have rolled on since it was pressed
     pointer.grip = { body, dx: dx / Math.max(far, 1), dy: dy / Math.max(far, 1), moving: true };
     this.carry(pointer, 0, 0);
@@ -146,6 +147,7 @@ export class Grips implements Overlay {
       const [kind, a, b] = [current[at], current[at + 4]!, current[at + 5]!];
       if (current[at + 2] !== body.x || current[at + 3] !== body.y || kind === KIND.line || kind === KIND.tag) continue;
       const extent = kind === KIND.circle ? a : kind === KIND.box ? 1.25 * Math.max(a, b) : a + b;
+      if (extent > LARGEST * (spec.world[2] - spec.world[0])) continue; // the pitch, its circle
       found ??= { index, extent, paint: spec.palette[current[at + 1]!] ?? "" };
       found.extent = Math.max(found.extent, extent);
     }

@@ -6,9 +6,12 @@ import { Events } from "./events";
 import { History } from "./history";
 import { KernelLink } from "./kernel";
 import { listen, type Model, type SavedSnapshot } from "./model";
-import type { Bytes, ConfigValue, FromWorker, KernelToPage, RendererKind, ShowTrait, Snapshot, Status, StepUnit, ToWorker } from "./protocol";
+import type { Bytes, ConfigValue, Cursor, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "./protocol";
+import type { Status, StepUnit, ToWorker } from "./protocol";
 import { registry, type ShowHost } from "./registry";
 import { SHOW_DEFAULTS } from "./tables";
+
+const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
 
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
@@ -27,6 +30,7 @@ export interface SessionEvents {
   ready: Ready;
   mind: MindState;
   outcomes: OutcomesState;
+  cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };
 }
 
@@ -38,12 +42,14 @@ export class Session {
   state: ShowState;
   mind: MindState = { player: 0, version: 0, range: 0, standing: false, thought: null };
   map = false; // whether the value map is wanted
+  taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
   private readonly host = registry().host;
   private shown: ShowTrait;
   private rules = ""; // the hash of the drill that the host was given
   private renderer: RendererKind = "canvas2d";
   private drafted: Record<string, ConfigValue> = {}; // hyper-parameters that were changed here, until the kernel has them
+  private readonly recorders: ((recording: Recording) => void)[] = []; // who asked for it, in order
   private unsaved: Snapshot | null = null;
   private views = 0;
   private watchers = 0; // open panels of thoughts
@@ -117,6 +123,23 @@ export class Session {
   step(unit: StepUnit, count = 1): void {
     if (this.show.playing) this.setShow({ playing: false });
     this.post({ type: "STEP", id: this.id, unit, count });
+  }
+
+  skipToGoal(): void {
+    this.events.emit("notice", "");
+    this.post({ type: "SKIP", id: this.id });
+  }
+
+  takeOver(on: boolean): void {
+    this.taken = on;
+    this.post({ type: "TAKE_OVER", id: this.id, on });
+    this.events.emit("show", undefined);
+  }
+
+  /** The match so far. */
+  record(): Promise<Recording> {
+    this.post({ type: "RECORD", id: this.id });
+    return new Promise((resolve) => this.recorders.push(resolve));
   }
 
   resetMatch(seed: number): void {
@@ -214,10 +237,10 @@ export class Session {
   private tellShow(now: ShowTrait, before: ShowTrait | null): void {
     const id = this.id;
     const differs = (...keys: (keyof ShowTrait)[]) => keys.some((key) => now[key] !== before?.[key]);
-    if (differs("action_repeat", "swap_interval_ms", "blend_ms")) {
-      const { swap_interval_ms, blend_ms } = now;
+    if (differs("action_repeat", "swap", "swap_interval_ms", "blend_ms")) {
+      const { swap, swap_interval_ms, blend_ms } = now;
       const action_repeat = now.action_repeat || (this.model.get("drill")?.spec.action_repeat ?? 1);
-      this.post({ type: "SHOW_CONFIG", id, action_repeat, swap_interval_ms, blend_ms });
+      this.post({ type: "SHOW_CONFIG", id, action_repeat, swap, swap_interval_ms, blend_ms });
     }
     if (differs("mode", "opponent")) this.post({ type: "SET_MODE", id, mode: now.mode, opponent: this.opponent });
     if (differs("speed")) this.post({ type: "SET_SIM_SPEED", id, multiplier: now.speed });
@@ -230,6 +253,7 @@ export class Session {
       case "STATE":
         this.state = message;
         this.tellKernel();
+        if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
         this.events.emit("state", message);
         return;
       case "SNAPSHOT": {
@@ -244,6 +268,12 @@ export class Session {
         return;
       case "OUTCOMES":
         this.events.emit("outcomes", message);
+        return;
+      case "CURSOR":
+        this.events.emit("cursor", message);
+        return;
+      case "RECORDING":
+        this.recorders.shift()?.(message.recording);
         return;
       case "READY":
         this.renderer = message.renderer;

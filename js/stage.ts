@@ -4,13 +4,16 @@
  */
 import { button, h, setAttribute, setText } from "./dom";
 import { clock } from "./format";
-import { keyHelp, listenToKeys } from "./input";
+import { listenToGamepads } from "./gamepad";
+import { buildHint, buildKeyHelp } from "./hints";
+import { Hands, listenToKeys, listenToPointers } from "./input";
 import { buildMapLegend } from "./legend";
 import type { View } from "./panels/panel";
 import { listenToPicks } from "./picking";
 import type { RendererKind, Theme, ToWorker } from "./protocol";
 import type { ShowHost } from "./registry";
 import { reducedMotion } from "./theme";
+import { buildTouchPad } from "./touch_pad";
 
 export interface StageOptions {
   view: View;
@@ -25,6 +28,13 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const pitch = h("div", { class: "pitch" });
   stage.append(buildScoreboard(view, stage), pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
   listenToPicks(pitch, session, number, signal);
+
+  const hands = new Hands(
+    (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }),
+    (on) => session.takeOver(on),
+  );
+  const hint = buildHint(view, pitch);
+  const pad = buildFingers(view, pitch, hands);
 
   let canvas = freshCanvas();
   let attached = false;
@@ -56,9 +66,11 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const place = () => {
     canvasEnd.abort();
     canvasEnd = new AbortController();
-    pitch.replaceChildren(canvas);
+    pitch.replaceChildren(canvas, hint, pad);
     const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
-    listenToKeys(canvas, keyboard, (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }), canvasEnd.signal);
+    listenToKeys(canvas, keyboard, hands, canvasEnd.signal);
+    listenToGamepads(canvas, keyboard, hands, canvasEnd.signal);
+    listenToPointers(canvas, (input) => session.post({ type: "POINTER", ...address, ...input }), canvasEnd.signal);
   };
 
   const start = async (renderer?: RendererKind, reason?: string) => {
@@ -85,6 +97,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   resize.observe(pitch);
   view.themed(() => attached && session.post({ type: "THEME", ...address, theme: theme(), reducedMotion: reducedMotion() }));
 
+  session.events.on("cursor", ({ view, cursor }) => view === number && (canvas.dataset.cursor = cursor), signal);
   session.events.on(
     "lost",
     (lost) => {
@@ -107,6 +120,33 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   );
   place();
   void start();
+}
+
+/** The touch pad: there while a person plays and the pointer is coarse, or once a finger has been seen. */
+function buildFingers({ session, signal }: View, pitch: HTMLElement, hands: Hands): HTMLElement {
+  const pad = buildTouchPad(hands);
+  const coarse = matchMedia("(pointer: coarse)");
+  let finger = false;
+  const follow = () => pad.show((coarse.matches || finger) && session.show.mode === "human_vs_ai");
+  const rebuild = () => {
+    const spec = session.model.get("drill")?.spec;
+    if (spec) pad.rebuild(spec);
+    follow();
+  };
+  pitch.addEventListener(
+    "pointerdown",
+    ({ pointerType }) => {
+      finger ||= pointerType === "touch";
+      follow();
+    },
+    { signal },
+  );
+  coarse.addEventListener("change", follow, { signal });
+  session.events.on("drill", rebuild, signal);
+  session.events.on("show", follow, signal);
+  signal.addEventListener("abort", () => pad.show(false), { once: true });
+  rebuild();
+  return pad.element;
 }
 
 function freshCanvas(): HTMLCanvasElement {
@@ -133,7 +173,7 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
     const alone = session.model.get("drill")?.spec.sides === 1;
     // before any training the scripts play, except that AI vs AI shows the untrained network where there is one
     const network = playing > 0 ? "AI" : mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
-    setText(names[0], mode === "human_vs_ai" ? "You" : network || "random");
+    setText(names[0], mode === "human_vs_ai" || session.taken ? "You" : network || "random");
     setText(names[1], alone ? "steps" : mode === "sandbox" ? session.opponent : network || session.opponent);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
@@ -180,42 +220,6 @@ function bump(element: HTMLElement): void {
   element.classList.remove("bump");
   void element.offsetWidth; // restarts the animation
   element.classList.add("bump");
-}
-
-/** What the keys do, shown while a person plays. */
-function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElement {
-  const keys = h("div", { class: "keys" });
-  const invitation = h("p", { class: "invitation" }, "Click the pitch to play, Escape to let go.");
-  const help = h("div", { class: "key-help" }, invitation, keys);
-
-  const rebuild = () => {
-    const spec = session.model.get("drill")?.spec;
-    keys.replaceChildren(
-      ...(spec ? keyHelp(spec) : []).map(({ choice, options }) =>
-        h(
-          "span",
-          { class: "choice" },
-          h("span", { class: "verb" }, choice),
-          ...options.map(({ option, caps }) =>
-            h("span", { class: "key" }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? null : option),
-          ),
-        ),
-      ),
-    );
-  };
-  const follow = () => {
-    help.hidden = session.show.mode !== "human_vs_ai";
-  };
-  const focus = (has: boolean) => {
-    invitation.hidden = has;
-  };
-  pitch.addEventListener("focusin", () => focus(true), { signal });
-  pitch.addEventListener("focusout", () => focus(false), { signal });
-  session.events.on("drill", rebuild, signal);
-  session.events.on("show", follow, signal);
-  rebuild();
-  follow();
-  return help;
 }
 
 /** Why the match is not drawn by WebGPU in a worker, where it is not. */

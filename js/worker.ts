@@ -43,6 +43,8 @@ class Widget {
   drawn = -1; // `changes` of the show at the last frame
   told = -Infinity; // ms: when STATE was last posted
   saved = -Infinity; // ms: when SNAPSHOT was last posted
+  untold = true; // something changed since STATE was posted
+  unsaved = true; // and since SNAPSHOT was
   private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
 
   constructor(readonly id: string) {}
@@ -313,22 +315,25 @@ export class Host {
     }
     if (drew) widget.frameDrawn(now);
     for (const [view, cursor] of grips.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
-    this.report(widget, show, now, changed);
+    if (changed) widget.untold = widget.unsaved = true;
+    this.report(widget, show, now);
     const mind = inspector.report(now, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
-    return show.playing || show.skipping || busy || held;
+    return show.playing || show.skipping || busy || held || widget.untold || widget.unsaved;
   }
 
-  private report(widget: Widget, show: Show, now: number, changed: boolean): void {
+  private report(widget: Widget, show: Show, now: number): void {
     const { id } = widget;
-    if (now - widget.told >= STATE_MS && (changed || widget.told === -Infinity)) {
+    if (now - widget.told >= STATE_MS && (widget.untold || widget.told === -Infinity)) {
       widget.told = now;
+      widget.untold = false;
       const { tick, version, playing } = show;
       const events = show.takeEvents();
       this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.opinion() });
     }
-    if (now - widget.saved >= SNAPSHOT_MS && (changed || widget.saved === -Infinity)) {
+    if (now - widget.saved >= SNAPSHOT_MS && (widget.unsaved || widget.saved === -Infinity)) {
       widget.saved = now;
+      widget.unsaved = false;
       this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
     }
   }

@@ -79,10 +79,11 @@ JS_ARROWS = {
     "input": set(),
     "gamepad": {"input"},
     "touch_pad": {"input"},
+    "hints": {"input"},
     "panels": set(),
     "legend": set(),
     "picking": set(),
-    "stage": {"legend", "picking", "input", "gamepad", "touch_pad"},
+    "stage": {"legend", "picking", "input", "hints", "gamepad", "touch_pad"},
     "widget": {"model", "session", "registry", "panels", "stage"},
 }
 

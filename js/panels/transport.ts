@@ -1,5 +1,6 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
 import { button, field, h, select, selectValue, setAttribute, setOptions } from "../dom";
+import { download } from "./export";
 import { MODES, SPEEDS, type Mode } from "../protocol";
 import type { Panel, View } from "./panel";
 
@@ -10,6 +11,9 @@ const MODE_NAMES: Record<Mode, string> = {
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
+const SWAP_NAMES = { now: "now", at_reset: "at reset", blend: "blend" } as const;
+type SwapName = keyof typeof SWAP_NAMES;
+const BLEND_MS = 800; // what "blend" means where no time was set
 const LARGEST_SEED = 2 ** 32 - 1;
 
 export const transport: Panel = { area: "play", build };
@@ -23,6 +27,14 @@ function build({ session, signal }: View): HTMLElement {
     { icon: "decision", text: "Decision", title: "Step decision: up to the players' next choice" },
     () => session.step("decision"),
   );
+
+  const goal = button("Skip to next goal", { icon: "goal", text: "Goal", title: "Skip to next goal: run fast until somebody scores" }, () =>
+    session.skipToGoal(),
+  );
+  const replay = button("Save replay", { icon: "save", class: "button quiet", title: "Save replay: this match as seed, inputs and actions" }, async () => {
+    const recording = await session.record();
+    download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
+  });
 
   const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
   const chosenSeed = () => {
@@ -44,6 +56,16 @@ function build({ session, signal }: View): HTMLElement {
   const mode = select({ title: "Who plays" }, []);
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({}, []);
+  const swap = select(
+    { title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" },
+    Object.entries(SWAP_NAMES),
+  );
+  let blend = session.show.blend_ms || BLEND_MS;
+  swap.addEventListener("change", () => {
+    const chosen = swap.value as SwapName;
+    if (chosen === "at_reset") session.setShow({ swap: "at_reset" });
+    else session.setShow({ swap: "now", blend_ms: chosen === "blend" ? blend : 0 });
+  });
   opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
 
   const rival = field("Opponent", opponent);
@@ -62,6 +84,8 @@ function build({ session, signal }: View): HTMLElement {
     setAttribute(pause, "aria-pressed", String(!show.playing));
     selectValue(speed, String(show.speed), speedName(show.speed));
     selectValue(mode, show.mode);
+    blend = show.blend_ms || blend;
+    selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
     selectValue(opponent, session.opponent);
     opponent.disabled = show.mode !== "sandbox";
     opponent.title = opponent.disabled ? "The script to play against, in the mode AI vs script" : "The script on the other side";
@@ -74,9 +98,9 @@ function build({ session, signal }: View): HTMLElement {
   return h(
     "div",
     { class: "transport", role: "group", "aria-label": "Match controls" },
-    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, reset),
-    h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
-    h("div", { class: "cluster" }, field("Mode", mode), rival),
+    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset),
+    h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice, replay),
+    h("div", { class: "cluster" }, field("Mode", mode), rival, field("Swap", swap)),
   );
 }
 

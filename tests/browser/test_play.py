@@ -1,0 +1,178 @@
+"""Playing with the match in a real JupyterLab: Shift, drag and throw, the way to the next goal, swaps, replays."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dshq_widget.drill import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.replay import replay, state_hash
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import NotebookPage, WidgetPage
+from tests.page_code import matches_script
+
+pytestmark = pytest.mark.browser
+
+CELL = """
+import numpy as np
+from dshq_widget import DrillWidget
+w = DrillWidget(seed=3)
+w
+"""
+# A state holds rng_key, rng_count, practice, ticks and two actions before the drill's own fields; the page sends it.
+STATE = """
+def word(k, kind="<f4"):
+    return np.frombuffer(bytes(w.snapshot["state"]), kind)[k].item()
+"""
+ACTION, BALL_X, BALL_Y, BALL_VX, PLAYER_X = 4, 6, 7, 8, 10
+
+
+def begin(open_notebook: OpenNotebook, browser, cell: str = CELL) -> tuple[NotebookPage, WidgetPage]:
+    notebook = open_notebook(browser, cell)
+    notebook.run_all()
+    widget = notebook.widget()
+    widget.wait_number("tick", lambda tick: tick > 0)
+    notebook.kernel.run(STATE)
+    return notebook, widget
+
+
+def pause(widget: WidgetPage) -> None:
+    widget.control("Pause").click()
+    widget.wait_attribute("playing", lambda playing: playing == "false")
+    widget.page.wait_for_timeout(1500)  # one more snapshot
+
+
+def word(notebook: NotebookPage, index: int, kind: str = "<f4") -> float:
+    return float(notebook.kernel.run(f"print(word({index}, '{kind}'))"))
+
+
+def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
+    """Where the point x, y of the Ball Drill's world is on the page, in CSS pixels."""
+    box = widget.canvas.bounding_box()
+    assert box
+    scale = min(box["width"] / 9.4, box["height"] / 6.2) / 1.07  # js/renderer/scene.ts, place
+    return box["x"] + box["width"] / 2 + x * scale, box["y"] + box["height"] / 2 - y * scale
+
+
+def recording(widget: WidgetPage, folder: Path) -> dict:
+    with widget.page.expect_download() as download:
+        widget.control("Save replay").click()
+    path = folder / "match.json"
+    download.value.save_as(path)
+    return json.loads(path.read_text())
+
+
+def check_replay(chromium, found: dict) -> None:
+    """The recording ends in the same state in Python and in a browser."""
+    drill = compile_drill(drills["ball"])
+    assert state_hash(replay(drill.game(), found)) == found["sha256"]
+    page = chromium.new_page()
+    page.add_script_tag(content=matches_script() + ";globalThis.matches = matches;")
+    trait = {"spec": drill.spec, "javascript": drill.javascript}
+    assert page.evaluate("given => matches.replayedHash(...given)", [trait, found]) == found["sha256"]
+    page.close()
+
+
+def test_shift_takes_over_in_any_mode_and_gives_back(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium)
+    widget.canvas.focus()
+    hint = widget.root.locator(".hint")
+    assert "Shift" in hint.inner_text()
+    widget.page.keyboard.down("Shift")
+    board = widget.root.get_by_label("Scoreboard")
+    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    assert widget.attribute("mode") == "ai_vs_ai"
+    widget.page.keyboard.down("W")
+    widget.page.wait_for_timeout(500)
+    widget.page.keyboard.up("W")
+    widget.page.keyboard.up("Shift")
+    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+
+
+def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_notebook: OpenNotebook, tmp_path):
+    notebook, widget = begin(open_notebook, chromium)
+    pause(widget)
+    mouse = widget.page.mouse
+    x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
+    mouse.move(*on_page(widget, x, y))
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 30, "a hand over the ball")
+    mouse.down()
+    mouse.move(*on_page(widget, x + 0.2, y))
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 30, "a closed hand")
+    mouse.move(*on_page(widget, 2.0, 1.5), steps=8)
+    mouse.up()
+    widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 30, "the ball where it was put")
+    assert abs(word(notebook, BALL_Y) - 1.5) < 0.2
+    assert widget.attribute("playing") == "false"
+
+    mouse.move(*on_page(widget, word(notebook, PLAYER_X), word(notebook, PLAYER_X + 2)))
+    mouse.down()
+    mouse.move(*on_page(widget, -20, 0), steps=8)  # far outside
+    mouse.up()
+    assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 30, "the player moved") >= -4.71
+
+    widget.control("Step decision").click()
+    widget.control("Play").click()
+    widget.wait_attribute("playing", lambda playing: playing == "true")
+    widget.canvas.focus()
+    for key in ("Shift", "W", "D"):
+        widget.page.keyboard.down(key)
+    mouse.move(*on_page(widget, 0, 0))
+    widget.page.wait_for_timeout(1500)
+    for key in ("D", "W", "Shift"):
+        widget.page.keyboard.up(key)
+    widget.page.wait_for_timeout(500)
+    found = recording(widget, tmp_path)
+    assert {"hold", "throw", "take", "key", "reset"} <= {deed["kind"] for deed in found["inputs"]}
+    assert found["start"] is None and found["seed"] == 3
+    check_replay(chromium, found)
+
+
+def test_skip_to_the_next_goal(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium)
+    widget.control("Mode").select_option("sandbox")
+    widget.control("Opponent").select_option("chaser")
+    pause(widget)
+    score = widget.attribute("score")
+    widget.control("Skip to next goal").click()
+    after = widget.wait_attribute("score", lambda now: now != score)
+    goals = [sum(map(int, text.split("-"))) for text in (score, after)]
+    assert goals[1] == goals[0] + 1
+    assert widget.attribute("playing") == "false"
+    widget.page.wait_for_timeout(1000)
+    tick = widget.number("tick")
+    widget.page.wait_for_timeout(1000)
+    assert widget.number("tick") == tick
+
+
+def test_how_policies_are_swapped(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium)
+    for option, wanted in (("at_reset", "at_reset 0"), ("blend", "now 800"), ("now", "now 0")):
+        widget.control("Swap").select_option(option)
+        widget.until(
+            lambda: notebook.kernel.run("print(w.show['swap'], w.show['blend_ms'])").strip(),
+            lambda said, wanted=wanted: said == wanted,
+            30,
+            "the setting in the kernel",
+        )
+
+
+def test_fingers(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium)
+    pad = widget.root.get_by_label("Touch controls")
+    widget.control("Mode").select_option("human_vs_ai")
+    assert not pad.is_visible()  # a mouse needs none
+    session = notebook.context.new_cdp_session(widget.page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    x, y = on_page(widget, 0, 2.5)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    pad.wait_for(state="visible")
+    box = pad.locator(".stick").bounding_box()
+    assert box
+    up = {"x": box["x"] + box["width"] / 2, "y": box["y"] + 6}
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [up]})
+    widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
