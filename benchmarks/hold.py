@@ -65,13 +65,14 @@ def main() -> None:
     parser.add_argument("--settings", nargs="*", choices=tuple(SETTINGS), default=list(SETTINGS), metavar="NAME")
     parser.add_argument("--marks", type=int, default=20, help="evaluations of each run")
     arguments = parser.parse_args()
-    results = []
+    machine = describe()
+    results: list[dict[str, Any]] = []
     for name in arguments.settings:
         for seed in arguments.seeds:
             print(f"{name}, seed {seed}", flush=True)
             found = run(SETTINGS[name], arguments.steps, seed, arguments.marks)
             results.append({"setting": name, "hyper": SETTINGS[name], "seed": seed, **found})
-    write("hold", {"machine": describe(), "matches": MATCHES, "steps": arguments.steps, "runs": results})
+            write("hold", {"machine": machine, "matches": MATCHES, "steps": arguments.steps, "runs": results})
 
 
 if __name__ == "__main__":
