@@ -20,6 +20,17 @@ export function compact(value: number | null | undefined): string {
   return trim(value.toPrecision(size < 0.1 ? 2 : 3));
 }
 
+/** To `places` after the point, with a true minus and no minus before nothing. */
+export function fixed(value: number, places = 2): string {
+  const text = value.toFixed(places);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+/** The same with a plus where it is not less than nothing. */
+export function signed(value: number, places = 2): string {
+  return fixed(value, places).replace(/^(?=\d)/, "+");
+}
+
 /** A share from 0 to 1 in percent. */
 export function percent(share: number | null | undefined): string {
   return share == null || !Number.isFinite(share) ? "–" : `${Math.round(100 * share)}%`;

@@ -3,7 +3,7 @@
  * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
  */
 import { button, field, h, icon, select, setAttribute, setOptions, setText } from "../dom";
-import { compact, percent } from "../format";
+import { compact, fixed, percent, signed } from "../format";
 import type { DrillSpec, Thought } from "../protocol";
 import { buildOutcomes } from "./outcomes";
 import type { Panel, View } from "./panel";
@@ -144,7 +144,7 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
     const share = Math.max(-1, Math.min(1, value));
     fill.style.left = `${50 + 50 * Math.min(share, 0)}%`;
     fill.style.width = `${50 * Math.abs(share)}%`;
-    setText(number, `${fixed(value * scale)} ${unit}`.trim());
+    setText(number, `${fixed(value * scale, Math.abs(value * scale) < 9.995 ? 2 : 1)} ${unit}`.trim());
     weight.style.width = `${(100 * slope) / most}%`;
     const track = weight.parentElement!;
     track.title = `${compact(slope)}: how much the log-probability of its present move changes per whole scale of this input`;
@@ -159,13 +159,4 @@ function part(title: string, help: string, ...content: HTMLElement[]): HTMLEleme
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function fixed(value: number): string {
-  return value.toFixed(Math.abs(value) < 9.995 ? 2 : 1).replace("-", "−");
-}
-
-/** A number with its sign, to two places. */
-export function signed(value: number): string {
-  return value.toFixed(2).replace("-", "−").replace(/^(?=\d)/, "+");
 }

@@ -1,6 +1,6 @@
 /** "Why that move?": what the likeliest moves lead to within a second, tried on copies while the match stands. */
 import { button, field, h, select, setText } from "../dom";
-import { percent } from "../format";
+import { percent, signed } from "../format";
 import type { DrillSpec, Outcome } from "../protocol";
 import type { View } from "./panel";
 import { sideName } from "../sides";
@@ -13,6 +13,7 @@ const TOLD: Record<string, string> = {
   policy: "Each move, then a second of the likeliest moves of everybody: by how much the reward ahead changes.",
   repeat: "Each move for a whole second, while the others make their likeliest: by how much the reward ahead changes.",
 };
+const ALIKE = 0.005; // reward: nearer changes read the same
 const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
 
 export function buildOutcomes({ session, signal }: View): HTMLElement {
@@ -46,11 +47,12 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
       const spec = session.model.get("drill")?.spec;
       if (!spec) return;
       asked = outcomes.length > 0;
-      const best = Math.max(...outcomes.map(({ change }) => change));
+      const changes = outcomes.map(({ change }) => change);
+      const best = Math.max(...changes) - Math.min(...changes) > ALIKE ? changes.indexOf(Math.max(...changes)) : -1;
       list.replaceChildren(
         ...outcomes.map((outcome, index) => {
           const item = entry(spec, player, outcome, () => point(index), () => point(-1));
-          item.toggleAttribute("data-best", outcome.change === best);
+          item.toggleAttribute("data-best", index === best);
           return item;
         }),
       );
@@ -67,13 +69,13 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */
 function entry(spec: DrillSpec, player: number, outcome: Outcome, enter: () => void, leave: () => void): HTMLElement {
   const { probability, change } = outcome;
-  const tone = Math.abs(change) < 0.005 ? "even" : change > 0 ? "good" : "bad";
+  const tone = Math.abs(change) < ALIKE ? "even" : change > 0 ? "good" : "bad";
   const item = h(
     "button",
     { type: "button", class: "outcome", title: "Point here to see the way on the pitch" },
     h("span", { class: "label" }, nameOf(spec, outcome.action)),
     h("span", { class: "share" }, percent(probability)),
-    h("span", { class: "change", "data-tone": tone }, `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(2)}`),
+    h("span", { class: "change", "data-tone": tone }, signed(change)),
     h("span", { class: "end" }, ending(spec, player, outcome)),
   );
   for (const event of ["pointerenter", "focus", "click"]) item.addEventListener(event, enter);

@@ -7,7 +7,7 @@ import type { Field } from "./scene";
 
 const ZOOM = 4; // pixels per cell along each side
 const STEPS = 255; // shades
-const STRONGEST: Record<Theme, number> = { light: 0.86, dark: 0.8 }; // opacity at the end of the scale
+const STRONGEST: Record<Theme, number> = { light: 0.76, dark: 0.72 }; // opacity at the end of the scale
 /** Red, green, blue from weak to strong; mind.css draws the legend in the same colours. */
 const SHADES: Record<Theme, { good: Shade; bad: Shade }> = {
   light: { good: [[126, 180, 248], [18, 86, 200]], bad: [[255, 196, 112], [224, 88, 0]] },

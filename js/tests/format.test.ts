@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clock, compact, percent } from "../format";
+import { clock, compact, fixed, percent, signed } from "../format";
 
 it.each([
   [0, "0"],
@@ -22,4 +22,9 @@ it("percent rounds a share", () => {
 it("clock counts minutes, and hours where there are any", () => {
   expect(clock(61.9)).toBe("1:01");
   expect(clock(3723)).toBe("1:02:03");
+});
+
+it("fixed and signed write a true minus, and none before nothing", () => {
+  expect([fixed(-1.234), fixed(-0.001), fixed(12.34, 1)]).toEqual(["−1.23", "0.00", "12.3"]);
+  expect([signed(0.5), signed(-0.001), signed(-2)]).toEqual(["+0.50", "+0.00", "−2.00"]);
 });
