@@ -55,3 +55,16 @@ def test_a_bandit_is_learned_with_every_option_and_validated(workers, caplog):
     assert all(np.isfinite(row["loss_value"]) for row in rows if "loss_value" in row)
     assert rows[-1]["return_mean"] > 90, "of 100 right answers"
     assert not caplog.records
+
+
+def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(caplog):
+    """Two actions never reach 5 nats, so nothing is good enough: training says so and goes on."""
+    settings = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
+    with Trainer("bandit", min_entropy=5.0, entropy_coef=0.0, **settings) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=40, progress=False)
+        trainer.stop()
+        assert trainer.join(60)
+        assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
+    said = [record.message for record in caplog.records if "its entropy stayed below 5 nats" in record.message]
+    assert len(said) == 5 and "goes on with 0.01 more entropy bonus" in said[0]

@@ -15,7 +15,8 @@ UPDATES = 3
 RESERVE = 2.0
 """Weights are worth going back to while their entropy is at least so many times the floor."""
 FIRST_BONUS, LARGEST_BONUS = 0.01, 0.1
-"""What the first collapse adds to the entropy bonus; each further one doubles the sum, up to the second (assumed)."""
+"""What the first collapse adds to the entropy bonus; each further one doubles the sum, up to the second. Whom that does
+not keep awake nothing will, and no more is said (assumed)."""
 MEMORY = 0.1
 """Weight of the newest update in the mean of returns (assumed)."""
 
@@ -40,7 +41,7 @@ class EntropyGuard:
             self.awake = weights
             self.usual = returns if math.isnan(self.usual) else self.usual + MEMORY * (returns - self.usual)
         self.low = self.low + 1 if entropy < floor and not returns > self.usual else 0
-        if self.low < UPDATES:
+        if self.low < UPDATES or self.bonus >= LARGEST_BONUS:
             return ""
         self.low = 0
         self.bonus = min(max(FIRST_BONUS, 2 * self.bonus), LARGEST_BONUS)
