@@ -135,6 +135,23 @@ describe("other moves", () => {
     }
   });
 
+  it("end with the clock, which takes away nothing of what is ahead", () => {
+    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    state.ticks[0] = spec.time_limit - 8;
+    const outcome = mind.imagine(policy, state, 0, 4, true, others)[0]!;
+    expect(outcome).toMatchObject({ ended: true, winner: 0 });
+    expect(outcome.paths[0]).toHaveLength(2 * 3);
+    const copy = shaped.create(state.buffer.slice(0));
+    for (let tick = 0; tick < 8; tick++) {
+      copy.action.set([2 * outcome.action[0]! + outcome.action[1]!, 0]);
+      if (tick % 4 === 0) shaped.decide(copy);
+      shaped.tick(copy);
+    }
+    expect(outcome.change).toBeCloseTo(mind.value(policy, copy, 0) - mind.value(policy, state, 0), 4);
+    state.ticks[0] = spec.time_limit;
+    expect(mind.imagine(policy, state, 0, 4, true, others)).toEqual([]);
+  });
+
   it("are none once the game is over", () => {
     const state = newState();
     (state as unknown as { goal: Int32Array }).goal[0] = 1;

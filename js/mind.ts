@@ -64,7 +64,7 @@ export class Mind {
    * are the same again where `repeat` is set, else its likeliest at that moment. `others` decides for everybody else.
    */
   imagine(policy: Policy, state: GameState, side: number, actionRepeat: number, repeat: boolean, others: Decide): Outcome[] {
-    if (this.game.terminated(state)) return [];
+    if (this.over(state)) return [];
     const before = this.value(policy, state, side);
     return this.likeliest(policy, state, side).map(({ action, probability }) => {
       const copy = this.game.create(state.buffer.slice(0));
@@ -82,12 +82,17 @@ export class Mind {
         for (let tick = 0; tick < actionRepeat; tick++) this.game.tick(copy);
         reward += this.worth(copy, side, "reward");
         this.spec.drag.forEach((handle, index) => paths[index]!.push(...position(copy, handle)));
-        ended = Boolean(this.game.terminated(copy));
+        ended = this.over(copy);
       }
       const winner = ended ? this.game.winner(copy) : 0;
-      const after = ended ? 0 : this.value(policy, copy, side);
+      const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side); // time running out takes no reward away
       return { action: this.options(action), probability, change: reward + after - before, winner, ended, paths };
     });
+  }
+
+  /** Whether the episode ends here, by the rules or by the clock. */
+  private over(state: GameState): boolean {
+    return Boolean(this.game.terminated(state)) || state.ticks[0]! >= this.spec.time_limit;
   }
 
   /** The option of each choice; an action index is a mixed-radix number, first choice most significant. */

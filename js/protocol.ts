@@ -262,7 +262,7 @@ export interface Outcome {
   probability: number;
   change: number; // reward gathered, and the value of the position after less that before
   winner: number; // as in the rules, where the episode ended; else 0
-  ended: boolean;
+  ended: boolean; // by the rules or by the clock
   paths: number[][]; // x, y after each decision, of each handle of spec.drag; world units
 }
 

@@ -96,7 +96,7 @@ export function nameOf(spec: DrillSpec, action: readonly number[]): string {
 
 function ending(spec: DrillSpec, player: number, { ended, winner }: Outcome): string {
   if (!ended) return "";
-  if (winner === 0) return "ends it";
+  if (winner === 0) return "the game ends";
   const side = winner > 0 ? 0 : 1;
   if (spec.sides === 1) return side === player ? "success" : "failure";
   return `goal for ${sideName(side)}`;
