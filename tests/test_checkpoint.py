@@ -13,6 +13,7 @@ import sys
 import textwrap
 import time
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -180,6 +181,31 @@ def test_fuzzed_files_raise_nothing_else(content, data):
         assert "\n" not in str(error)
 
 
+ODD = [None, True, -1, 0, 1 << 62, 1e308, "", "F32", "nan", [], [0], [1 << 40] * 4, {}, "9" * 30, "[5, 8, 4, 4]", "{}"]
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
+    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header."""
+    rng = np.random.default_rng(0)
+    tracemalloc.start()
+    for _ in range(count):
+
+        def change(header: dict) -> None:
+            for _ in range(rng.integers(1, 3)):
+                place = header if rng.random() < 0.2 else header[str(rng.choice(list(header)))]
+                if isinstance(place, dict) and place and (key := str(rng.choice(list(place)))) != "__metadata__":
+                    odd = ODD[rng.integers(len(ODD))]
+                    place[key] = str(odd) if place is header["__metadata__"] else odd
+
+        try:
+            checkpoint.decode(rebuilt(content, change))
+        except CheckpointError as error:
+            assert "\n" not in str(error)
+    assert tracemalloc.get_traced_memory()[1] < 64e6
+    tracemalloc.stop()
+
+
 def refuse(path) -> str:
     """The sentence with which `path` is refused, without much memory; the time is checked by the tests' time-out."""
     tracemalloc.start()
@@ -199,6 +225,9 @@ def test_other_kinds_of_files(tmp_path):
         def __reduce__(self):
             return (open, (str(tmp_path / "ran"), "w"))
 
+    with zipfile.ZipFile(tmp_path / "a.pt", "w") as archive:  # what torch.save writes
+        archive.writestr("archive/data.pkl", pickle.dumps(Bomb()))
+    assert "zip archive" in refuse(tmp_path / "a.pt")
     (tmp_path / "b.dshq").write_bytes(pickle.dumps(Bomb()))
     assert "pickle" in refuse(tmp_path / "b.dshq") and not (tmp_path / "ran").exists()
     (tmp_path / "empty.dshq").touch()
@@ -252,12 +281,29 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["bot.dshq"]
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, code):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample(version=1))
+
+    def fail(*_arguments, **_more):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.os, step, fail)
+        with pytest.raises(CheckpointError, match=os.strerror(code)):
+            checkpoint.save(path, sample(version=2))
+    assert checkpoint.load(path).version == 1
+    assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
 def test_a_folder_that_is_missing(tmp_path):
     with pytest.raises(CheckpointError, match=r"cannot save .*No such file"):
         checkpoint.save(tmp_path / "none" / "bot.dshq", sample())
 
 
-def test_killed_while_saving(tmp_path):
+@pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.slow)])
+def test_killed_while_saving(tmp_path, kills):
     """A process that saves without end is killed again and again: the file can be read, and leftovers are swept."""
     script = textwrap.dedent("""
         import sys
@@ -271,7 +317,7 @@ def test_killed_while_saving(tmp_path):
     path = tmp_path / "bot.dshq"
     checkpoint.save(path, sample())
     rng = np.random.default_rng(0)
-    for _ in range(4):
+    for _ in range(kills):
         child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
         child.stdout.readline()
         time.sleep(rng.uniform(0, 0.2))

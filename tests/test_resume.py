@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from dshq_widget.config import TrainConfig
-from dshq_widget.training import checkpoint
+from dshq_widget.drill import compile_drill
+from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.policy import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.training import checkpoint, loop
 from dshq_widget.training.crew import Shares, share_out
 from dshq_widget.training.trainer import Trainer
 from tests.lockstep import hashes
@@ -56,7 +61,7 @@ def test_the_same_seed_gives_the_same_bits_twice():
     assert not set(seen[0].values()) & set(seen[2].values())
 
 
-@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("deterministic", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_new_process_goes_on_to_the_bit(tmp_path, deterministic):
     """Schedules, optimiser, minibatch order, games and their generators: all of it is in the file."""
     with Trainer("ball", seed=3, workers=0, deterministic=deterministic, **SMALL) as trainer:
@@ -90,3 +95,52 @@ def test_a_stop_and_a_start_count_on(tmp_path):
         trainer.start()
         assert trainer.wait(updates=updates + 5, progress=False)
         assert trainer.version > stopped.version and np.isfinite(trainer.latest_policy().weights).all()
+
+
+class Turns:
+    """The channel of a learner without a kernel, which is told to stop after `count` turns."""
+
+    def __init__(self, count: int) -> None:
+        self.left, self.said = count, []
+
+    @property
+    def closed(self) -> bool:
+        return self.left <= 0
+
+    def poll(self) -> list[dict]:
+        self.left -= 1
+        return []
+
+    def send(self, message: dict) -> None:
+        self.said.append(message)
+
+    def kinds(self) -> list[str]:
+        return [message["type"] for message in self.said]
+
+
+def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path, monkeypatch):
+    drill, config = compile_drill(CartPole), TrainConfig(num_envs=64, rollout_length=8, opponents={"self": 1.0})
+    spec = PolicySpec.for_config(drill.spec, config)
+    path = tmp_path / "autosave.dshq"
+    job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    slots = WeightSlots.create(block, spec.floats)
+
+    calm = Turns(3)
+    loop.run(calm, {**job, "autosave": str(path)}, {"weights": block})
+    assert "CHECKPOINT" not in calm.kinds(), "five minutes have not passed"
+    monkeypatch.setattr(loop, "AUTOSAVE_SECONDS", 0.0)
+    busy = Turns(3)
+    loop.run(busy, {**job, "autosave": str(path)}, {"weights": block})
+    assert busy.kinds().count("CHECKPOINT") >= 2
+    saved = checkpoint.load(path)
+    assert saved.version == slots.latest == 6
+
+    again = loop.Session(Turns(1), {**job, "resume": str(path)}, {"weights": block})
+    assert "WARNING" not in again.channel.kinds()
+    assert np.array_equal(again.learner.state()["adam_m"], saved.state["adam_m"])
+    slots.publish(7, saved.step + 1, saved.weights)
+    later = loop.Session(Turns(1), {**job, "resume": str(path), "updates": 7}, {"weights": block})
+    assert "from version 7 with a fresh optimiser" in later.channel.said[-1]["text"]
+    assert (later.updates, later.agent_steps) == (7, saved.step + 1)
+    block.close()
