@@ -114,7 +114,7 @@ function buildSenses(spec: DrillSpec, senses: HTMLElement): Sense[] {
     const row = h(
       "div",
       { class: "sense", role: "row" },
-      h("span", { class: "label", role: "rowheader" }, name),
+      h("span", { class: "label", role: "rowheader", title: name }, name),
       h("span", { class: "track middle", title: `From −${compact(scale)} to +${compact(scale)} ${unit}: the scale it is divided by` }, fill),
       number,
       h("span", { class: "span", role: "cell", title: "Scale: the network sees the value divided by this" }, `±${compact(scale)} ${unit}`.trim()),
