@@ -34,7 +34,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     (on) => session.takeOver(on),
   );
   const hint = buildHint(view, pitch);
-  const pad = buildFingers(view, pitch, hands);
+  pitch.after(buildFingers(view, pitch, hands));
 
   let canvas = freshCanvas();
   let attached = false;
@@ -66,7 +66,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const place = () => {
     canvasEnd.abort();
     canvasEnd = new AbortController();
-    pitch.replaceChildren(canvas, hint, pad);
+    pitch.replaceChildren(canvas, hint);
     const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
     listenToKeys(canvas, keyboard, hands, canvasEnd.signal);
     listenToGamepads(canvas, keyboard, hands, canvasEnd.signal);

@@ -1,4 +1,4 @@
-/** A stick and buttons on the pitch, for fingers: there while a person plays on a screen that is touched. */
+/** A stick and buttons below the pitch, for fingers: there while a person plays on a screen that is touched. */
 import { h } from "./dom";
 import { controlsOf, stickCodes, type Hands } from "./input";
 import type { DrillSpec } from "./protocol";
@@ -12,8 +12,6 @@ export interface TouchPad {
 
 export function buildTouchPad(hands: Hands): TouchPad {
   const element = h("div", { class: "touch-pad", role: "group", "aria-label": "Touch controls", hidden: true });
-
-  element.addEventListener("click", (event) => event.stopPropagation()); // no click on the match
 
   const rebuild = (spec: DrillSpec) => {
     const controls = controlsOf(spec);

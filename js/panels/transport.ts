@@ -98,8 +98,8 @@ function build({ session, signal }: View): HTMLElement {
   return h(
     "div",
     { class: "transport", role: "group", "aria-label": "Match controls" },
-    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset),
-    h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice, replay),
+    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset, replay),
+    h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
     h("div", { class: "cluster" }, field("Mode", mode), rival, field("Swap", swap)),
   );
 }
