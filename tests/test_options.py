@@ -68,3 +68,17 @@ def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(caplog):
         assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
     said = [record.message for record in caplog.records if "its entropy stayed below 5 nats" in record.message]
     assert len(said) == 5 and "goes on with 0.01 more entropy bonus" in said[0]
+
+
+def test_a_shared_network_does_not_become_two():
+    """The layers are the same, but one network's weights are not two: training begins anew."""
+    halves = PolicySpec((1, 32, 3), separate=True)
+    with Trainer("bandit", workers=0, num_envs=64, rollout_length=8, hidden_sizes=(32,)) as trainer:
+        for change in ({}, {"separate_value_net": True, "hidden_sizes": (16,)}):
+            trainer.start(**change)
+            assert trainer.wait(updates=3, progress=False)
+            trainer.stop()
+            assert trainer.join(60)
+            policy = trainer.latest_policy()
+            assert policy.layers == (1, 32, 3) and policy.version > 0 and trainer.error == ""
+            assert halves.fits(policy.weights) == bool(change)
