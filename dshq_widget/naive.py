@@ -64,13 +64,13 @@ def _source(drill: CompiledDrill, verb: str) -> str:
         for line in body
         if "= s." not in line and "record_at" not in line and line.strip() != "return" and line.strip()
     ]
-    body = [line.replace("for i in range(16):", "for i in range(games):") for line in body]
+    body = [line.replace("for i in range(16):", "for i in range(games):") for line in body] or ["    pass"]
     if verb == "decide":
         body = ["    for _ in range(n):", *("    " + line for line in body)]
     head = [
         "import numpy as np",
         "from numba import njit",
-        "from dshq_kernels.lanes import absolute, floor, select, square_root",
+        "from dshq_kernels.lanes import absolute, floor, hash32, select, square_root",
         "f32, i32, u32 = np.float32, np.int32, np.uint32",
         f"FIELDS = {fields!r}",
         '@njit(error_model="numpy", cache=True)',

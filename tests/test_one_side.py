@@ -12,6 +12,7 @@ from dshq_widget.config import ConfigError
 from dshq_widget.drill import Drill, compile_drill
 from dshq_widget.drills import drills, get
 from dshq_widget.drills.bandit import Bandit
+from dshq_widget.naive import NaiveGame
 from dshq_widget.training.evaluate import evaluate_alone, network, opponent
 from dshq_widget.training.trainer import Trainer
 
@@ -102,6 +103,12 @@ def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
     assert found["episode_length_mean"] == found["return_mean"] > 400
     assert "mean return" in command("evaluate", path, "--matches", 20).stdout
     assert "one side" in command("evaluate", path, "--against", "random", expect=2).stderr
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_the_plain_layout_plays_it_too(name):
+    """`dshq bench` measures it as a floor, also where `decide` has nothing to do."""
+    assert NaiveGame(compile_drill(get(name))).rate(64, 0.01) > 0
 
 
 def test_a_drill_without_a_target_has_none():
