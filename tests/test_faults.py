@@ -42,6 +42,7 @@ def test_a_kernel_killed_at_any_moment_leaves_nobody(kills, mode):
             until(lambda kernel=kernel: not kernel.family.members(), "the end of the family")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_nor_with_a_forked_copy_that_holds_its_pipes(mode):
     with Kernel("--workers", "1", "--fork", *mode) as kernel:

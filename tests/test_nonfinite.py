@@ -55,7 +55,7 @@ class Broken(Walk):
     ("drill", "more"),
     [
         (Stumble, {"normalize_observations": True, "normalize_rewards": True}),
-        (Stumble, {"workers": 1}),
+        pytest.param(Stumble, {"workers": 1}, marks=pytest.mark.slow),
         (Jackpot, {}),
     ],
 )
