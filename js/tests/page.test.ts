@@ -51,8 +51,8 @@ afterEach(() => {
 describe("page contract", () => {
   it("names every control", () => {
     const names = {
-      BUTTON: ["Train", "Stop training", "Reset training", "Play", "Pause", "Step", "Step decision", "Reset match", "Full screen"],
-      SELECT: ["Speed", "Mode", "Opponent", "lr_schedule"],
+      BUTTON: ["Train", "Stop training", "Reset training", "Play", "Pause", "Step", "Step decision", "Skip to next goal", "Reset match", "Save replay", "Full screen"],
+      SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
       INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],
     };
@@ -262,6 +262,37 @@ describe("the show", () => {
     control("Seed").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyS", bubbles: true }));
     await settle();
     expect(worker().of("INPUT_BATCH").map((message) => message.events.map((event) => event.code))).toEqual([["KeyW"]]);
+  });
+
+  it("swaps policies now, at a reset or blended, with the blend time that was set", async () => {
+    change("Swap", "blend");
+    expect(model.get("show")).toMatchObject({ swap: "now", blend_ms: 800 });
+    change("Swap", "at_reset");
+    expect(model.get("show")).toMatchObject({ swap: "at_reset" });
+    change("Swap", "now");
+    expect(model.get("show")).toMatchObject({ swap: "now", blend_ms: 0 });
+    model.set("show", { ...model.get("show"), blend_ms: 300 });
+    expect(control<HTMLSelectElement>("Swap").value).toBe("blend");
+    await settle();
+    expect(worker().of("SHOW_CONFIG").at(-1)).toMatchObject({ swap: "now", blend_ms: 300 });
+  });
+
+  it("takes over while Shift is held, says so, and shows what can be grabbed", async () => {
+    control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "ShiftLeft", bubbles: true }));
+    expect(root.querySelector(".name")!.textContent).toBe("You");
+    expect(root.querySelector(".hint")!.textContent).toContain("moveW");
+    control("Match").dispatchEvent(new KeyboardEvent("keyup", { code: "ShiftLeft", bubbles: true }));
+    expect(root.querySelector(".name")!.textContent).not.toBe("You");
+    expect(root.querySelector(".hint")!.textContent).toContain("Shift");
+    worker().say({ type: "CURSOR", id, view: 0, cursor: "grab" });
+    control("Skip to next goal").click();
+    await settle();
+    expect(control("Match").dataset.cursor).toBe("grab");
+    expect(worker().of("TAKE_OVER").map((message) => message.on)).toEqual([true, false]);
+    expect(worker().of("SKIP")).toHaveLength(1);
+    worker().say({ type: "STATE", id, ...state, events: [{ kind: "goalless", tick: 9, side: -1, version: 1 }] });
+    await settle();
+    expect(root.querySelector(".status .notice")!.textContent).toContain("Nobody scored");
   });
 
   it("gets a fresh canvas when the old one is lost", async () => {
