@@ -27,7 +27,7 @@ interface Curve {
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
 
-const LINEAR_BELOW = 1e-3; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
+const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
 
 const CURVES: Curve[] = [
   {
@@ -258,7 +258,14 @@ class Figure {
         scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },
         axes: [
           { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
-          { ...axis, size: 42, gap: 4, space: 26, values: (_, splits) => splits.map((v) => curve.format(v)) },
+          {
+            ...axis,
+            ...(this.log && curve.log?.distr === 4 && { filter: decades, grid: { ...axis.grid, filter: decades } }),
+            size: 42,
+            gap: 4,
+            space: 26,
+            values: (_, splits) => splits.map((v) => (v === null ? "" : curve.format(v))),
+          },
         ],
         series: [
           {},
@@ -284,6 +291,12 @@ function padded(_: uPlot, low: number | null, high: number | null): [number, num
   if (low === null || high === null) return [0, 1];
   const air = (high - low) * 0.08 || Math.max(Math.abs(high) * 0.1, 1e-3);
   return [low - air, high + air];
+}
+
+/** Of an asinh scale's many splits zero and the powers of ten. */
+function decades(_: uPlot, splits: number[]): (number | null)[] {
+  const round = (power: number) => Math.abs(power - Math.round(power)) < 1e-6;
+  return splits.map((v) => (v === 0 || round(Math.log10(Math.abs(v))) ? v : null));
 }
 
 function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {
