@@ -2,10 +2,9 @@
 bits in every tick.
 
 16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
-finished games are reset at the
-decision boundary. `sha256` covers all state fields in declaration order, little-endian, game after game, after every
-tick; `views_sha256` covers
-observations, reward terms, baselines' actions (at each decision) and winners (at each end).
+finished games are reset at the decision boundary. `sha256` covers all state fields in declaration order,
+little-endian, game after game, after every tick; `views_sha256` covers observations, reward terms, baselines' actions
+(at each decision) and winners (at each end).
 """
 
 from __future__ import annotations

@@ -73,9 +73,8 @@ def evaluate(
     """`matches` matches from proper starts, sides swapped half way, the same seeds every time.
 
     wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for
-    win_rate to mean
-    something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean in decisions,
-    return_mean.
+    win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
+    in decisions, return_mean.
     """
     played = play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())

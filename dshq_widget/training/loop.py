@@ -1,8 +1,7 @@
 """The learner process: play, learn, publish, report, over and over. Role `dshq_widget.training.loop:run`.
 
 Everything it says and hears is in protocol.py (`learner_to_kernel`, `kernel_to_learner`). The clock `seconds` runs
-only while it plays and learns: not
-while it compiles, evaluates, saves or keeps a slower pace.
+only while it plays and learns: not while it compiles, evaluates, saves or keeps a slower pace.
 """
 
 from __future__ import annotations

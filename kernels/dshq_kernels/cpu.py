@@ -2,8 +2,7 @@
 (docs/architecture.md, "CPU form").
 
 A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM
-turns the lane loop into straight
-vector code: 10 and more times faster than one array per field (docs/LOG.md).
+turns the lane loop into straight vector code: 10 and more times faster than one array per field (docs/LOG.md).
 """
 
 from __future__ import annotations

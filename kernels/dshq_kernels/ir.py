@@ -1,8 +1,8 @@
 """The typed program that the rules front end makes and every back end reads: a few expressions, a few statements.
 
 A back end walks these with one function per node type; there is nothing else in a `Program`. Expressions have no side
-effects and evaluate
-everything they mention (both arms of `Select`, both sides of `Logic`), so any order of evaluation gives the same bits.
+effects and evaluate everything they mention (both arms of `Select`, both sides of `Logic`), so any order of
+evaluation gives the same bits.
 """
 
 from __future__ import annotations
