@@ -312,6 +312,6 @@ def test_start_and_stop_over_and_over_leaves_nothing_behind(cycles):
     for _ in range(cycles):
         cycle()
     assert me.num_fds() <= descriptors
-    assert me.num_threads() <= threads
+    assert me.num_threads() < threads + cycles // 2  # one of another test may come or go; ours would add up
     assert me.children() == []
     assert me.memory_info().rss - memory < 20e6

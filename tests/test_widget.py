@@ -125,7 +125,7 @@ def test_the_show_from_python(make):
         (lambda w: w.train(learnin_rate=1), "did you mean 'learning_rate'"),
         (lambda w: w.set_hyper(lr=-1), "learning_rate must be a number from 0 to 1"),
         (lambda w: w.set_hyper(opponents="chasr=1"), "did you mean 'chaser'"),
-        (lambda w: w.wait(), "seconds=, updates= or win_rate="),
+        (lambda w: w.wait(), "seconds=, updates=, win_rate= or return_mean="),
     ],
 )
 def test_bad_input_is_one_sentence_and_changes_nothing(make, act, sentence):

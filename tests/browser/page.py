@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -154,12 +155,13 @@ class WidgetPage:
 
     def until(self, get: Callable[[], T], good: Callable[[T], bool], timeout: float, what: str) -> T:
         """Ask ten times a second until `good(get())`; returns that value. `timeout` in seconds."""
+        deadline = time.monotonic() + timeout
         value = get()
-        for _ in range(int(timeout * 10)):
-            if good(value):
-                return value
+        while not good(value) and time.monotonic() < deadline:
             self.page.wait_for_timeout(100)  # not time.sleep: the page's events have to be let in
             value = get()
+        if good(value):
+            return value
         raise AssertionError(f"waited {timeout} s for {what}; the last value was {value!r}, widget: {self.state()}")
 
     def wait_attribute(self, name: str, good: Callable[[str], bool], timeout: float = 60) -> str:

@@ -83,6 +83,8 @@ def test_why_that_move(chromium, open_notebook: OpenNotebook):
     moves = widget.root.locator(".outcome")
     moves.first.wait_for(state="visible", timeout=60_000)
     assert moves.count() == 4
+    widget.page.mouse.move(2, 2)  # a move that lies under the pointer would be shown
+    widget.page.wait_for_timeout(1000)
     still = widget.picture()
     moves.first.focus()
     widget.until(widget.picture, lambda now: now != still, 60, "the way of that move on the pitch")
