@@ -76,6 +76,7 @@ def test_the_value_map_lies_on_the_pitch(chromium, open_notebook: OpenNotebook):
 
 def test_why_that_move(chromium, open_notebook: OpenNotebook):
     _, widget = opened(open_notebook, chromium)
+    widget.page.set_viewport_size({"width": 1400, "height": 2600})  # so that focusing a move scrolls nothing
     why = widget.root.get_by_role("button", name="Why that move?", exact=True)
     assert why.is_disabled()
     stood = pause(widget)
