@@ -34,6 +34,8 @@ export interface SessionEvents {
   lost: { view: number; reason: string };
 }
 
+const CLAIM_MS = 1500; // how long a choice made here stands against what was under way from the kernel
+
 export class Session {
   readonly id = registry().nextId();
   readonly events = new Events<SessionEvents>();
@@ -45,6 +47,8 @@ export class Session {
   taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
   private readonly host = registry().host;
+  /** What a person has just chosen: what the kernel sent before it heard of it must not undo it. */
+  private claim: { change: Partial<ShowTrait>; until: number } | null = null;
   private shown: ShowTrait;
   private rules = ""; // the hash of the drill that the host was given
   private renderer: RendererKind = "canvas2d";
@@ -116,6 +120,9 @@ export class Session {
 
   /** Changes the show for everybody: this page, other views, Python. */
   setShow(change: Partial<ShowTrait>): void {
+    const now = performance.now();
+    const still = this.claim && now < this.claim.until ? this.claim.change : {};
+    this.claim = { change: { ...still, ...change }, until: now + CLAIM_MS };
     this.model.set("show", { ...this.show, ...change });
     this.model.save_changes();
   }
@@ -227,6 +234,14 @@ export class Session {
   }
 
   private showChanged(): void {
+    const claim = this.claim;
+    const keys = claim && performance.now() < claim.until ? (Object.keys(claim.change) as (keyof ShowTrait)[]) : [];
+    if (claim && keys.some((key) => this.show[key] !== claim.change[key])) {
+      this.claim = null; // once: if the kernel insists, it is right
+      this.model.set("show", { ...this.show, ...claim.change });
+      this.model.save_changes();
+      return;
+    }
     const before = this.shown;
     this.shown = this.show;
     this.tellShow(this.shown, before);

@@ -179,7 +179,26 @@ describe("training", () => {
   });
 });
 
+/** Two seconds pass: what was chosen before stands no longer against the kernel. */
+function later(): void {
+  const now = performance.now() + 2000;
+  vi.spyOn(performance, "now").mockReturnValue(now);
+}
+
 describe("the show", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("does not let the kernel undo a choice that it had not heard of", async () => {
+    control("Pause").click();
+    model.set("show", { ...model.get("show"), playing: true });
+    expect(model.get("show")).toMatchObject({ playing: false });
+    expect(model.saves).toBe(2);
+    model.set("show", { ...model.get("show"), playing: true });
+    expect(model.get("show")).toMatchObject({ playing: true });
+    await settle();
+    expect(worker().received.map((message) => message.type)).toEqual(["PAUSE", "PLAY"]);
+  });
+
   it("goes through the trait, both ways", async () => {
     control("Pause").click();
     change("Speed", "4");
@@ -187,6 +206,7 @@ describe("the show", () => {
     change("Opponent", "random");
     expect(model.get("show")).toMatchObject({ playing: false, speed: 4, mode: "sandbox", opponent: "random" });
     expect(model.saves).toBe(4);
+    later();
     model.set("show", { ...model.get("show"), playing: true, speed: 3 });
     await settle();
     expect(worker().received.map(({ id: _, ...message }) => message)).toEqual([
@@ -271,6 +291,7 @@ describe("the show", () => {
     expect(model.get("show")).toMatchObject({ swap: "at_reset" });
     change("Swap", "now");
     expect(model.get("show")).toMatchObject({ swap: "now", blend_ms: 0 });
+    later();
     model.set("show", { ...model.get("show"), blend_ms: 300 });
     expect(control<HTMLSelectElement>("Swap").value).toBe("blend");
     await settle();
