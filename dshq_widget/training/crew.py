@@ -75,6 +75,10 @@ class Crew:
         on_exit: Callable[[Crew, Exit], None],
     ) -> None:
         shares = share_out(config, budget.cpu_budget(), budget.memory_limit())
+        if job.get("gentle") and shares.threads > 1:
+            # One processor is the page's: threads that wait for one another while it draws learn less than one thread
+            # that need not (measured: docs/LOG.md).
+            shares = dataclasses.replace(shares, threads=shares.threads - 1)
         self._on_message, self._on_exit = on_message, on_exit
         self._lost: Exit | None = None
         self._ring, offsets = _ring(drill, config, shares.games)
