@@ -72,29 +72,10 @@ class Approach(Drill):
         "touched": "i32"
     }
     actions = (Choice("move", ("stop", "forward", "back")), Choice("turn", ("none", "left", "right")))
-    keys = {
-        "KeyW": ("move", "forward"),
-        "KeyS": ("move", "back"),
-        "KeyA": ("turn", "left"),
-        "KeyD": ("turn", "right"),
-        "ArrowUp": ("move", "forward"),
-        "ArrowDown": ("move", "back"),
-        "ArrowLeft": ("turn", "left"),
-        "ArrowRight": ("turn", "right"),
-    }
+    keys = {code: pair for code, pair in Ball.keys.items() if pair[0] != "dash" and "strafe" not in pair[1]}
     # ahead and left: in the frame of the player's heading
     observations = (
-        Observation("ball ahead", scale=8, unit="u"),
-        Observation("ball left", scale=8, unit="u"),
-        Observation("ball velocity ahead", scale=10, unit="u/s"),
-        Observation("ball velocity left", scale=10, unit="u/s"),
-        Observation("own x", scale=4, unit="u"),
-        Observation("own y", scale=3, unit="u"),
-        Observation("own velocity ahead", scale=6, unit="u/s"),
-        Observation("own velocity left", scale=6, unit="u/s"),
-        Observation("own heading x", scale=1, unit=""),
-        Observation("own heading y", scale=1, unit=""),
-        Observation("own turning", scale=5, unit="rad/s"),
+        *Ball.observations[:11],  # up to its own turning
         Observation("time left", scale=4, unit="s"),
     )
     rewards = {"touch": 1.0}
