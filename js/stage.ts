@@ -159,6 +159,9 @@ function freshCanvas(): HTMLCanvasElement {
   });
 }
 
+const COUNT_MS = 1000; // between two looks at frames/s
+const REST_MS = 1500; // a version that comes sooner after another one does not leap: what never rests tells nothing
+
 /** Names, score, clock and policy version, as on television. */
 function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLElement {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
@@ -166,6 +169,7 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
   const time = h("span", { class: "time", title: "Match time since the widget began" }, "0:00");
   const version = h("span", { class: "version" }, "v0");
   const fps = h("span", { class: "fps" });
+  let [counted, swapped] = [-Infinity, -Infinity]; // ms: when frames/s were last written, when the policy last changed
 
   const follow = () => {
     const { mode } = session.show;
@@ -189,10 +193,16 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
       if (count === before + 1 && !alone) bump(goals[side]!);
     });
     setText(time, clock(tick / (session.model.get("drill")?.spec.tick_rate ?? 120)));
-    setText(fps, rate > 0 ? `${Math.round(rate)} fps` : "");
+    const now = performance.now();
+    if (now - counted >= COUNT_MS) {
+      counted = now;
+      setText(fps, rate > 0 ? `${Math.round(rate)} fps` : "");
+    }
     const was = version.textContent;
     follow();
-    if (version.textContent !== was && was !== "v0") bump(version);
+    if (version.textContent === was) return;
+    if (was !== "v0" && now - swapped >= REST_MS) bump(version);
+    swapped = now;
   };
   session.events.on("show", follow, signal);
   session.events.on("drill", follow, signal);

@@ -1,6 +1,6 @@
 /**
- * Live learning curves. Each says in a sentence what it shows and whether it should rise. New rows only mark the charts as
- * stale; they are drawn at most once a frame, and only while they can be seen.
+ * Live learning curves. Each says in a sentence what it shows and whether it should rise. New rows only mark them as behind; a
+ * clock draws one of them at a time, each once a second, so that no frame of the match pays for all of them.
  */
 import uPlot from "uplot";
 import { button, h, select, setAttribute, setText } from "../dom";
@@ -84,6 +84,7 @@ const AXES = [
   ["seconds", "seconds"],
 ] as const;
 const POINTS_PER_PIXEL = 1;
+const EVERY_MS = 1000; // between two drawings of a curve
 
 export const charts: Panel = { area: "learn", build };
 
@@ -120,40 +121,56 @@ function build(view: View): HTMLElement {
   const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);
   const grid = h("div", { class: "curves" }, ...others);
 
-  let frame = 0;
+  const behind = new Set<Figure>(); // whose curve has points that are not drawn yet
   const seen = new Set<Element>();
-  let stale = true;
-  const draw = () => {
-    frame = 0;
-    if (!seen.size || document.hidden || !stale) return;
-    stale = false;
-    const rows = session.history.rows;
-    for (const figure of figures) figure.draw(rows, axis.value, log.getAttribute("aria-pressed") === "true");
+  const frames = { all: 0, next: 0 }; // requested
+  const drawable = () => seen.size > 0 && !document.hidden;
+  const draw = (figure: Figure) => {
+    behind.delete(figure);
+    figure.draw(session.history.rows, axis.value, log.getAttribute("aria-pressed") === "true");
+  };
+  const drawAll = () => {
+    frames.all = 0;
+    if (drawable()) for (const figure of [...behind]) draw(figure);
+  };
+  const drawNext = () => {
+    frames.next = 0;
+    const [figure] = behind;
+    if (figure && drawable()) draw(figure);
   };
   const refresh = () => {
-    stale = true;
+    for (const figure of figures) behind.add(figure);
     empty.hidden = session.history.rows.length > 0;
     for (const part of [first!, grid, tools]) part.hidden = !empty.hidden;
-    frame ||= requestAnimationFrame(draw);
+    frames.all ||= requestAnimationFrame(drawAll);
   };
+  const grow = () => {
+    if (!empty.hidden) refresh();
+    else for (const figure of figures) behind.add(figure);
+  };
+  const clock = setInterval(() => {
+    if (behind.size > 0) frames.next ||= requestAnimationFrame(drawNext);
+  }, EVERY_MS / figures.length);
 
   const visibility = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) seen[isIntersecting ? "add" : "delete"](target);
-    if (seen.size) frame ||= requestAnimationFrame(draw);
+    if (seen.size && behind.size) frames.all ||= requestAnimationFrame(drawAll);
   });
   const size = new ResizeObserver(refresh);
   for (const part of [lead, grid]) {
     visibility.observe(part);
     size.observe(part);
   }
-  session.events.on("history", refresh, signal);
+  session.events.on("history", grow, signal);
   axis.addEventListener("change", refresh);
   document.addEventListener("visibilitychange", refresh, { signal });
   view.themed(refresh);
   signal.addEventListener(
     "abort",
     () => {
-      cancelAnimationFrame(frame);
+      clearInterval(clock);
+      cancelAnimationFrame(frames.all);
+      cancelAnimationFrame(frames.next);
       visibility.disconnect();
       size.disconnect();
       for (const figure of figures) figure.dispose();

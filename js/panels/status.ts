@@ -37,13 +37,16 @@ function build({ session, signal }: View): HTMLElement {
   const follow = () => {
     const now = session.status;
     pill.dataset.status = now;
+    if (now !== "training") pill.dataset.beat = "0";
     setText(pill, NAMES[now] ?? now);
     setText(sentence, (TOLD.includes(now) && sentenceOf(session.model.get("status_text"))) || (SENTENCES[now] ?? ""));
     setText(problem, session.model.get("error") ?? "");
     problem.hidden = !problem.textContent;
     sentence.hidden = !problem.hidden && now === "error";
   };
+  let beats = 0;
   session.events.on("status", follow, signal);
+  session.events.on("history", () => session.status === "training" && (pill.dataset.beat = String(++beats % 2)), signal);
   session.events.on(
     "notice",
     (text) => {
