@@ -80,6 +80,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "IMAGINE": ("repeat",),
         "GHOST": ("outcome",),
         "RECORD": (),
+        "PAST": ("back",),
         "DISPOSE": (),
     },
     "worker_to_page": {
@@ -106,6 +107,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "FAILED": ("error", "traceback"),
         "STOPPED": (),
     },
+        "PAST": ("versions", "ghost"),
 }
 """Direction -> message type -> fields. Between page and worker each also carries `id`, the widget it speaks of."""
 

@@ -78,6 +78,7 @@ export class Inspector implements Overlay {
   imagine(repeat: boolean): Outcome[] {
     const { policy, state, actionRepeat } = this.show;
     const { player } = this.wishes;
+    const policy = this.show.policyOf(player);
     this.outcomes = policy ? this.mind.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
     this.imagined = this.show.changes;
     this.point(-1);
@@ -105,7 +106,9 @@ export class Inspector implements Overlay {
     const due = now - this.told >= THOUGHT_MS || !this.show.playing; // the last word before a pause is not left out
     if (this.told !== -Infinity && !(wanted && due)) return null;
     this.told = now;
-    const { policy, state, version } = this.show;
+    const { state } = this.show;
+    const policy = this.show.policyOf(this.wishes.player);
+    const version = policy?.version ?? this.show.version;
     const thought = policy && this.wishes.watch ? this.mind.think(policy, state, this.wishes.player) : null;
     const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
     return { player: this.wishes.player, version, range: this.wishes.map ? this.map.range : 0, standing, thought };
@@ -116,7 +119,7 @@ export class Inspector implements Overlay {
     const { mode, opponent, game, spec } = this.show;
     const rng = new Random(1);
     return (copy, side) => {
-      if (mode !== "sandbox" || side !== 1) return this.mind.likeliest(policy, copy, side, 1)[0]!.action;
+      if (mode !== "sandbox" || side !== 1) return this.mind.likeliest(this.show.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
       if (opponent === "random") return Math.floor(rng.next() * spec.n_actions);
       return game.baselines[opponent]?.(copy, side) ?? 0;
     };

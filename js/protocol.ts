@@ -121,6 +121,20 @@ export interface ConfigTrait {
 }
 export type MetricsRow = Record<string, number>;
 
+/** One player of the self-play league as the page shows it. */
+export interface LeagueRow {
+  name: string;
+  rank: number; // 1: the strongest of all, also of those that are not sent
+  pinned: boolean; // a script whose rating stands
+  elo: number;
+  elo_low: number; // of the 95 % band
+  elo_high: number;
+  champion?: boolean;
+  version?: number; // of a snapshot
+  step?: number; // agent steps it was trained for
+  against: Record<string, [points: number, matches: number]>; // by the name of each pinned player
+}
+
 export type PageToKernel =
   | { type: "HELLO" }
   | { type: "ACK"; seq: number }
@@ -224,6 +238,7 @@ export type ToWorker =
   | (ToView & { type: "POINTER" } & PointerInput)
   | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap?: Swap; swap_interval_ms?: number; blend_ms?: number })
   | (ToShow & { type: "PLAY" })
+  | (ToShow & { type: "PAST"; back: number }) // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
   | (ToShow & { type: "PAUSE" })
   | (ToShow & { type: "STEP"; unit: StepUnit; count: number })
   | (ToShow & { type: "SKIP" }) // to the next goal
@@ -306,6 +321,7 @@ export type FromWorker =
   | { type: "RECORDING"; id: string; recording: Recording }
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
   | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
+  | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "ERROR"; id: string; text: string };
 
 /** First 16 hex digits of sha256 of `mlp|28|64|64|31|tanh|v1`. */

@@ -32,6 +32,7 @@ export class Show {
   seed = 0;
   playing = true;
   policy: Policy | null = null;
+  ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
   spectator: Spectator | null = null;
   events: ShowEvent[] = []; // since the last takeEvents()
 
@@ -93,6 +94,11 @@ export class Show {
 
   get version(): number {
     return this.policy?.version ?? this.restoredVersion;
+  }
+
+  /** The network that plays `side` where a network plays it. */
+  policyOf(side: number): Policy | null {
+    return side === 1 && this.mode === "ai_vs_ai" && this.ghost ? this.ghost : this.policy;
   }
 
   get speed(): number {
@@ -415,12 +421,14 @@ export class Show {
   private choose(side: number): number {
     if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
     if (this.mode === "sandbox" && side === 1) return this.baseline(this.opponent, side);
-    const ready = this.policy && (this.policy.version > 0 || this.mode === "ai_vs_ai");
+    const policy = this.policyOf(side);
+    const ready = policy && (policy.version > 0 || this.mode === "ai_vs_ai");
     if (!ready) return this.baseline(side === 0 ? "random" : this.opponent, side);
 
     this.game.observe(this.state, side, this.observation);
-    this.policy!.forward(this.observation);
-    return sample(this.faded(this.policy!.probabilities), this.rng.next());
+    policy.forward(this.observation);
+    const fresh = policy.probabilities;
+    return sample(policy === this.policy ? this.faded(fresh) : fresh, this.rng.next());
   }
 
   private baseline(name: string, side: number): number {

@@ -149,6 +149,9 @@ export const MESSAGES = {
       "seed"
     ],
     "SET_SIM_SPEED": [
+    "PAST": [
+      "back"
+    ],
       "multiplier"
     ],
     "RESIZE": [
@@ -246,6 +249,10 @@ export const METRICS = {
   },
   "loss_value": {
     "category": "TRAINER",
+    "PAST": [
+      "versions",
+      "ghost"
+    ],
     "unit": "reward^2",
     "text": "Squared error of the value estimate against what followed.",
     "should_rise": false

@@ -2,6 +2,7 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
+import { Ghost } from "./ghost";
 import { Grips } from "./grips";
 import { Inspector } from "./inspector";
 import { Policy } from "./policy";
@@ -36,6 +37,7 @@ class Widget {
   effects: Effects | null = null;
   inspector: Inspector | null = null;
   grips: Grips | null = null;
+  ghost: Ghost | null = null;
   readonly stages = new Map<number, Stage>();
   readonly waiting: ToWorker[] = []; // came before the drill
   reducedMotion = false;
@@ -138,7 +140,10 @@ export class Host {
   private direct(widget: Widget, show: Show, message: ToWorker): void {
     switch (message.type) {
       case "POLICY":
-        show.setPolicy(new Policy(message.version, message.layers, message.activation, message.data));
+        this.swapIn(widget, show, new Policy(message.version, message.layers, message.activation, message.data));
+        break;
+      case "PAST":
+        widget.ghost?.goBack(message.back);
         break;
       case "SET_MODE":
         show.setMode(message.mode, message.opponent);
@@ -184,6 +189,11 @@ export class Host {
         return;
     }
     widget.told = widget.saved = -Infinity; // whoever asked sees the answer at the next frame
+  }
+
+  private swapIn({ ghost }: Widget, show: Show, policy: Policy): void {
+    show.setPolicy(policy);
+    ghost?.see(policy); // once the show has taken it
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */
@@ -236,7 +246,7 @@ export class Host {
     const { map = false, watch = false, weights = {} } = widget.inspector?.wishes ?? {};
     inspector.wish({ map, watch, weights });
     const grips = new Grips(show, inspector);
-    Object.assign(widget, { show, effects, inspector, grips, drawn: -1 });
+    Object.assign(widget, { show, effects, inspector, grips, ghost: new Ghost(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
@@ -330,6 +340,8 @@ export class Host {
       const { tick, version, playing } = show;
       const events = show.takeEvents();
       this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.opinion() });
+      const past = widget.ghost?.advance();
+      if (past) this.post({ type: "PAST", id, ...past });
     }
     if (now - widget.saved >= SNAPSHOT_MS && (widget.unsaved || widget.saved === -Infinity)) {
       widget.saved = now;
