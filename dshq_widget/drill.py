@@ -139,7 +139,7 @@ class CompiledDrill:
 
 
 _DECLARED = {name for name in vars(Drill) if not name.startswith("_")} | {"name"}
-_RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "scene")
+_RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
 
 
 @lru_cache(maxsize=64)
@@ -184,6 +184,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "fields": [[f.name, f.type, f.length] for f in program.fields],
         "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
         "n_actions": source.n_actions,
+        "masked": program.masked,
         "keys": {code: list(pair) for code, pair in drill.keys.items()},
         "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
         "n_obs": source.n_obs,

@@ -14,6 +14,7 @@ function trace(source, spec, ticks, seed, state, views) {
   const observed = new Float32Array(spec.n_obs);
   const terms = new Float32Array(spec.terms.length);
   const number = new Int32Array(1);
+  const allowed = new Uint8Array(spec.n_actions);
   let episodes = 0;
   for (let t = 0; t < ticks; t++) {
     for (const s of games) {
@@ -23,6 +24,10 @@ function trace(source, spec, ticks, seed, state, views) {
           views(observed);
           game.terms(s, side, terms);
           views(terms);
+          if (game.mask) {
+            game.mask(s, side, allowed);
+            views(allowed);
+          }
           for (const name of spec.baselines) {
             number[0] = game.baselines[name](s, side);
             views(number);

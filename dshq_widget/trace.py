@@ -4,7 +4,7 @@ bits in every tick.
 16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
 finished games are reset at the decision boundary. `sha256` covers all state fields in declaration order,
 little-endian, game after game, after every tick; `views_sha256` covers observations, reward terms, baselines' actions
-(at each decision) and winners (at each end).
+(at each decision), masks and winners (at each end).
 """
 
 from __future__ import annotations
@@ -52,11 +52,14 @@ def _cpu(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
     for t in range(ticks):
         if t % spec["action_repeat"] == 0:
             observed, terms = game.observe(tiles)[0], game.terms(tiles)[0]
+            allowed = game.mask(tiles)[0].astype(np.uint8)
             scripted = [game.actions(tiles, name)[0] for name in spec["baselines"]]
             for lane in range(16):
                 for side in range(spec["sides"]):
                     views.update(np.ascontiguousarray(observed[side, :, lane]).tobytes())
                     views.update(np.ascontiguousarray(terms[side, :, lane]).tobytes())
+                    if game.masked:
+                        views.update(np.ascontiguousarray(allowed[side, :, lane]).tobytes())
                     for actions in scripted:
                         views.update(actions[side, lane].tobytes())
             tiles["action"] = game.actions(tiles, "random")

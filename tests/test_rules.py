@@ -135,6 +135,92 @@ def test_every_construct_means_the_same_on_cpu_and_in_javascript(seed):
     assert cpu["episodes"] == js["episodes"] > 0
 
 
+class Permits(Drill):
+    """A mask of every kind: by constant and computed index, left out, and none at all every fourth tick."""
+
+    name = "permits"
+    sides = 2
+    tick_rate = 30
+    action_repeat = 1
+    time_limit = 90
+    state = {"shelf": ("i32", 40), "place": "i32"}
+    actions = (Choice("put", tuple(f"on {k}" for k in range(20))), Choice("side", ("left", "right")))
+    observations = (Observation("place"),)
+    baselines = ("first",)
+
+    @rule
+    def reset(s, i):
+        s.place[i] = random_int(s, i, 60) - 10
+
+    @rule
+    def tick(s, i):
+        for side in range(2):
+            s.shelf[s.action[side, i], i] += 1 + side
+        s.place[i] = s.shelf[s.place[i] * 3, i] * 7 + random_int(s, i, 50) - 10
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.place[i]) * 0.01
+
+    @rule
+    def mask(s, i, side, m):
+        if s.ticks[i] % 4 != 0:
+            for k in range(30):
+                m[k, i] = s.shelf[k, i] % 3 == side
+            m[s.place[i], i] = True
+            m[39, i] = side == 1
+
+    @rule
+    def first(s, i, side):
+        return max(0, min(s.place[i], 39))
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.1, 0)
+
+
+@pytest.mark.parametrize("seed", [0, 77])
+def test_arrays_and_masks_mean_the_same_on_cpu_and_in_javascript(seed):
+    cpu, js = (trace(compile_drill(Permits), 300, seed, backend) for backend in ("cpu", "js"))
+    assert cpu == {**js, "backend": "cpu"}
+    assert cpu["episodes"] == 48
+
+
+def test_masks_allow_what_they_say_and_chance_obeys_them():
+    """Against the rule written again in numpy; where nothing is allowed, everything is."""
+    game = compile_drill(Permits).game()
+    tiles = game.new(8, 5)
+    for tick in range(90):
+        shelf, place = tiles["shelf"], np.clip(tiles["place"], 0, 39)
+        found = game.mask(tiles)
+        for side in range(2):
+            wanted = np.zeros((8, 40, 16), bool)
+            if tick % 4:
+                wanted[:, :30] = shelf[:, :30] % 3 == side
+                np.put_along_axis(wanted, place[:, None], True, 1)
+                wanted[:, 39] = side == 1
+            wanted |= ~wanted.any(1, keepdims=True)
+            assert np.array_equal(found[:, side], wanted)
+        tiles["action"] = game.actions(tiles, "random")
+        assert np.take_along_axis(found, tiles["action"][:, :, None], 2).all()
+        game.tick(tiles)
+
+
+def test_chance_is_uniform_over_what_is_allowed():
+    game = compile_drill(Permits).game()
+    tiles = game.new(1, 6)
+    tiles["ticks"], tiles["place"] = 1, 35
+    tiles["shelf"][:] = 1
+    tiles["shelf"][:, 5:9] = 0
+    for side, allowed in ((0, [5, 6, 7, 8, 35]), (1, [k for k in range(30) if not 5 <= k < 9] + [35, 39])):
+        assert np.flatnonzero(game.mask(tiles)[0, side, :, 0]).tolist() == allowed
+        counts = np.bincount(
+            np.concatenate([game.actions(tiles, "random")[:, side].ravel() for _ in range(500)]), minlength=40
+        )
+        assert counts.sum() == counts[allowed].sum() == 8000
+        assert counts[allowed].min() > 0.75 * 8000 / len(allowed)
+
+
 def test_different_seeds_give_different_traces():
     assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
 

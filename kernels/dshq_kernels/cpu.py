@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,7 +54,7 @@ HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's nam
 import numpy as np
 from numba import carray, cfunc, njit
 from numba.core import types
-from dshq_kernels.lanes import absolute, emit, floor, hash32, pointer, record_at, select, square_root
+from dshq_kernels.lanes import absolute, allow_some, emit, floor, hash32, pick, pointer, record_at, select, square_root
 f32, i32, u32 = np.float32, np.int32, np.uint32
 TILE = np.dtype({dtype!r})
 LAZY = dict(cache=True, error_model="numpy")
@@ -96,7 +96,17 @@ def python_source(program: Program) -> str:
         )
     )
     result = f"o = carray(pointer(out), ({program.sides}, 16), np.int32)"
-    parts.append(_function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")]))
+    drawn: list[str] = []
+    if program.masked:
+        shape = f"({program.sides}, {program.n_actions}, 16)"
+        cleared = f"o = carray(pointer(out), {shape}, np.int32)\n    o[:] = 0"
+        blocks = [(lane_loop, program.verbs[f"mask:{k}"], f"o[{k}, {{}}, i]") for k in sides]
+        parts.append(_function("allowed", "", "tile, out", cleared, blocks, after=["allow_some(o)"]))
+        parts.append("@cfunc(TWO, **OPTIONS)\ndef mask(tile, out):\n    allowed(tile, out)\n")
+        drawn = [f"m = np.empty({shape}, np.int32)", "allowed(tile, m.ctypes.data)", "pick(o, m)"]
+    parts.append(
+        _function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")], after=drawn)
+    )
     scene = f"o = carray(pointer(out), ({program.scene_max}, 12), np.float32)"
     parts.append(
         _function("scene", "", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max)
@@ -115,6 +125,7 @@ def _function(
     blocks: list[tuple[str, tuple[Stmt, ...], str]],
     outer: str = "",
     scene_max: int = 0,
+    after: Sequence[str] = (),
 ) -> str:
     used: dict[str, None] = {}
     body: list[str] = []
@@ -132,6 +143,7 @@ def _function(
     lines += ["    count = 0"] if scene_max else []
     lines += [f"    {outer}"] if outer and body else []
     lines += body
+    lines += [f"    {line}" for line in after]
     lines.append("    return count" if scene_max else "    return")
     return "\n".join(lines) + "\n"
 
@@ -223,6 +235,11 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
     return f"{value.type}({e(value.a)})"
 
 
+def mask_verb(spec: Mapping[str, Any]) -> int:
+    """Index in `CpuGame.verbs` of a drill's mask; 0 where every action is always allowed."""
+    return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
+
+
 def cache_dir() -> Path:
     """Where generated modules and their machine code live: $DSHQ_CACHE_DIR, else the user's cache folder, else a
     temporary one.
@@ -280,7 +297,8 @@ class CpuGame:
         self.n_terms = len(spec["terms"])
         self.n_actions = int(spec["n_actions"])
         self.baselines = tuple(spec["baselines"])
-        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines))
+        self.masked = bool(spec.get("masked"))
+        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines), *(("mask",) if self.masked else ()))
         self.verbs = np.array([getattr(self.module, name).address for name in names], np.int64)
 
     def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
@@ -332,6 +350,13 @@ class CpuGame:
         result = np.empty((len(tiles), 2, LANES), np.int32)
         self._each(STATUS, tiles, result)
         return result[:, 0] != 0, result[:, 1]
+
+    def mask(self, tiles: NDArray) -> NDArray:
+        """Which actions each side may take: bool (n_tiles, sides, n_actions, 16)."""
+        result = np.ones((len(tiles), self.sides, self.n_actions, LANES), np.int32)
+        if self.masked:
+            self._each(mask_verb(self.spec), tiles, result)
+        return result != 0
 
     def actions(self, tiles: NDArray, who: str) -> NDArray:
         """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 (n_tiles, sides,

@@ -149,7 +149,8 @@ class Expressions:
         if isinstance(owner, ast.Name) and scope.marks(owner, RESULT):
             if len(parts) != 2:
                 raise scope.error(node, "the result has two indices", f"write `{owner.id}[k, i]`")
-            return self.index(parts[0], self.reader.source.n_obs, "the observation", node, scope)
+            assert self.writer.result is not None
+            return self.index(parts[0], self.writer.result.length, self.writer.result.what, node, scope)
         if not isinstance(owner, ast.Attribute) or not scope.marks_field(owner):
             raise scope.error(node, "only state fields and the result can be indexed", "write `s.field[i]`")
         f = self.reader.fields.get(owner.attr)

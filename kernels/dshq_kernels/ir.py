@@ -187,6 +187,7 @@ class Program:
     n_actions: int
     scene_max: int
     baselines: tuple[str, ...]
+    masked: bool
     fields: tuple[Field, ...]
     verbs: dict[str, tuple[Stmt, ...]]
 

@@ -60,6 +60,33 @@ function emit(out, n, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare) {
 }"""
 
 
+# pick is that of lanes.py; a mask that allows nothing allows everything
+MASK = """\
+const legal = new Uint8Array({n_actions});
+function allowSome(out) {{
+  for (let k = 0; k < out.length; k++) if (out[k]) return;
+  out.fill(1);
+}}
+function pick(word) {{
+  let count = 0;
+  for (let k = 0; k < legal.length; k++) count += legal[k];
+  let left = Math.min(floor(fround(fround(word * 2 ** -24) * fround(count))), count - 1);
+  for (let k = 0; k < legal.length; k++) if (legal[k] && left-- === 0) return k;
+}}
+function mask(s, side, out) {{
+  out.fill(0);
+  mask_rows(s, side, out);
+  allowSome(out);
+}}
+function random(s, out) {{
+  words_drawn(s, out);
+  for (let side = 0; side < {sides}; side++) {{
+    mask(s, side, legal);
+    out[side] = pick(out[side]);
+  }}
+}}"""
+
+
 def javascript_source(program: Program) -> str:
     """The source; `new Function(source)()` gives the game. Built from checked syntax trees only: every name in it is
     an identifier.
@@ -85,11 +112,17 @@ def javascript_source(program: Program) -> str:
     ]
     for name in ("terminated", "winner"):
         parts.append(_function(name, "s", verbs[name], program, result="scalar"))
-    parts.append(_function("random", "s, out", verbs["random"], program))
+    parts.append(_function("words_drawn" if program.masked else "random", "s, out", verbs["random"], program))
+    if program.masked:
+        parts.append(MASK.format(n_actions=program.n_actions, sides=program.sides))
     parts.append(_function("scene", "s, out", verbs["scene"], program, result="scene"))
-    for name in ("observe", "terms"):
+    for name, verb in (
+        ("observe", "observe"),
+        ("terms", "terms"),
+        *((("mask_rows", "mask"),) if program.masked else ()),
+    ):
         for side in range(program.sides):
-            parts.append(_function(f"{name}_{side}", "s, out", verbs[f"{name}:{side}"], program))
+            parts.append(_function(f"{name}_{side}", "s, out", verbs[f"{verb}:{side}"], program))
         parts.append(_by_side(name, "s, side, out", "s, out", program.sides))
     for name in program.baselines:
         for side in range(program.sides):
@@ -99,6 +132,7 @@ def javascript_source(program: Program) -> str:
         parts.append(_by_side(f"baseline_{name}", "s, side", "s", program.sides))
     baselines = ", ".join(f"{name}: baseline_{name}" for name in program.baselines)
     verbs_made = "reset, decide, tick, observe, terms, terminated, winner, random, scene"
+    verbs_made += ", mask" if program.masked else ""
     parts.append(f"return {{ words, fields, create, {verbs_made}, baselines: {{ {baselines} }} }};")
     return "\n".join(parts) + "\n"
 

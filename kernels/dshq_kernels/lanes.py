@@ -82,6 +82,37 @@ def emit(out, count, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare):
     return count
 
 
+@njit
+def allow_some(mask):
+    """Where i32 `[sides, n_actions, 16]` allows a lane nothing, it then allows everything."""
+    for side in range(mask.shape[0]):
+        for lane in range(LANES):
+            count = 0
+            for k in range(mask.shape[1]):
+                count += mask[side, k, lane]
+            if count == 0:
+                mask[side, :, lane] = 1
+
+
+@njit
+def pick(actions, mask):
+    """Turns 24 random bits in i32 `[sides, 16]` into one of the actions that the mask allows, as `random_int` would
+    choose a number.
+    """
+    for side in range(mask.shape[0]):
+        for lane in range(LANES):
+            count = 0
+            for k in range(mask.shape[1]):
+                count += mask[side, k, lane]
+            share = np.float32(actions[side, lane]) * np.float32(2.0**-24) * np.float32(count)
+            left = min(int(share), count - 1)
+            for k in range(mask.shape[1]):
+                if mask[side, k, lane] != 0:
+                    if left == 0:
+                        actions[side, lane] = k
+                    left -= 1
+
+
 @intrinsic
 def pointer(typingctx, address):
     """A `void *` from an address."""

@@ -25,6 +25,12 @@ def random(s, i):
 
 
 @rule
+def random_word(s, i):
+    """i32 uniform in [0, 2^24)."""
+    return i32(random_bits(s, i) >> 8)  # noqa: F821  (a built-in of the rules language)
+
+
+@rule
 def random_int(s, i, n):
     """i32 uniform in [0, n) for 1 <= n <= 2^16 (bias below n / 2^24)."""
     return min(int(random(s, i) * float(n)), n - 1)

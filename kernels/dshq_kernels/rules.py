@@ -11,10 +11,10 @@ from itertools import count
 from dshq_kernels import rng
 from dshq_kernels.arithmetic import convert, settle, zero
 from dshq_kernels.expressions import SHAPES
-from dshq_kernels.ir import BOOL, F32, I32, Binary, Const, Load, Out, Program, Stmt, Store
+from dshq_kernels.ir import BOOL, F32, I32, Binary, Const, For, Load, Out, Program, Stmt, Store, Var
 from dshq_kernels.reading import COMMON_FIELDS, Reader, Source
-from dshq_kernels.scope import LANE, RESULT, STATE, Argument, Writer
-from dshq_kernels.statements import Statements
+from dshq_kernels.scope import LANE, RESULT, STATE, Argument, Writer, Written
+from dshq_kernels.statements import UNROLL_TRIPS, Statements
 from dshq_kernels.subset import RulesError, rule
 
 __all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "translate"]
@@ -44,7 +44,9 @@ class _Translation:
             never = (Out(Const(0, I32), zero(kind)),)
             verbs[name] = self.verb(name, result=kind) if name in s.rules else never
         for side in range(s.sides):
-            verbs[f"observe:{side}"] = self.verb("observe", side=side)
+            verbs[f"observe:{side}"] = self.verb("observe", side=side, written=Written("the observation", s.n_obs, F32))
+            if "mask" in s.rules:
+                verbs[f"mask:{side}"] = self.verb("mask", side=side, written=Written("the mask", s.n_actions, BOOL))
             rows = [self.verb(term, side=side, result=F32, at=k) for k, term in enumerate(s.terms)]
             verbs[f"terms:{side}"] = tuple(statement for row in rows for statement in row)
             for name in s.baselines:
@@ -59,21 +61,28 @@ class _Translation:
             n_actions=s.n_actions,
             scene_max=s.scene_max,
             baselines=tuple(s.baselines),
+            masked="mask" in s.rules,
             fields=tuple(self.reader.fields.values()),
             verbs=verbs,
         )
 
     def verb(
-        self, name: str, side: int | None = None, result: str | None = None, at: int = 0, selects: bool = True
+        self,
+        name: str,
+        side: int | None = None,
+        result: str | None = None,
+        at: int = 0,
+        selects: bool = True,
+        written: Written | None = None,
     ) -> tuple[Stmt, ...]:
         """Translate one top-level rule. Its parameters are (s, i), then `side` if it is asked per side, then the
-        result array if it writes one. What it returns goes to element `at` of the result, as type `result`.
+        result array if it is `written` one. What it returns goes to element `at` of the result, as type `result`.
         """
         parameters: dict[str, Argument] = {"s": STATE, "i": LANE}
         if side is not None:
             parameters["side"] = Const(side, I32)
-        if name == "observe":
-            parameters["o"] = RESULT
+        if written is not None:
+            parameters["m" if name == "mask" else "o"] = RESULT
         if name not in self.source.rules:
             mend = f"add `@rule def {name}({', '.join(parameters)}): ...`"
             raise RulesError(f"drill {self.source.name!r} has no rule {name!r}: {mend}")
@@ -81,7 +90,7 @@ class _Translation:
         if len(parsed.params) != len(parameters):
             mend = f"write `def {name}({', '.join(parameters)})`"
             raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
-        writer = Writer(self.numbers, selects)
+        writer = Writer(self.numbers, selects, written)
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
             if len(values) != 1:
@@ -92,16 +101,26 @@ class _Translation:
 
     def cleared(self) -> list[Stmt]:
         """What `reset` does before the drill's own rule: every field after the first few is zero."""
-        fields = list(self.reader.fields.values())[KEPT_BY_RESET:]
-        places = [(f, Const(k, I32) if f.length else None) for f in fields for k in range(f.words)]
-        return [Store(f.name, index, zero(f.type)) for f, index in places]
+        statements: list[Stmt] = []
+        for f in list(self.reader.fields.values())[KEPT_BY_RESET:]:
+            if f.length > UNROLL_TRIPS:
+                k = Var(f"k_{next(self.numbers)}", I32, (0, f.length - 1))
+                statements.append(For(k.name, 0, f.length, 1, (Store(f.name, k, zero(f.type)),)))
+            else:
+                places = [Const(k, I32) if f.length else None for k in range(f.words)]
+                statements += [Store(f.name, index, zero(f.type)) for index in places]
+        return statements
 
     def random_actions(self) -> tuple[Stmt, ...]:
-        """A uniform action for each side, from the lane's own generator."""
+        """A uniform action for each side, from the lane's own generator; where there is a mask, 24 random bits from
+        which the back ends pick one of the actions that it allows.
+        """
         writer = Writer(self.numbers, selects=True)
         statements = Statements(self.reader, writer)
-        parsed = self.reader.parse(rng.random_int)
+        masked = "mask" in self.source.rules
+        parsed = self.reader.parse(rng.random_word if masked else rng.random_int)
+        limit = [] if masked else [Const(self.source.n_actions, I32)]
         for side in range(self.source.sides):
-            (value,) = statements.inline(parsed, [STATE, LANE, Const(self.source.n_actions, I32)])
+            (value,) = statements.inline(parsed, [STATE, LANE, *limit])
             writer.append(Out(Const(side, I32), value))
         return tuple(writer.block)

@@ -24,6 +24,15 @@ STATE, LANE, RESULT = Marker("state"), Marker("lane"), Marker("result")
 
 
 @dataclass(frozen=True)
+class Written:
+    """The array that a verb writes: what its rows are called, how many there are, and the type of each."""
+
+    what: str
+    length: int
+    type: str
+
+
+@dataclass(frozen=True)
 class Undefined:
     """A name that has a value on some paths only."""
 
@@ -62,14 +71,15 @@ class Scope:
 
 class Writer:
     """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
-    `selects` says whether small `if` blocks become selects.
+    `selects` says whether small `if` blocks become selects; `result` describes the array that the verb writes, if any.
     """
 
-    def __init__(self, numbers: Iterator[int], selects: bool):
+    def __init__(self, numbers: Iterator[int], selects: bool, result: Written | None = None):
         self.block: list[Stmt] = []
         self.defined: set[str] = set()
         self.written = 0
         self.selects = selects
+        self.result = result
         self._numbers = numbers
 
     def fresh(self, stem: str) -> str:

@@ -156,7 +156,8 @@ class Statements:
                 value = convert(value, place.type, node, scope.parsed)
                 self.writer.append(Store(place.field, place.index, value))
             else:
-                self.writer.append(Out(place, convert(value, F32, node, scope.parsed)))
+                assert self.writer.result is not None
+                self.writer.append(Out(place, convert(value, self.writer.result.type, node, scope.parsed)))
         else:
             raise scope.error(node, "this cannot be assigned to", "assign to a name, `s.field[i]` or `o[k, i]`")
 
