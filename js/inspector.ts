@@ -76,7 +76,7 @@ export class Inspector implements Overlay {
 
   /** What the likeliest moves of the chosen player lead to. Everybody else does the likeliest, or what a script says. */
   imagine(repeat: boolean): Outcome[] {
-    const { policy, state, actionRepeat } = this.show;
+    const { state, actionRepeat } = this.show;
     const { player } = this.wishes;
     const policy = this.show.policyOf(player);
     this.outcomes = policy ? this.mind.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
