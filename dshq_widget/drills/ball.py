@@ -35,6 +35,7 @@ TIME_LIMIT = 1200  # ticks: 10 s
 PI = 3.14159265358979
 HALF_PI = 1.5707963267949
 NOBODY = 100.0  # a coordinate far from everything
+STALLED = 0.6  # u/s
 THICK = 0.05  # half the thickness of walls as drawn
 
 PER_LENGTH = 1 / 8  # observation scales
@@ -209,7 +210,7 @@ class Ball(Drill):
         Observation("ball distance", scale=8, unit="u"),
         Observation("time left", scale=10, unit="s"),
     )
-    rewards = {"goal": 1.0}
+    rewards = {"goal": 1.0, "stall": 0.01}  # stall: measured, keeps matches alive (docs/LOG.md)
     potentials = {"ball_to_goal": 3.0, "approach": 3.0}  # measured: of all settings the one that helps learning most
     baselines = ("chaser",)
     drag = (
@@ -328,6 +329,11 @@ class Ball(Drill):
     def goal(s, i, side):
         """+1 for a goal, -1 against: a reward."""
         return float(s.goal[i]) * (1.0 if side == 0 else -1.0)
+
+    @rule
+    def stall(s, i, side):
+        """-1 for every decision in which the ball hardly moves: two equal players would hold it between them at a wall."""
+        return -1.0 if length(s.ball_vx[i], s.ball_vy[i]) < STALLED else 0.0
 
     @rule
     def ball_to_goal(s, i, side):
