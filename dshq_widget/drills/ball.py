@@ -332,7 +332,7 @@ class Ball(Drill):
 
     @rule
     def stall(s, i, side):
-        """-1 for every decision in which the ball hardly moves: two equal players would hold it between them at a wall."""
+        """-1 for every decision in which the ball hardly moves: equal players would hold it at a wall."""
         return -1.0 if length(s.ball_vx[i], s.ball_vy[i]) < STALLED else 0.0
 
     @rule
