@@ -131,7 +131,7 @@ def turns(
     """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
     learner = FusedPPO(network, threads=threads)
     games = make_rollouts(drill, config, config.num_envs, 0, threads)
-    samples, units = Samples.new(games.units, drill.spec["n_obs"]), games.trainable
+    samples, units = Samples.new(games.units, *Samples.sizes(drill.spec)), games.trainable
     with ThreadPoolExecutor(threads) as pool:
 
         def play() -> None:

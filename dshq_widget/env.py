@@ -78,6 +78,10 @@ class Batch:
         """f32 (num_games, sides, n_obs)."""
         return self._games(self.game.observe(self.tiles))
 
+    def mask(self) -> NDArray:
+        """Which actions are allowed, as Gymnasium writes it: i8 (num_games, sides, n_actions), 1 or 0."""
+        return self._games(self.game.mask(self.tiles).astype(np.int8))
+
     def scripted(self, who: str) -> NDArray:
         """Actions of a baseline, "random" or "idle" for every side: i32 (num_games, sides)."""
         return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
@@ -145,7 +149,8 @@ class Batch:
 
 class DrillVectorEnv(VectorEnv):
     """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions,
-    `infos["reward_<term>"]` per row.
+    `infos["reward_<term>"]` per row, and of a drill with a mask `infos["action_mask"]`, i8 (rows, n_actions), for the
+    next action.
 
     `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its
     reward is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. Which one holds stands in
@@ -195,7 +200,7 @@ class DrillVectorEnv(VectorEnv):
                 raise ValueError(f"seed: wanted an int or {n} of them, got {seeds.shape}")
             self.batch.seed(seeds)
         self._finished[:] = False
-        return self._rows(self.batch.observe()), {}
+        return self._rows(self.batch.observe()), self._masks()
 
     def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict]:
         """One decision of every row."""
@@ -229,6 +234,7 @@ class DrillVectorEnv(VectorEnv):
             infos["final_obs"], infos["_final_obs"] = final, rows_done
             batch.reset(done)
         self._finished = np.zeros_like(done) if self.same_step else done
+        infos.update(self._masks())
         repeat = self.learning
         return (
             self._rows(batch.observe()),
@@ -237,6 +243,9 @@ class DrillVectorEnv(VectorEnv):
             np.repeat(truncated, repeat),
             infos,
         )
+
+    def _masks(self) -> dict[str, Any]:
+        return {"action_mask": self._rows(self.batch.mask())} if self.batch.game.masked else {}
 
     def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
         """See `Batch.snapshot`."""
@@ -268,7 +277,7 @@ class DrillEnv(gym.Env):
         super().reset(seed=seed)
         first = int(self.np_random.integers(1 << 31)) if seed is not None else None
         observed, infos = self._vector.reset(seed=first)
-        return observed[0], infos
+        return observed[0], {k: v[0] for k, v in infos.items()}
 
     def step(self, action: int) -> tuple[NDArray, float, bool, bool, dict]:
         observed, rewards, terminated, truncated, infos = self._vector.step(np.array([action]))

@@ -40,7 +40,7 @@ class DrillParallelEnv(ParallelEnv):
         else:
             self.batch.seed(np.array([seed]))
         self.agents = list(self.possible_agents)
-        return self._by_agent(self.batch.observe()[0]), {agent: {} for agent in self.agents}
+        return self._by_agent(self.batch.observe()[0]), self._with_masks({agent: {} for agent in self.agents})
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
         rewards, paid, terminated, truncated = self.batch.step(
@@ -52,7 +52,15 @@ class DrillParallelEnv(ParallelEnv):
         ended = ({a: bool(terminated[0]) for a in agents}, {a: bool(truncated[0]) for a in agents})
         if terminated[0] or truncated[0]:
             self.agents = []
-        return *result, *ended, infos
+        return *result, *ended, self._with_masks(infos)
+
+    def _with_masks(self, infos: dict[str, dict]) -> dict[str, dict]:
+        """The infos and, of a drill with a mask, each agent's `action_mask`, i8 (n_actions,)."""
+        if self.batch.game.masked:
+            for agent, mask in self._by_agent(self.batch.mask()[0]).items():
+                if agent in infos:
+                    infos[agent]["action_mask"] = mask
+        return infos
 
     def _by_agent(self, values: np.ndarray) -> dict[str, np.ndarray]:
         return {agent: values[k] for k, agent in enumerate(self.possible_agents)}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.mlp import FORBIDDEN
 from dshq_widget import protocol
 from dshq_widget.config import TrainConfig
 
@@ -163,16 +164,29 @@ class Policy:
         x = x @ matrix + bias
         return x[..., :-1], x[..., -1]
 
-    def probabilities(self, obs: np.ndarray) -> np.ndarray:
-        """Probability of each action, f32 `[..., n_actions]`."""
+    def logits(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        """f32 `[..., n_actions]`, `FORBIDDEN` where `mask`, of the same shape and true for what is allowed, says so."""
         logits, _ = self.forward(obs)
+        return logits if mask is None else np.where(np.asarray(mask, bool), logits, np.float32(FORBIDDEN))
+
+    def probabilities(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        """Probability of each action, f32 `[..., n_actions]`, exactly 0 for what `mask` forbids."""
+        logits = self.logits(obs, mask)
         weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return weights / weights.sum(axis=-1, keepdims=True)
 
-    def act(self, obs: np.ndarray, rng: np.random.Generator | None = None, greedy: bool = False) -> np.ndarray:
-        """Action indices i64 `[...]`: drawn with `rng` (else a generator of its own), or the likeliest if `greedy`."""
+    def act(
+        self,
+        obs: np.ndarray,
+        rng: np.random.Generator | None = None,
+        greedy: bool = False,
+        mask: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Action indices i64 `[...]`: drawn with `rng` (else a generator of its own), or the likeliest if `greedy`;
+        `mask` is what `infos["action_mask"]` of an environment says.
+        """
         if greedy:
-            return self.forward(obs)[0].argmax(axis=-1)
-        cumulated = self.probabilities(obs).cumsum(axis=-1)
+            return self.logits(obs, mask).argmax(axis=-1)
+        cumulated = self.probabilities(obs, mask).cumsum(axis=-1)
         draw = (rng or self._rng).random(cumulated.shape[:-1], np.float32)[..., None] * cumulated[..., -1:]
         return np.minimum((cumulated <= draw).sum(axis=-1), self.spec.n_actions - 1)

@@ -95,21 +95,35 @@ def test_tanh_within_its_stated_error():
     assert worst < 5e-7
 
 
-def make_samples(layers, units, seed=2):
+def make_samples(layers, units, masked=False, seed=2):
     rng = np.random.default_rng(seed)
-    samples = Samples.new(units, layers[0])
+    samples = Samples.new(units, layers[0], -(-(layers[-1] - 1) // 32) if masked else 0)
     samples.obs[:] = rng.standard_normal(samples.obs.shape)
     samples.action[:] = rng.integers(0, layers[-1] - 1, samples.action.shape)
     samples.log_prob[:] = -np.log(layers[-1] - 1) + rng.standard_normal(samples.action.shape) * 0.3
     samples.value[:], samples.advantage[:], samples.returns[:] = rng.standard_normal((3, *samples.action.shape))
+    if masked:
+        samples.mask[:] = rng.integers(0, 1 << 32, samples.mask.shape, np.uint32)
+        for unit, lane in np.ndindex(samples.action.shape):  # what was done was allowed
+            samples.mask[unit, samples.action[unit, lane] // 32, lane] |= np.uint32(
+                1 << samples.action[unit, lane] % 32
+            )
     return samples
+
+
+def allowed(samples, n_actions):
+    """bool `[samples, n_actions]`."""
+    if samples.mask.shape[1] == 0:
+        return np.ones((samples.action.size, n_actions), bool)
+    bits = samples.mask[:, np.arange(n_actions) // 32] >> (np.arange(n_actions, dtype=np.uint32) % 32)[:, None] & 1
+    return bits.transpose(0, 2, 1).reshape(-1, n_actions) != 0
 
 
 def loss(layers, activation, weights, samples, mean, scale, clip, clip_value, value_coef, entropy_coef):
     """PPO's loss in float64, written down anew."""
     x = samples.obs.transpose(0, 2, 1).reshape(-1, layers[0]).astype(np.float64)
     out = forward(layers, activation, weights, x)
-    logits, value = out[:, :-1], out[:, -1]
+    logits, value = np.where(allowed(samples, layers[-1] - 1), out[:, :-1], -np.inf), out[:, -1]
     log_p = logits - np.log(np.exp(logits).sum(1, keepdims=True))
     ratio = np.exp(log_p[np.arange(len(x)), samples.action.ravel()] - samples.log_prob.ravel())
     gain = (samples.advantage.ravel() - mean) * scale
@@ -118,7 +132,7 @@ def loss(layers, activation, weights, samples, mean, scale, clip, clip_value, va
     if clip_value:
         old = samples.value.ravel()
         square = np.maximum(square, (old + np.clip(value - old, -clip, clip) - samples.returns.ravel()) ** 2)
-    entropy = -(np.exp(log_p) * log_p).sum(1).mean()
+    entropy = -(np.exp(log_p) * np.where(np.isfinite(log_p), log_p, 0)).sum(1).mean()
     return policy + value_coef * square.mean() - entropy_coef * entropy
 
 
@@ -154,17 +168,19 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
 
 
 @pytest.mark.parametrize(
-    ("layers", "activation", "clip_value"),
+    ("layers", "activation", "clip_value", "masked"),
     [
-        ((28, 64, 64, 31), "tanh", False),
-        ((5, 24, 40, 16, 7), "relu", True),
-        ((33, 128, 3), "tanh", True),
-        ((3, 4), "tanh", False),
+        ((28, 64, 64, 31), "tanh", False, False),
+        ((5, 24, 40, 16, 7), "relu", True, False),
+        ((33, 128, 3), "tanh", True, False),
+        ((3, 4), "tanh", False, False),
+        ((28, 64, 64, 31), "tanh", False, True),
+        ((5, 24, 81), "relu", True, True),
     ],
 )
-def test_gradient_against_finite_differences(layers, activation, clip_value):
+def test_gradient_against_finite_differences(layers, activation, clip_value, masked):
     """Central differences in float64 along random directions and along single weights."""
-    samples, weights = make_samples(layers, 9), weights_of(layers).astype(np.float64)
+    samples, weights = make_samples(layers, 9, masked), weights_of(layers).astype(np.float64)
     settings = (0.1, 0.8, 0.2, clip_value, 0.5, 0.01)
     found, metrics = gradient(layers, activation, weights, samples, *settings)
     rng = np.random.default_rng(3)

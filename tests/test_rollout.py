@@ -93,6 +93,23 @@ class Race(Drill):
         circle(s.x[0, i], 0.0, 0.1, 0)
 
 
+class Barred(Race):
+    """A race in which each side may not do one thing or the other, and now and then only one thing at all."""
+
+    name = "barred"
+
+    @rule
+    def mask(s, i, side, m):
+        barred = (s.ticks[i] // 2 + side) % 5
+        for k in range(3):
+            m[k, i] = k != barred
+        m[2, i] = s.x[side, i] < 1.5
+
+    @rule
+    def walker(s, i, side):
+        return 1
+
+
 class Climb(Drill):
     """One side: reach 2 before the time is up."""
 
@@ -153,7 +170,7 @@ def start(drill, shares, games=96, hidden=(16,), seed=3, **options):
 
 
 def play(rollouts, policy, parts=1, **options):
-    samples, params = Samples.new(rollouts.units, rollouts.spec["n_obs"]), pack(rollouts.plan, policy.weights)
+    samples, params = Samples.new(rollouts.units, *Samples.sizes(rollouts.spec)), pack(rollouts.plan, policy.weights)
     stats = [rollouts.new_stats() for _ in range(parts)]
     for part in range(parts):
         rollouts.play(params, samples, stats[part], gamma=GAMMA, gae_lambda=LAMBDA, part=part, **options)
@@ -192,8 +209,12 @@ def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
             unit = first + 2 * t
             assert np.array_equal(samples.obs[unit], observed[tile, side])
             tiles["action"][tile, side] = samples.action[unit]
-            logits, _ = policy.forward(samples.obs[unit].T)
+            allowed = game.mask(tiles)[tile, side]  # [n_actions, 16]
+            logits = policy.logits(samples.obs[unit].T, allowed.T)
             log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+            assert np.take_along_axis(allowed, samples.action[unit][None], 0).all()
+            if game.masked:
+                assert np.array_equal(samples.mask[unit, 0], (allowed << np.arange(3)[:, None]).sum(0))
             assert np.allclose(
                 samples.log_prob[unit],
                 np.take_along_axis(log_probs, samples.action[unit][:, None], -1)[:, 0],
@@ -239,6 +260,8 @@ def replay(compiled, rollouts, policy, tiles, samples, keep_terminal):
         (Race, {"self": 0.4, "walker": 0.2, "random": 0.2, "idle": 0.2}, 160, False),
         (Race, {"walker": 0.5, "random": 0.5}, 112, True),
         (Climb, {"self": 1}, 48, True),
+        (Barred, {"self": 1}, 96, True),
+        (Barred, {"self": 0.4, "random": 0.6}, 112, True),
     ],
 )
 def test_every_sample_is_what_the_rules_say(drill, shares, games, keep_terminal):
@@ -273,6 +296,30 @@ def test_actions_follow_the_policy():
         drawn += np.bincount(samples.action[rollouts.trainable].ravel(), minlength=2)
         expected += policy.probabilities(samples.obs[rollouts.trainable].transpose(0, 2, 1)).sum((0, 1))
     assert abs(drawn[0] - expected[0]) < 4 * np.sqrt(expected.prod() / expected.sum())
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_matches_of_policies_obey_masks(greedy):
+    """A policy that would always run is never faster than the mask lets it be."""
+    compiled = compile_drill(Barred)
+    weights = np.zeros(PolicySpec.for_drill(compiled.spec, (8,)).floats, np.float32)
+    network = PolicySpec.for_drill(compiled.spec, (8,))
+    network.split(weights)[-1][1][2] = 60
+    runner = Player(POLICY, network.layers, 1, weights)
+    played = play_matches(compiled.game(), compiled.spec, runner, runner, 64, seed=1, greedy=greedy)
+    policy, game = Policy(network.layers, "tanh", weights), compiled.game()
+    tiles = game.new(4, 2)
+    runs = 0
+    for _ in range(13):
+        mask = game.mask(tiles).transpose(0, 1, 3, 2)
+        tiles["action"] = policy.act(game.observe(tiles).transpose(0, 1, 3, 2), greedy=greedy, mask=mask)
+        assert np.array_equal(tiles["action"] == 2, mask[..., 2])
+        runs += (tiles["action"] == 2).mean()
+        game.tick(tiles, 2)
+    free = compile_drill(Race)
+    faster = play_matches(free.game(), free.spec, runner, runner, 64, seed=1, greedy=greedy)
+    assert 2 < runs < 12
+    assert faster.length.mean() < played.length.mean() - 0.5
 
 
 def test_rewards_per_episode_add_up():

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from dshq_kernels.mlp import FORBIDDEN
 from dshq_kernels.rollout import Samples
 from dshq_widget import learners
 from dshq_widget.learners import Hyper, losses
@@ -39,8 +40,10 @@ class TorchPPO:
         self.load(spec.initial(np.random.default_rng([seed, 0x1417])))
         self.normalizer.fresh = True
 
-    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`."""
+    def forward(self, obs: torch.Tensor, mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`; `mask`, bool `[N,
+        n_actions]`, says which actions are allowed.
+        """
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
         layers, x, at = self.spec.layers, obs, 0
         for k, (n_in, n_out) in enumerate(itertools.pairwise(layers)):
@@ -48,13 +51,14 @@ class TorchPPO:
             at += n_in * n_out + n_out
             x = torch.addmm(self.weights[at - n_out : at], x, matrix)
             x = activation(x) if k < len(layers) - 2 else x
-        return torch.log_softmax(x[:, :-1], -1), x[:, -1]
+        logits = x[:, :-1] if mask is None else x[:, :-1].masked_fill(~mask, FORBIDDEN)
+        return torch.log_softmax(logits, -1), x[:, -1]
 
     def loss(
-        self, obs, action, log_prob, value, advantage, returns, hyper: Hyper
+        self, obs, action, log_prob, value, advantage, returns, hyper: Hyper, mask=None
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss of one minibatch and its metrics."""
-        log_probs, values = self.forward(obs)
+        log_probs, values = self.forward(obs, mask)
         chosen = log_probs.gather(1, action[:, None])[:, 0]
         parts = {
             "loss_policy": losses.policy_loss(chosen, log_prob, advantage, hyper.clip_epsilon),
@@ -124,15 +128,19 @@ class TorchPPO:
         return advantage.mean(), 1 / (advantage.std() + 1e-8)
 
     def _upload(self, samples: Samples) -> dict[str, torch.Tensor]:
-        return {f.name: torch.from_numpy(getattr(samples, f.name)).to(self.device) for f in dataclasses.fields(samples)}
+        arrays = {f.name: getattr(samples, f.name) for f in dataclasses.fields(samples)}
+        arrays["mask"] = arrays["mask"].view(np.int32)  # torch shifts signed words only
+        return {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
 
     def _batch(
         self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
-    ) -> dict[str, torch.Tensor]:
+    ) -> dict[str, torch.Tensor | None]:
         """One minibatch as the arguments of `loss`, `[16 units, ...]` each."""
         rows = {name: fields[name][units].reshape(-1) for name in ("action", "log_prob", "value", "returns")}
         obs = fields["obs"][units].transpose(1, 2).reshape(-1, self.spec.layers[0])
         normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
+        words = fields["mask"][units].transpose(1, 2).reshape(len(obs), -1, 1)
+        bits = (words >> torch.arange(32, dtype=torch.int32, device=self.device)) & 1
         advantage = (fields["advantage"][units] - mean) * scale * importance[:, None]
         return {
             "obs": (obs - normal[:, 0]) * normal[:, 1] if len(normal) else obs,
@@ -141,6 +149,7 @@ class TorchPPO:
             "value": rows["value"] * self.normalizer.reward_scale,
             "advantage": advantage.reshape(-1),
             "returns": rows["returns"] * self.normalizer.reward_scale,
+            "mask": bits.reshape(len(obs), -1)[:, : self.spec.n_actions] != 0 if words.numel() else None,
         }
 
     def _slope(self, loss: torch.Tensor, hyper: Hyper) -> torch.Tensor:

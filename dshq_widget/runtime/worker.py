@@ -30,9 +30,10 @@ measured).
 """
 
 
-def chunk_fields(units: int, n_obs: int, n_terms: int) -> Fields:
-    """One chunk of the ring: a whole rollout of one worker."""
-    return {"samples": ("f4", (Samples.floats(units, n_obs),)), "stats": ("f8", (len(STATS) + n_terms,))}
+def chunk_fields(units: int, spec: Mapping[str, Any]) -> Fields:
+    """One chunk of the ring: a whole rollout of one worker on a compiled drill."""
+    floats = Samples.floats(units, *Samples.sizes(spec))
+    return {"samples": ("f4", (floats,)), "stats": ("f8", (len(STATS) + len(spec["terms"]),))}
 
 
 def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: int, parts: int) -> Rollouts:
@@ -62,7 +63,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     rollouts = make_rollouts(drill, config, games, seed, 1)
     lane = Lane.attach(
         blocks["ring"],
-        chunk_fields(rollouts.units, drill.spec["n_obs"], len(drill.spec["terms"])),
+        chunk_fields(rollouts.units, drill.spec),
         int(job["lane_offset"]),
     )
     slots = WeightSlots.attach(blocks["weights"])
@@ -87,7 +88,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             continue
         stats = rollouts.new_stats()
         rollouts.weights[:] = drill.term_weights(config.reward_weights)
-        samples = Samples.over(chunk.arrays["samples"], rollouts.units, drill.spec["n_obs"])
+        samples = Samples.over(chunk.arrays["samples"], rollouts.units, *Samples.sizes(drill.spec))
         if pool is not None:
             opponents.read(pool, params)
         rollouts.play(

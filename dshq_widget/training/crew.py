@@ -157,7 +157,7 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
         kinds = share_tiles(count // TILE_LANES, opponent_shares(config, spec))
         groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
-        fields.append(chunk_fields(units, spec["n_obs"], len(spec["terms"])))
+        fields.append(chunk_fields(units, spec))
     offsets, end = [], 0
     for field in fields:
         offsets.append(end)

@@ -40,7 +40,7 @@ class OwnGames:
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
-        self.samples = Samples.new(self.rollouts.units, drill.spec["n_obs"])
+        self.samples = Samples.new(self.rollouts.units, *Samples.sizes(drill.spec))
         self.units = self.rollouts.trainable
         self.opponents = Opponents(self.rollouts.plan, slot_count(config))
         self.drill, self.threads = drill, threads
@@ -123,9 +123,9 @@ class RingGames:
         self.lanes, self.units, self.shapes = [], [], []
         for count, offset in zip(games, offsets, strict=True):
             shape = make_rollouts(drill, config, count, 0, 1)
-            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec["n_obs"], len(spec["terms"])), offset))
+            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec), offset))
             self.units.append(shape.trainable)
-            self.shapes.append((shape.units, spec["n_obs"]))
+            self.shapes.append((shape.units, *Samples.sizes(spec)))
         self.turn, self.stale, self.oldest = 0, 0, 0
 
     def forget_before(self, version: int) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK
+from dshq_kernels.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
 from dshq_kernels.mlp import N_OUT, forward_lanes, play_scratch
-from dshq_kernels.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
+from dshq_kernels.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
 from dshq_kernels.returns import gae_lanes
 from dshq_kernels.vector import (
     LANES,
@@ -54,14 +54,18 @@ one sum per reward term."""
 )
 
 
-def shape_of(spec: Mapping[str, Any]) -> tuple[int, int, int, int]:
-    return int(spec["sides"]), int(spec["n_obs"]), int(spec["time_limit"]), int(spec["action_repeat"])
+def shape_of(spec: Mapping[str, Any]) -> tuple[int, int, int, int, int]:
+    """Sides, observations, ticks of an episode and of a decision, and the index of the mask's verb (0: no mask)."""
+    sizes = (int(spec[name]) for name in ("sides", "n_obs", "time_limit", "action_repeat"))
+    sides, n_obs, time_limit, repeat = sizes
+    return sides, n_obs, time_limit, repeat, mask_verb(spec)
 
 
 def scratch_floats(plan: np.ndarray, spec: Mapping[str, Any], length: int) -> int:
     """Floats of scratch memory for `play` and `match_tiles`."""
-    sides, n_obs, *_ = shape_of(spec)
-    units = 2 * sides * n_obs + (4 * sides + 1) * len(spec["terms"]) + 6 * length + 8 + 2 * int(plan[-1, 2]) + 4
+    sides, n_obs, *_, masked = shape_of(spec)
+    masks = 2 * sides * int(spec["n_actions"]) if masked else 0
+    units = masks + 2 * sides * n_obs + (4 * sides + 1) * len(spec["terms"]) + 6 * length + 8 + 2 * int(plan[-1, 2]) + 4
     return units * LANES + play_scratch(plan) + 64
 
 
@@ -132,16 +136,15 @@ def play(
     """Plays `length` decisions in every group and writes the samples, advantages included. Nothing is allocated per
     decision.
 
-    verbs: int64 addresses. tiles: address of the records. shape: (sides, n_obs, time limit in ticks, ticks per
-    decision). groups: int64 `[n, 4]`: tile, side, tile, side; a second tile of -1: none. opponents: int64 per tile.
-    params: address of the padded parameters; policies: address of further blocks, `policy_bytes` apart. weights f32
-    and potential bool per term. seed, first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`,
-    returns so far. samples: addresses of obs, action, log_prob, value, advantage, return; group g's decision t is
-    units `first_unit + (g length + t) 2` and the next. stats: f64 `[len(STATS) + n_terms]`, added to. scratch:
-    address of `play_scratch_floats`.
+    verbs: int64 addresses. tiles: address of the records. shape: what `shape_of` returns. groups: int64 `[n, 4]`: tile,
+    side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the padded parameters;
+    policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term. seed,
+    first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. samples: addresses of
+    obs, action, log_prob, value, advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and
+    the next. stats: f64 `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
     """
-    sides, n_obs, time_limit, repeat = shape
-    obs, action, log_prob, value, advantage, returns = samples
+    sides, n_obs, time_limit, repeat, mask = shape
+    obs, action, log_prob, value, advantage, returns, bits = samples
     n_actions = plan[-1, N_OUT] - 1
     n_terms = weights.size
     obs_bytes, term_bytes = n_obs * 64, n_terms * 64
@@ -155,7 +158,9 @@ def play(
     final = over + length * 128  # the same
     chance = final + length * 128  # [16]
     cumulated = chance + 64  # [n_actions, 16]
-    rest = cumulated + 64 * n_actions
+    masks = cumulated + 64 * n_actions  # [2 tiles, sides, n_actions, 16] where there is a mask
+    mask_bytes = 64 * n_actions if mask > 0 else 0
+    rest = masks + 2 * sides * mask_bytes
 
     for g in range(groups.shape[0]):
         index = (groups[g, 0], groups[g, 2])
@@ -185,11 +190,17 @@ def play(
                         copy_bytes(here + d * obs_bytes, wide + (d * sides + side[d]) * obs_bytes, obs_bytes)
             if last:
                 break
+            if mask > 0:
+                for d in range(distinct):
+                    call2(verbs[mask], tile[d], masks + d * sides * mask_bytes)
             out = forward_lanes(plan, activation, params, here, here + (halves - 1) * obs_bytes, rest)
             for h in range(halves):
                 at = (unit + h) * 64
                 store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
-                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated)
+                allowed = masks + ((0 if both else h) * sides + side[h]) * mask_bytes if mask > 0 else 0
+                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated, allowed)
+                if mask > 0:
+                    keep_mask(allowed, n_actions, bits + (unit + h) * ((n_actions + 31) // 32) * 64)
                 store(value + at, load(out + n_actions * 128 + h * 64))
                 copy_bytes(tile[h] + ACTION_AT + side[h] * 64, action + at, 64)
             if sides == 2 and not both:
@@ -215,6 +226,8 @@ def play(
                         index[d] * 2 + 1 - side[d],
                         index[e] * 2 + 1 - side[e],
                         first_count + t,
+                        masks + d * sides * mask_bytes if mask > 0 else 0,
+                        masks + e * sides * mask_bytes if mask > 0 else 0,
                         rest,
                     )
 
@@ -322,6 +335,7 @@ def match_tiles(
     plans,
     activations,
     params,
+    n_actions,
     greedy,
     seed,
     weights,
@@ -335,11 +349,13 @@ def match_tiles(
     kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions)
     and returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`.
     """
-    sides, n_obs, time_limit, repeat = shape
+    sides, n_obs, time_limit, repeat, mask = shape
     n_terms = weights.size
     obs_bytes = sides * n_obs * 64
     obs, terms = scratch, scratch + 2 * obs_bytes
-    status, rest = terms + sides * n_terms * 64, terms + sides * n_terms * 64 + 128
+    status, masks = terms + sides * n_terms * 64, terms + sides * n_terms * 64 + 128
+    mask_bytes = sides * n_actions * 64 if mask > 0 else 0
+    rest = masks + 2 * mask_bytes
     count = side_of.size
     most = -(-time_limit // repeat)
     for b in range(0, count, 2):
@@ -356,6 +372,10 @@ def match_tiles(
             call2(verbs[OBSERVE], first, obs)
             if e != b:
                 call2(verbs[OBSERVE], other, other_obs)
+            if mask > 0:
+                call2(verbs[mask], first, masks)
+                if e != b:
+                    call2(verbs[mask], other, masks + mask_bytes)
             for player in range(sides):
                 side, other_side = side_of[b] ^ player, side_of[e] ^ player
                 play_side(
@@ -376,6 +396,8 @@ def match_tiles(
                     b * 2 + side,
                     e * 2 + other_side,
                     t,
+                    masks if mask > 0 else 0,
+                    masks + (e - b) * mask_bytes if mask > 0 else 0,
                     rest,
                 )
             for i in range(b, e + 1):

@@ -44,6 +44,8 @@ CHUNK = 4
 cache."""
 SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
+FORBIDDEN = -1e9
+"""The logit of an action that a mask forbids: its probability is 0 in float32."""
 ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
 """Kingma and Ba, "Adam", 2015, their defaults."""
 
@@ -169,17 +171,21 @@ def _transpose_weights(plan, params, target):
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def _loss_unit(
-    logits, slopes, width, n_actions, action, log_prob, value, advantage, target, importance, scaling, hyper, sums
+    logits, slopes, width, n_actions, action, log_prob, value, advantage, target, mask, importance, scaling, hyper, sums
 ):
     """PPO's loss and its slope for one unit of 16 samples.
 
-    `logits`, `slopes`: addresses of f32 `[width, 16]`. `action` u32[16], the rest f32[16]
-    addresses; `importance` multiplies the normalised advantages. `scaling`: (mean, 1 / deviation) of the advantages,
-    factor of values and returns, 1 / samples of the minibatch. Adds to `sums`, f32 `[SUMS, 16]`. Schulman et al.,
-    "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
+    `logits`, `slopes`: addresses of f32 `[width, 16]`. `action` u32[16], the rest f32[16] addresses, `mask` that of u32
+    `[ceil(n_actions / 32), 16]` or 0; `importance` multiplies the normalised advantages. `scaling`: (mean, 1 /
+    deviation) of the advantages, factor of values and returns, 1 / samples of the minibatch. Adds to `sums`, f32
+    `[SUMS, 16]`. Schulman et al., "Proximal Policy Optimization Algorithms", 2017, equations 7 and 9.
     """
     mean, inverse_deviation, reward_scale, share = scaling
     clip, clip_value, value_coef, entropy_coef = hyper
+    if mask > 0:
+        for j in range(n_actions):
+            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
+            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
     top = load(logits)
     for j in range(1, n_actions):
         logit = load(logits + 64 * j)
@@ -189,6 +195,8 @@ def _loss_unit(
     for j in range(n_actions):
         below = load(logits + 64 * j) - top
         weight = exp(below)
+        if mask > 0:
+            weight = select(below < 0.5 * FORBIDDEN, 0.0, weight)
         total = total + weight
         surprise = fma(weight, below, surprise)
         chosen_log = select(chosen == j, below, chosen_log)
@@ -246,14 +254,16 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     """Adds the gradient of PPO's loss over `units` (int64 indices) to the padded block at address `gradient`.
 
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
-    16]`. `importance`: f32 per entry of `units`. `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the
-    observations, or of length 0 where they are taken as they are. `scaling`, `hyper`, `sums`: see `_loss_unit`.
-    `scratch`: address of `learn_scratch` floats, its transposed weights filled.
+    16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none. `importance`: f32 per entry of `units`.
+    `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the observations, or of length 0 where they are taken as they
+    are. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats, its transposed
+    weights filled.
     """
-    obs, action, log_prob, value, advantage, target = data
+    obs, action, log_prob, value, advantage, target, mask = data
     layers = plan.shape[0]
     n_obs, in_width, out_width = plan[0, N_IN], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
     n_actions = plan[layers - 1, N_OUT] - 1
+    mask_bytes = (n_actions + 31) // 32 * 64
     width = in_width
     for layer in range(layers):
         width = max(width, plan[layer, OUT_WIDTH])
@@ -319,6 +329,7 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 value + at,
                 advantage + at,
                 target + at,
+                mask + units[begin + u] * mask_bytes if mask > 0 else 0,
                 importance[begin + u],
                 scaling,
                 hyper,

@@ -9,13 +9,14 @@ from numba import njit
 from dshq_kernels.cpu import FIRST_BASELINE
 from dshq_kernels.cpu import RANDOM as RANDOM_ACTIONS
 from dshq_kernels.elementary import exp, log
-from dshq_kernels.mlp import N_OUT, forward_lanes
+from dshq_kernels.mlp import FORBIDDEN, N_OUT, forward_lanes
 from dshq_kernels.vector import (
     call2,
     compiled,
     copy_bytes,
     lane_numbers,
     load,
+    load_u32,
     select,
     splat,
     splat_u32,
@@ -48,12 +49,16 @@ def uniform(seed, stream, count):
 
 
 @compiled
-def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch):
+def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch, mask):
     """Draws an action per lane from the softmax of logits `step` bytes apart, or takes the largest; writes i32[16]
     and f32[16].
 
     `u` f32[16] in [0, 1) by address; `scratch` holds `n_actions` units. The inverse of the cumulative distribution.
+    `mask` is the address of i32 `[n_actions, 16]`, or 0: what it forbids gets the logit `FORBIDDEN` and is never drawn.
     """
+    if mask > 0:
+        for j in range(n_actions):
+            store(logits + j * step, select(load_u32(mask + j * 64) != 0, load(logits + j * step), FORBIDDEN))
     top = load(logits)
     best = splat_u32(0)
     for j in range(1, n_actions):
@@ -63,7 +68,10 @@ def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch):
         top = select(higher, value, top)
     total = splat(0.0)
     for j in range(n_actions):
-        total = total + exp(load(logits + j * step) - top)
+        weight = exp(load(logits + j * step) - top)
+        if mask > 0:
+            weight = select(load_u32(mask + j * 64) != 0, weight, 0.0)
+        total = total + weight
         store(scratch + j * 64, total)
     chosen_log = splat(0.0)
     if greedy:
@@ -78,6 +86,17 @@ def choose(logits, step, n_actions, u, greedy, action, log_prob, scratch):
             chosen_log = select(beyond, load(logits + j * step) - top, chosen_log)
         store_u32(action, chosen)
     store(log_prob, chosen_log - log(total))
+
+
+@compiled
+def keep_mask(mask, n_actions, bits):
+    """Packs a mask, i32 `[n_actions, 16]`, into u32 `[ceil(n_actions / 32), 16]`: bit j % 32 of word j / 32; by
+    address."""
+    for word in range((n_actions + 31) // 32):
+        packed = splat_u32(0)
+        for j in range(word * 32, min(word * 32 + 32, n_actions)):
+            packed = packed | (load_u32(mask + j * 64) << (j & 31))
+        store_u32(bits + word * 64, packed)
 
 
 @compiled
@@ -99,9 +118,14 @@ def play_side(
     stream,
     other_stream,
     count,
+    masks,
+    other_masks,
     scratch,
 ):
-    """Writes the actions of one side of two tiles into their records; `obs`: addresses of f32 `[sides, n_obs, 16]`."""
+    """Writes the actions of one side of two tiles into their records; `obs`: addresses of f32 `[sides, n_obs, 16]`.
+
+    `masks`: addresses of i32 `[sides, n_actions, 16]`, or 0.
+    """
     if kind <= POLICY:
         n_actions = plan[-1, N_OUT] - 1
         chance, log_prob, weights, network = scratch, scratch + 64, scratch + 128, scratch + 128 + 64 * n_actions
@@ -110,11 +134,21 @@ def play_side(
             plan, activation, params, obs + side * n_obs * 64, other_obs + other_side * n_obs * 64, network
         )
         store(chance, uniform(seed, stream, count))
-        choose(out, 128, n_actions, chance, greedy, tile + ACTION_AT + side * 64, log_prob, weights)
+        allowed = masks + side * n_actions * 64 if masks > 0 else 0
+        choose(out, 128, n_actions, chance, greedy, tile + ACTION_AT + side * 64, log_prob, weights, allowed)
         if other_tile != tile:
             store(chance, uniform(seed, other_stream, count))
+            allowed = other_masks + other_side * n_actions * 64 if other_masks > 0 else 0
             choose(
-                out + 64, 128, n_actions, chance, greedy, other_tile + ACTION_AT + other_side * 64, log_prob, weights
+                out + 64,
+                128,
+                n_actions,
+                chance,
+                greedy,
+                other_tile + ACTION_AT + other_side * 64,
+                log_prob,
+                weights,
+                allowed,
             )
         return
     for half in range(2):

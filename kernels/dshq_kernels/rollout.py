@@ -69,28 +69,37 @@ class Samples:
     value: np.ndarray  # f32 [units, 16]
     advantage: np.ndarray  # f32 [units, 16]
     returns: np.ndarray  # f32 [units, 16]
+    mask: np.ndarray  # u32 [units, words, 16]: bit k % 32 of word k // 32 allows action k; no words without a mask
 
     @staticmethod
-    def floats(units: int, n_obs: int) -> int:
+    def sizes(spec: Mapping[str, Any]) -> tuple[int, int]:
+        """Observations and words of the mask of a compiled drill."""
+        return int(spec["n_obs"]), -(-int(spec["n_actions"]) // 32) if spec.get("masked") else 0
+
+    @staticmethod
+    def floats(units: int, n_obs: int, mask_words: int = 0) -> int:
         """4-byte words that `units` units take."""
-        return units * LANES * (n_obs + 5)
+        return units * LANES * (n_obs + 5 + mask_words)
 
     @classmethod
-    def over(cls, memory: np.ndarray, units: int, n_obs: int) -> Samples:
-        """Views of the first `floats(units, n_obs)` words of a float32 array."""
-        memory = memory[: cls.floats(units, n_obs)]
-        split = units * n_obs * LANES
-        rows = memory[split:].reshape(5, units, LANES)
-        return cls(memory[:split].reshape(units, n_obs, LANES), rows[0].view(np.int32), *rows[1:])
+    def over(cls, memory: np.ndarray, units: int, n_obs: int, mask_words: int = 0) -> Samples:
+        """Views of the first `floats(units, n_obs, mask_words)` words of a float32 array."""
+        memory = memory[: cls.floats(units, n_obs, mask_words)]
+        obs, rows, mask = np.split(memory, np.cumsum([units * n_obs * LANES, 5 * units * LANES]))
+        action, log_prob, value, advantage, returns = rows.reshape(5, units, LANES)
+        obs, action = obs.reshape(units, n_obs, LANES), action.view(np.int32)
+        mask = mask.view(np.uint32).reshape(units, mask_words, LANES)
+        return cls(obs, action, log_prob, value, advantage, returns, mask)
 
     @classmethod
-    def new(cls, units: int, n_obs: int) -> Samples:
+    def new(cls, units: int, n_obs: int, mask_words: int = 0) -> Samples:
         """Samples in memory of their own."""
-        return cls.over(aligned(cls.floats(units, n_obs)), units, n_obs)
+        return cls.over(aligned(cls.floats(units, n_obs, mask_words)), units, n_obs, mask_words)
 
     def addresses(self) -> tuple[int, ...]:
-        """Where each array begins, in the order of the fields."""
-        return tuple(getattr(self, field.name).ctypes.data for field in dataclasses.fields(self))
+        """Where each array begins, in the order of the fields; 0 for a mask of no words."""
+        arrays = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return tuple(array.ctypes.data if array.size else 0 for array in arrays)
 
 
 def opponent_kind(name: str, spec: Mapping[str, Any]) -> int:
@@ -327,6 +336,7 @@ def play_matches(
         plans,
         tuple(p.activation for p in players),
         tuple(block.ctypes.data for block in blocks),
+        int(spec["n_actions"]),
         greedy,
         seed & 0xFFFFFFFF,
         weights,
