@@ -145,6 +145,10 @@ class TrainConfig:
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
     )
     """Weights by reward term that replace the drill's own; terms left out keep theirs."""
+    scene_share: float = setting(
+        0.3, "float", "Scene share", NEXT_UPDATE, "self-play", unit="share of games", lo=0.0, hi=0.9
+    )
+    """How many of the new games begin as one of the scenes arranged by hand, where there are any."""
     seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
     """Where every random choice of the run starts."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))

@@ -8,6 +8,7 @@ all run what is in it.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -75,6 +76,8 @@ class Drill:
     """x0, y0, x1, y1 of what is drawn, in world units."""
     mirrored: ClassVar[bool] = False
     """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
+    half_turn: ClassVar[tuple[str, ...]] = ()
+    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap their sides as well."""
     state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -181,6 +184,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "time_limit": drill.time_limit,
         "world": list(drill.world),
         "mirrored": drill.mirrored,
+        "half_turn": list(drill.half_turn),
         "fields": [[f.name, f.type, f.length] for f in program.fields],
         "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
         "n_actions": source.n_actions,
@@ -188,8 +192,11 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "keys": {code: list(pair) for code, pair in drill.keys.items()},
         "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
         "n_obs": source.n_obs,
-        "terms": [{"name": n, "weight": w, "kind": "reward"} for n, w in drill.rewards.items()]
-        + [{"name": n, "weight": w, "kind": "potential"} for n, w in drill.potentials.items()],
+        "terms": [
+            {"name": name, "weight": weight, "kind": kind, "help": _first_paragraph(rules[name])}
+            for kind, terms in (("reward", drill.rewards), ("potential", drill.potentials))
+            for name, weight in terms.items()
+        ],
         "baselines": list(drill.baselines),
         "drag": [{"name": h.name, "x": h.x, "y": h.y, "vx": h.vx, "vy": h.vy, "index": h.index} for h in drill.drag],
         "palette": list(drill.palette),
@@ -204,6 +211,10 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
     return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript)
+
+
+def _first_paragraph(rule: Callable) -> str:
+    return " ".join((inspect.getdoc(rule) or "").partition("\n\n")[0].split())
 
 
 def _check(drill: type[Drill]) -> None:
@@ -232,6 +243,9 @@ def _check(drill: type[Drill]) -> None:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
             mend = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{mend}")
+    for field in drill.half_turn:
+        if field not in drill.state:
+            raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")
     for handle in drill.drag:
         for field in (handle.x, handle.y, handle.vx, handle.vy):
             if field not in drill.state:

@@ -49,6 +49,8 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "STOP_TRAINING": (),
         "RESET_TRAINER": (),
         "SET_HYPER": ("key", "value"),
+        "DRILL_SCENE": ("state", "rules_hash"),
+        "DROP_SCENE": ("key",),
         "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
     },
     "kernel_to_page": {
@@ -80,6 +82,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "IMAGINE": ("repeat",),
         "GHOST": ("outcome",),
         "RECORD": (),
+        "CAPTURE": (),
         "PAST": ("back",),
         "DISPOSE": (),
     },
@@ -90,24 +93,28 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "MIND": ("player", "version", "range", "standing", "thought"),
         "OUTCOMES": ("player", "outcomes"),
         "CURSOR": ("view", "cursor"),
+        "PAST": ("versions", "ghost"),
         "RECORDING": ("recording",),
+        "SCENE": ("state", "over"),
+        "SCORES": ("episodes",),
         "ERROR": ("text",),
     },
     "kernel_to_learner": {
         "STOP": (),
         "SET_HYPER": ("key", "value"),
         "SAVE": ("path",),
+        "SCENES": ("scenes",),
     },
     "learner_to_kernel": {
         "PHASE": ("phase", "text", "device", "workers", "threads"),
         "METRICS": ("values",),
         "LEAGUE": ("rows",),
+        "SCENES": ("rows",),
         "CHECKPOINT": ("path",),
         "WARNING": ("text",),
         "FAILED": ("error", "traceback"),
         "STOPPED": (),
     },
-        "PAST": ("versions", "ghost"),
 }
 """Direction -> message type -> fields. Between page and worker each also carries `id`, the widget it speaks of."""
 

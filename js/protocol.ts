@@ -53,7 +53,7 @@ export interface DrillSpec {
   keys: Record<string, [choice: string, option: string]>; // by KeyboardEvent.code
   observations: { name: string; scale: number; unit: string }[];
   n_obs: number;
-  terms: { name: string; weight: number; kind: "reward" | "potential" }[];
+  terms: { name: string; weight: number; kind: "reward" | "potential"; help?: string }[]; // `help`: what it pays for
   baselines: string[];
   drag: Handle[];
   scene_max: number; // shapes
@@ -142,6 +142,8 @@ export type PageToKernel =
   | { type: "STOP_TRAINING" }
   | { type: "RESET_TRAINER" }
   | { type: "SET_HYPER"; key: string; value: ConfigValue }
+  | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
+  | { type: "DROP_SCENE"; key: string }
   | {
       type: "PAGE_STATE";
       fps: number;
@@ -249,6 +251,7 @@ export type ToWorker =
   | (ToView & { type: "VISIBLE"; visible: boolean })
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
+  | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
@@ -269,6 +272,27 @@ export interface Thought {
   probabilities: number[][]; // one row per choice of spec.actions
   observations: number[]; // [n_obs], in units of each one's scale
   saliency: number[]; // [n_obs] |d log p(action) / d observation|
+}
+
+/** One finished game: what its reward terms added up to, unweighted. Potentials: the sums after and before each decision. */
+export interface Episode {
+  winner: number; // as in the rules: +1 side 0, -1 side 1, 0 nobody
+  decisions: number;
+  after: number[][]; // [side][term]
+  before: number[][]; // [side][term]; 0 for rewards
+}
+
+/** A scene that is practised. `before` is when it was first practised; null until measured. */
+export interface SceneRow {
+  key: string;
+  places: [x: number, y: number][]; // of each handle of spec.drag, world units
+  before: Success | null;
+  now: Success | null;
+}
+/** How often side 0 won from there against the drill's first baseline, and the policy version that played. */
+export interface Success {
+  share: number;
+  version: number;
 }
 
 /** What came of a move one second later, on a copy of the game. */
@@ -319,6 +343,8 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "RECORDING"; id: string; recording: Recording }
+  | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
+  | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
   | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none

@@ -73,6 +73,13 @@ export const MESSAGES = {
       "key",
       "value"
     ],
+    "DRILL_SCENE": [
+      "state",
+      "rules_hash"
+    ],
+    "DROP_SCENE": [
+      "key"
+    ],
     "PAGE_STATE": [
       "fps",
       "renderer",
@@ -149,9 +156,6 @@ export const MESSAGES = {
       "seed"
     ],
     "SET_SIM_SPEED": [
-    "PAST": [
-      "back"
-    ],
       "multiplier"
     ],
     "RESIZE": [
@@ -185,6 +189,10 @@ export const MESSAGES = {
       "outcome"
     ],
     "RECORD": [],
+    "CAPTURE": [],
+    "PAST": [
+      "back"
+    ],
     "DISPOSE": []
   },
   "worker_to_page": {
@@ -224,8 +232,19 @@ export const MESSAGES = {
       "view",
       "cursor"
     ],
+    "PAST": [
+      "versions",
+      "ghost"
+    ],
     "RECORDING": [
       "recording"
+    ],
+    "SCENE": [
+      "state",
+      "over"
+    ],
+    "SCORES": [
+      "episodes"
     ],
     "ERROR": [
       "text"
@@ -249,10 +268,6 @@ export const METRICS = {
   },
   "loss_value": {
     "category": "TRAINER",
-    "PAST": [
-      "versions",
-      "ghost"
-    ],
     "unit": "reward^2",
     "text": "Squared error of the value estimate against what followed.",
     "should_rise": false

@@ -111,6 +111,10 @@ class Child:
         """Queues a JSON-able command with a `type`; one for a child that is over is dropped."""
         self._supervisor._ask(self._queue, json.dumps(message).encode() + b"\n")
 
+    def amend(self, changes: dict) -> None:
+        """What the process that replaces this one finds changed in its configuration."""
+        self._config = {**self._config, **json.loads(json.dumps(changes))}
+
     def stop(self, timeout: float = 3.0) -> None:
         """Asks for the end; SIGTERM after `timeout` seconds, SIGKILL one second later. Does not wait: see `join`."""
         self._supervisor._ask(self._stop, timeout)

@@ -8,8 +8,10 @@ apart) and, where earlier policies play, `pool` (OpponentSlots). No torch here.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from dshq_kernels.mlp import ACTIVATIONS, pack
 from dshq_kernels.rollout import STATS, Rollouts, Samples
@@ -52,6 +54,12 @@ def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: i
     )
 
 
+def unpack(packed: Sequence[str], words: int) -> np.ndarray:
+    """u32 `[n, words]` of scenes as messages carry them: each a game's state, little-endian, in hex."""
+    rows = [np.frombuffer(bytes.fromhex(text), "<u4") for text in packed]
+    return np.array(rows, np.uint32).reshape(-1, words)
+
+
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Play until told to stop."""
     if job.get("gentle"):
@@ -69,12 +77,15 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     slots = WeightSlots.attach(blocks["weights"])
     opponents = Opponents(rollouts.plan, slot_count(config))
     pool = OpponentSlots.attach(blocks["pool"], slots.n_floats, slot_count(config)) if "pool" in blocks else None
+    rollouts.practise(unpack(job.get("scenes", []), rollouts.scenes.shape[1]))
     version, params = -1, None
     idle = 0
     while not channel.closed:
         for command in channel.poll():
             if command["type"] == "SET_HYPER":
                 config = config.replace({command["key"]: command["value"]})
+            elif command["type"] == "SCENES":
+                rollouts.practise(unpack(command["scenes"], rollouts.scenes.shape[1]))
         found = slots.read(version)
         if found is not None:
             version, params = found[0], pack(rollouts.plan, found[2], params)
@@ -88,6 +99,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             continue
         stats = rollouts.new_stats()
         rollouts.weights[:] = drill.term_weights(config.reward_weights)
+        rollouts.scene_share = config.scene_share
         samples = Samples.over(chunk.arrays["samples"], rollouts.units, *Samples.sizes(drill.spec))
         if pool is not None:
             opponents.read(pool, params)

@@ -87,7 +87,8 @@ class Crew:
         blocks = {name: block for name, block in shared.items() if block is not None}
         start = _supervisor(os.getpid()).start
         common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
-        common["gentle"] = bool(job.get("gentle"))
+        common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
+        self._for_workers = {key: common[key] for key in ("hyper", "scenes")}
         self.workers: list[Child] = [
             start(
                 WORKER,
@@ -105,8 +106,15 @@ class Crew:
         )
 
     def send(self, message: Message) -> None:
-        """A command for the learner; changed settings go to the workers, too."""
-        for child in [self.learner, *(self.workers if message["type"] == "SET_HYPER" else [])]:
+        """A command for the learner; settings and scenes go to the workers, too, and to those that replace them."""
+        if message["type"] == "SCENES":
+            self._for_workers["scenes"] = message["scenes"]
+        elif message["type"] == "SET_HYPER":
+            self._for_workers["hyper"] = {**self._for_workers["hyper"], message["key"]: message["value"]}
+        shared = message["type"] in ("SET_HYPER", "SCENES")
+        for child in self.workers if shared else []:
+            child.amend(self._for_workers)
+        for child in [self.learner, *(self.workers if shared else [])]:
             child.send(dict(message))
 
     def stop(self, seconds: float) -> None:

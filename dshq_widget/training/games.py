@@ -51,6 +51,7 @@ class OwnGames:
         """Play one rollout with the learner's own weights."""
         rollouts = self.rollouts
         rollouts.weights[:] = self.drill.term_weights(config.reward_weights)
+        rollouts.scene_share = config.scene_share
         params = mlp.pack(rollouts.plan, learner.blob())
         stats = [rollouts.new_stats() for _ in range(self.threads)]
 
@@ -75,6 +76,10 @@ class OwnGames:
     def meet(self, policies: Sequence[np.ndarray]) -> None:
         """From now on the pool's games are played against these earlier policies, one blob for each slot."""
         self.opponents.meet(policies)
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""
+        self.rollouts.practise(scenes)
 
     def forget_before(self, version: int) -> None:
         """Nothing waits here: every rollout is played with the newest weights."""
@@ -136,6 +141,9 @@ class RingGames:
         """From their next rollout on, the pool's games are played against these earlier policies."""
         if self.pool is not None:
             self.pool.publish(policies)
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """Nothing: the workers have been told by the kernel."""
 
     def mend(self, samples: Samples) -> None:
         """Nothing: each worker mends its own games."""

@@ -26,13 +26,16 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, slot_count
 from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.runtime.worker import unpack
 from dshq_widget.training import checkpoint
 from dshq_widget.training.entropy import EntropyGuard
 from dshq_widget.training.games import OwnGames, RingGames
 from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
 from dshq_widget.training.league import League
+from dshq_widget.training.rehearsal import Rehearsal
 from dshq_widget.training.report import Tally
+from dshq_widget.training.scenes import saved_state
 from dshq_widget.training.writers import Logs
 
 if TYPE_CHECKING:
@@ -75,6 +78,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         if now - evaluated >= session.judge.pause:
             session.judge.play(session.learner.blob())
             evaluated = time.monotonic()
+        if session.rehearsal.due:
+            tally.began += session.rehearse()
         if now - tally.began >= REPORT_SECONDS:
             session.report(tally, now)
             tally = Tally(now)
@@ -116,7 +121,7 @@ class Session:
             self.games = OwnGames(self.drill, self.config, self.threads)
         self.judge = Judge(self.drill, self.spec, self.config.seed)
         self.league, self.guard = League(self.drill, self.spec, self.config.seed), Guard()
-        self.entropy = EntropyGuard()
+        self.entropy, self.rehearsal = EntropyGuard(), Rehearsal(self.drill, self.spec, self.config.seed)
         self.validator: Validator | None = None
         self.logs = Logs(job["log_dir"], self.drill.spec) if job.get("log_dir") else None
         self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
@@ -139,6 +144,7 @@ class Session:
         warm.update(batch.samples, batch.units, Hyper(learning_rate=0.0))
         self.judge.warm_up(self.learner.blob())
         self._begin_league()
+        self.practise(self.job.get("scenes", []))
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         text = f"training on {where}" + (f" with {self.workers} rollout processes" if self.workers else "")
         team = {"device": self.device, "workers": self.workers, "threads": self.threads}
@@ -151,6 +157,23 @@ class Session:
                 self.config = self.config.replace({command["key"]: command["value"]})
             elif command["type"] == "SAVE":
                 self.save(command["path"])
+            elif command["type"] == "SCENES":
+                self.practise(command["scenes"])
+
+    def practise(self, packed: list[str]) -> None:
+        """Play these scenes from now on; how the policy does on new ones is measured before it learns from them."""
+        scenes = unpack(packed, self.rehearsal.scenes.shape[1])
+        self.games.practise(scenes)
+        self.rehearsal.take(scenes)
+        if self.rehearsal.due:
+            self.rehearse()
+
+    def rehearse(self) -> float:
+        """Measure how the policy does on every scene, and say so. -> seconds that it took."""
+        begin = time.monotonic()
+        rows = self.rehearsal.play(self.learner.blob(), self.version)
+        self.channel.send({"type": "SCENES", "rows": rows})
+        return time.monotonic() - begin
 
     def learn(self, samples: Any, units: np.ndarray) -> dict[str, float]:
         """One update, published unless something in it was not finite. -> the learner's metrics."""
@@ -321,7 +344,7 @@ class Session:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         league = {**self.league.state(), "train.guard": self.guard.state(), **self.entropy.state()}
-        state = {**self.learner.state(), **self.games.state(), **league, **counts}
+        state = {**self.learner.state(), **self.games.state(), **league, **counts, **saved_state(self.rehearsal.scenes)}
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,

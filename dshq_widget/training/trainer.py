@@ -24,6 +24,7 @@ from dshq_widget import drills, policy, protocol
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
 from dshq_widget.training import checkpoint
+from dshq_widget.training.scenes import Scenes
 from dshq_widget.training.telemetry import History, Progress, clean
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class Trainer:
         self._status, self._status_text, self._error = "idle", "not started", ""
         self._metrics: dict[str, float | int] = {}
         self._league: list[dict[str, Any]] = []
+        self._scenes = Scenes(self.drill.spec)
         self._history = History()
         self._crew: Crew | None = None
         self._block: SharedBlock | None = None
@@ -160,6 +162,16 @@ class Trainer:
         pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`. Empty before the first round.
         """
         return self._league
+
+    @property
+    def scenes(self) -> list[dict[str, Any]]:
+        """The scenes from which a share of the practice games begins (setting `scene_share`): plain rows.
+
+        Each has `key`, `places` (x, y of what can be dragged, in world units), and `before` and `now`: `share` of 128
+        games against the first baseline that side 0 wins from there, and the `version` that played; None until then.
+        """
+        with self._lock:
+            return self._scenes.rows()
 
     def history_frame(self) -> Any:
         """The history as a pandas DataFrame; raises ImportError with advice where pandas is not installed."""
@@ -257,6 +269,35 @@ class Trainer:
             elif self._crew is None and self._policy.version == 0:
                 self._policy = self._untrained()
         self._notify()
+
+    def add_scene(self, state: bytes) -> str:
+        """Let a share of the practice games begin from `state`, a game's state block; its generator and clock do not
+        count. Returns the scene's key; raises ValueError for what is no state, or when there are eight already.
+        """
+        with self._lock:
+            self._check_open()
+            key = self._scenes.add(state)
+            self._tell_scenes()
+        self._notify()
+        return key
+
+    def remove_scene(self, key: str) -> None:
+        """Practise this one no more; raises ValueError for a key that is not there."""
+        with self._lock:
+            self._scenes.remove(key)
+            self._tell_scenes()
+        self._notify()
+
+    def clear_scenes(self) -> None:
+        """Practise from the drill's own starts only."""
+        with self._lock:
+            self._scenes.clear()
+            self._tell_scenes()
+        self._notify()
+
+    def _tell_scenes(self) -> None:
+        if self._crew is not None:
+            self._crew.send({"type": "SCENES", "scenes": self._scenes.packed()})
 
     def wait(
         self,
@@ -397,6 +438,11 @@ class Trainer:
         self._metrics = clean(saved.metrics)
         self._resume = str(path.resolve())
         self._status_text = f"loaded {path.name}"
+        if saved.rules_hash == spec["rules_hash"]:
+            try:
+                self._scenes.restore(saved.state)
+            except ValueError as error:
+                raise checkpoint.CheckpointError(f"the scenes in {path.name!r} cannot be used: {error}") from None
 
     def _as_checkpoint(self) -> checkpoint.Checkpoint:
         """The newest policy, with the optimiser's state where a file of the same version has it."""
@@ -417,7 +463,7 @@ class Trainer:
             self._config.seed,
             self._config.to_json(),
             self.metrics,
-            state,
+            self._scenes.put_into(state),
         )
 
     # ---- the learner process
@@ -452,6 +498,7 @@ class Trainer:
                 "gentle": self._gentle,
                 "log_dir": str(self._log_dir) if self._log_dir else None,
                 "until_solved": self._until_solved,
+                "scenes": self._scenes.packed(),
             }
             self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
         except MemoryError as error:
@@ -474,6 +521,8 @@ class Trainer:
                     self._status_text = self._phase_text
             elif kind == "LEAGUE":
                 self._league = list(message["rows"])
+            elif kind == "SCENES":
+                self._scenes.measured(message["rows"])
             elif kind == "CHECKPOINT":
                 self._saved(message["path"])
             elif kind == "WARNING":
@@ -527,6 +576,7 @@ class Trainer:
         self._release()
         self._resume, self._error = None, ""
         self._metrics, self._league = {}, []
+        self._scenes.forget()
         self._history.clear()
         self._policy = self._untrained()
 

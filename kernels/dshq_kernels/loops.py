@@ -54,6 +54,12 @@ one sum per reward term."""
 )
 
 
+KEPT_WORDS = 3
+"""`rng_key`, `rng_count`, `practice`: what a reset keeps."""
+SCENES_SEED = 0x5CE9E5
+"""Apart from the actions' generator, whose seed this is combined with."""
+
+
 def shape_of(spec: Mapping[str, Any]) -> tuple[int, int, int, int, int]:
     """Sides, observations, ticks of an episode and of a decision, and the index of the mask's verb (0: no mask)."""
     sizes = (int(spec[name]) for name in ("sides", "n_obs", "time_limit", "action_repeat"))
@@ -82,6 +88,16 @@ def reset_lanes(verbs, tiles, tile_bytes, pairs):
     """A new episode in each (tile, lane) of `pairs`, int64 `[n, 2]`."""
     for k in range(pairs.shape[0]):
         call2(verbs[RESET], tiles + pairs[k, 0] * tile_bytes, pairs[k, 1])
+
+
+@compiled
+def put_scene(tile, lane, scene, words):
+    """Makes one lane's game the scene at address `scene`, `words` u32; the lane keeps its generator and what it is for.
+
+    A scene's first `KEPT_WORDS` words (`rng_key`, `rng_count`, `practice`) mean nothing.
+    """
+    for word in range(KEPT_WORDS, words):
+        copy_bytes(tile + (word * 16 + lane) * 4, scene + word * 4, 4)
 
 
 @compiled
@@ -127,6 +143,8 @@ def play(
     keep_terminal,
     seed,
     first_count,
+    scenes,
+    scene_share,
     running,
     samples,
     first_unit,
@@ -139,9 +157,10 @@ def play(
     verbs: int64 addresses. tiles: address of the records. shape: what `shape_of` returns. groups: int64 `[n, 4]`: tile,
     side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the padded parameters;
     policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term. seed,
-    first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. samples: addresses of
-    obs, action, log_prob, value, advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and
-    the next. stats: f64 `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
+    first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. scenes: u32 `[n, words]`,
+    and the f32 share of new episodes that begin as one of them. samples: addresses of obs, action, log_prob, value,
+    advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and the next. stats: f64
+    `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
     """
     sides, n_obs, time_limit, repeat, mask = shape
     obs, action, log_prob, value, advantage, returns, bits = samples
@@ -269,6 +288,8 @@ def play(
 
             for d in range(distinct):
                 ended = False
+                if scenes.shape[0] > 0:
+                    store(chance, uniform(seed ^ SCENES_SEED, index[d], first_count + t))
                 for lane in range(16):
                     if peek_f32(over + (t * 2 + d) * 64 + lane * 4) == 0:
                         continue
@@ -288,6 +309,11 @@ def play(
                             stats[RETURN_MIN] = min(stats[RETURN_MIN], gain)
                             stats[RETURN_MAX] = max(stats[RETURN_MAX], gain)
                     call2(verbs[RESET], tile[d], lane)
+                    if scenes.shape[0] > 0:
+                        drawn = peek_f32(chance + lane * 4)
+                        if drawn < scene_share:
+                            which = min(int(drawn / scene_share * scenes.shape[0]), scenes.shape[0] - 1)
+                            put_scene(tile[d], lane, scenes[which].ctypes.data, scenes.shape[1])
                 if ended:
                     call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
                 else:

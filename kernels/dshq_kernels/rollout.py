@@ -14,6 +14,7 @@ from dshq_kernels.loops import (
     DECISIONS,
     DRAWS,
     EPISODES,
+    KEPT_WORDS,
     RETURN_MAX,
     RETURN_MIN,
     RETURN_SUM,
@@ -38,6 +39,7 @@ __all__ = [
     "DRAWS",
     "EPISODES",
     "IDLE",
+    "KEPT_WORDS",
     "POLICY",
     "RANDOM",
     "RETURNS",
@@ -181,6 +183,8 @@ class Rollouts:
         floats = scratch_floats(self.plan, spec, length)
         self.scratch = aligned((parts, floats))
         self.tiles = game.new(self.n_tiles)
+        self.scenes = np.zeros((0, self.tiles.itemsize // (4 * LANES)), np.uint32)
+        self.scene_share = 0.0
         self.tiles["rng_key"] = rng.integers(0, 1 << 32, (self.n_tiles, LANES), np.uint32)
         self.tiles["practice"] = 1
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
@@ -205,6 +209,13 @@ class Rollouts:
         stats = np.zeros(len(STATS) + len(self.weights))
         stats[RETURN_MIN], stats[RETURN_MAX] = np.inf, -np.inf
         return stats
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """From now on `scene_share` of the new episodes begin as one of `scenes`, u32 `[n, words]`, all as likely."""
+        words = self.scenes.shape[1]
+        if scenes.ndim != 2 or scenes.shape[1] != words:
+            raise ValueError(f"wanted scenes of {words} words each, got an array of shape {scenes.shape}")
+        self.scenes = np.ascontiguousarray(scenes, np.uint32)
 
     def play(
         self,
@@ -244,6 +255,8 @@ class Rollouts:
             keep_terminal,
             self.seed,
             self.count,
+            self.scenes,
+            np.float32(self.scene_share),
             self.running,
             samples.addresses(),
             int(low) * self.length * 2,
@@ -295,14 +308,22 @@ class Matches:
 
 
 def play_matches(
-    game: Any, spec: Mapping[str, Any], first: Player, second: Player, games: int, *, seed: int, greedy: bool = False
+    game: Any,
+    spec: Mapping[str, Any],
+    first: Player,
+    second: Player,
+    games: int,
+    *,
+    seed: int,
+    greedy: bool = False,
+    scene: np.ndarray | None = None,
 ) -> Matches:
-    """Plays `games` matches from proper starts, each once; the first player has side 0 in the first half and side 1
-    in the second."""
+    """Plays `games` matches, each once, from proper starts; the first player has side 0 in the first half and side 1
+    in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them."""
     if games < 1:
         raise ValueError(f"wanted at least one match, got {games}")
     sides = int(spec["sides"])
-    halves = ((games + 1) // 2, games // 2) if sides == 2 else (games, 0)
+    halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
     tiles_of = [-(-half // LANES) for half in halves]
     side_of = np.repeat(np.arange(2), tiles_of)
     count = len(side_of)
@@ -311,6 +332,9 @@ def play_matches(
         0, 1 << 32, (count, LANES), np.uint32
     )
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
+    if scene is not None:
+        words = tiles.view(np.uint32).reshape(count, -1, LANES)
+        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
     players = (first, second)
     plans = tuple(make_plan(player.layers) for player in players)
     blocks = [aligned(16) if p.blob is None else pack(plan, p.blob) for p, plan in zip(players, plans, strict=True)]

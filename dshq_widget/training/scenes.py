@@ -1,0 +1,163 @@
+"""Scenes arranged by hand, from which a share of the practice games begin: the kernel's list of them, and what it takes
+to be one.
+
+A scene is a game's state, u32 `[words]` in declaration order (docs/architecture.md), without its generator and clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+MOST_SCENES = 8
+STATE_KEY = "train.scenes"
+"""The name of a checkpoint's tensor."""
+HEAD = ("rng_key", "rng_count", "practice", "ticks")
+"""Fields that a scene does not fix: they are 0, so that every game from it has its own chances and its full time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Success:
+    """How often side 0 won from a scene, and the policy version that played."""
+
+    share: float
+    version: int
+
+
+def state_words(spec: Mapping[str, Any]) -> int:
+    """Words of one game's state."""
+    return sum(max(length, 1) for _, _, length in spec["fields"])  # 0: a scalar
+
+
+def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
+    """A game's state block as a scene, u32 `[words]`; raises ValueError for what is no state of this drill."""
+    words = state_words(spec)
+    if len(state) != 4 * words:
+        raise ValueError(f"a scene of {spec['name']!r} has {4 * words} bytes, got {len(state)}")
+    scene = np.frombuffer(state, "<u4").astype(np.uint32)
+    at = 0
+    for name, kind, length in spec["fields"]:
+        field = scene[at : at + max(length, 1)]
+        at += max(length, 1)
+        if name in HEAD:
+            field[:] = 0
+        if kind == "f32" and not np.isfinite(field.view(np.float32)).all():
+            raise ValueError(f"a scene's numbers must be finite, and its {name!r} is not")
+        if kind == "bool" and (field > 1).any():
+            raise ValueError(f"a scene's {name!r} must be 0 or 1")
+    x0, y0, x1, y1 = spec["world"]
+    for name, (x, y) in zip([handle["name"] for handle in spec["drag"]], places(spec, scene), strict=True):
+        if not (x0 <= x <= x1 and y0 <= y <= y1):
+            raise ValueError(f"{name!r} is outside the world at {x:.3g}, {y:.3g}: put it inside {spec['world']}")
+    return scene
+
+
+def places(spec: Mapping[str, Any], scene: np.ndarray) -> list[list[float]]:
+    """x, y in world units of everything in the drill's `drag`."""
+    begin, at = {}, 0
+    for name, _, length in spec["fields"]:
+        begin[name] = at
+        at += max(length, 1)
+    numbers = scene.view(np.float32)
+    return [
+        [round(float(numbers[begin[handle[axis]] + handle.get("index", 0)]), 4) for axis in ("x", "y")]
+        for handle in spec["drag"]
+    ]
+
+
+def key_of(scene: np.ndarray) -> str:
+    """The name of a scene in messages: the same for the same places and speeds."""
+    return hashlib.sha256(scene.astype("<u4").tobytes()).hexdigest()[:12]
+
+
+class Scenes:
+    """At most MOST_SCENES scenes of one drill, oldest first, and how the policy has done on each."""
+
+    def __init__(self, spec: Mapping[str, Any]):
+        self.spec = spec
+        self._scenes: dict[str, np.ndarray] = {}
+        self._before: dict[str, Success] = {}
+        self._now: dict[str, Success] = {}
+
+    def add(self, state: bytes) -> str:
+        """Returns the scene's key. Raises ValueError for what is no scene, or when there are too many."""
+        scene = parse(self.spec, state)
+        key = key_of(scene)
+        if key not in self._scenes and len(self._scenes) >= MOST_SCENES:
+            raise ValueError(f"there are {MOST_SCENES} scenes already: remove one first")
+        self._scenes[key] = scene
+        return key
+
+    def remove(self, key: str) -> None:
+        """Raises ValueError for a key that is not there."""
+        if key not in self._scenes:
+            raise ValueError(f"there is no scene {key!r:.40}: it was removed already")
+        for kept in (self._scenes, self._before, self._now):
+            kept.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove all."""
+        for kept in (self._scenes, self._before, self._now):
+            kept.clear()
+
+    def forget(self) -> None:
+        """The scenes stay; how the policy did on them is measured anew."""
+        self._before.clear()
+        self._now.clear()
+
+    def packed(self) -> list[str]:
+        """All scenes for a message: the bytes of each in hex."""
+        return [scene.astype("<u4").tobytes().hex() for scene in self._scenes.values()]
+
+    def measured(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take over what the learner has found, rows of `key`, `share` and `version`; the first stays as `before`."""
+        for row in rows:
+            if row["key"] in self._scenes:
+                found = Success(float(row["share"]), int(row["version"]))
+                self._before.setdefault(row["key"], found)
+                self._now[row["key"]] = found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain rows: `key`, `places` as in `places`, and how often side 0 wins: `before` as the policy was when the
+        scene was first practised, and `now`, each `{share, version}`, or None where nobody has measured it yet.
+        """
+        return [
+            {
+                "key": key,
+                "places": places(self.spec, scene),
+                "before": _plain(self._before.get(key)),
+                "now": _plain(self._now.get(key)),
+            }
+            for key, scene in self._scenes.items()
+        ]
+
+    def put_into(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """A checkpoint's tensors with these scenes in place of any others."""
+        others = {name: tensor for name, tensor in state.items() if name != STATE_KEY}
+        return others | saved_state(np.array(list(self._scenes.values()), np.uint32))
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `put_into` kept; nothing changes where there were no scenes. Raises ValueError where they are
+        of another drill.
+        """
+        if STATE_KEY not in state:
+            return
+        saved = state[STATE_KEY]
+        if saved.dtype != np.uint32 or saved.ndim != 2:
+            raise ValueError(f"{STATE_KEY} must be u32 [n, words], got {saved.dtype} of shape {saved.shape}")
+        self.clear()
+        for scene in saved:
+            self.add(scene.astype("<u4").tobytes())
+
+
+def _plain(found: Success | None) -> dict[str, Any] | None:
+    return None if found is None else dataclasses.asdict(found)
+
+
+def saved_state(scenes: np.ndarray) -> dict[str, np.ndarray]:
+    """The checkpoint's tensor of `scenes`, u32 `[n, words]`; none where there are no scenes."""
+    return {STATE_KEY: scenes} if len(scenes) else {}
