@@ -20,6 +20,8 @@ METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
 """While training runs the page hears from the kernel at least this often, and so notices when the kernel is gone."""
 STATE_BYTES_MAX = 1 << 20
+FILE_BYTES_MAX = 64 << 20
+"""The largest policy file that is taken from a page or given to it."""
 LIVE = ("drill", "policy", "status", "status_text", "error", "metrics", "config", "show", "seq")
 """Traits that a keyframe carries."""
 
@@ -135,6 +137,41 @@ class Flow:
     def sent_message(self, now: float) -> None:
         """A message that needs no acknowledgement went out."""
         self._sent_at = max(self._sent_at, now - ACK_SECONDS / 2) if self._acked < self.seq else now
+
+
+class Upload:
+    """A file that arrives in parts, each a message with one buffer: Jupyter's server ends the connection of a page that
+    sends more than 10 MiB at once (tornado's `websocket_max_message_size`).
+    """
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._parts: list[bytes] = []
+
+    def take(self, content: Mapping[str, Any], buffers: Any) -> tuple[str, bytes] | None:
+        """One part; (name, bytes) once the last one is there. Raises ValueError, and then the file begins anew."""
+        name, part, parts = (content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["LOAD_POLICY"])
+        begun, self._parts = self._parts if part and name == self._name else [], []
+        if not isinstance(name, str) or len(name) > 255 or type(part) is not int or type(parts) is not int:
+            raise ValueError("LOAD_POLICY needs a name, a part and the number of parts")
+        if not isinstance(buffers, list) or len(buffers) != 1 or not 0 <= part < parts or part != len(begun):
+            raise ValueError(f"part {part + 1} of {parts} of the file {name[:60]!r} came out of turn: choose it again")
+        parts_so_far = [*begun, bytes(buffers[0])]
+        if sum(map(len, parts_so_far)) > FILE_BYTES_MAX:
+            raise ValueError(
+                f"the file {name[:60]!r} is larger than the {FILE_BYTES_MAX >> 20} MB that a page may send"
+            )
+        if len(parts_so_far) == parts:
+            return name, b"".join(parts_so_far)
+        self._name, self._parts = name, parts_so_far
+        return None
+
+
+def policy_file(name: str, data: bytes) -> dict[str, Any]:
+    """POLICY_FILE for the page, its bytes under `buffers`; raises ValueError for a file that is too large to send."""
+    if len(data) > FILE_BYTES_MAX:
+        raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it from Python, widget.save(path)")
+    return {"type": "POLICY_FILE", "name": name, "buffers": [data]}
 
 
 def thinned(rows: list[Any], limit: int) -> list[Any]:

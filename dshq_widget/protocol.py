@@ -52,11 +52,14 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "DRILL_SCENE": ("state", "rules_hash"),
         "DROP_SCENE": ("key",),
         "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
+        "SAVE_POLICY": (),
+        "LOAD_POLICY": ("name", "part", "parts"),
     },
     "kernel_to_page": {
         "HISTORY": ("start", "rows"),
         "STEP": ("unit", "count"),
         "LOG": ("level", "text"),
+        "POLICY_FILE": ("name",),
     },
     "page_to_worker": {
         "INIT_CANVAS": ("offscreen", "width", "height", "dpi", "theme"),

@@ -27,7 +27,9 @@ import traitlets
 from dshq_widget import config as settings
 from dshq_widget import page, protocol
 from dshq_widget.drill import CompiledDrill, Drill
+from dshq_widget.export_html import Embedded, document, frame
 from dshq_widget.page import SEND_SECONDS, Flow, check_show
+from dshq_widget.training import checkpoint
 from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
 
 STATIC = Path(__file__).parent / "static"
@@ -115,6 +117,8 @@ class DrillWidget(anywidget.AnyWidget):
         self._page: dict[str, Any] = {}
         self._complaints: set[str] = set()
         self._policy_at = -math.inf
+        self._sent_policy = self._trainer.latest_policy()
+        self._upload = page.Upload()
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
         self._baselines = compiled.spec["baselines"]
@@ -123,7 +127,7 @@ class DrillWidget(anywidget.AnyWidget):
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript},
             show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
-            policy=_policy_trait(self._trainer.latest_policy()),
+            policy=_policy_trait(self._sent_policy),
             config={"values": self._config_values(), "schema": settings.schema()},
             metrics=self._trainer.metrics,
             status_text=self._trainer.status_text,
@@ -175,6 +179,35 @@ class DrillWidget(anywidget.AnyWidget):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the newest policy to a `.dshq` file; returns its absolute path, raises CheckpointError."""
         return self._trainer.save(path)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Let the policy of a `.dshq` file play, and train on from it; raises CheckpointError and changes nothing where
+        it does not fit. Training that runs is stopped and saved first.
+        """
+        self._trainer.load(path)
+        self._policy_at = -math.inf
+        self._refresh()
+
+    def export_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the match, with the policy that plays now, as one HTML file that needs no kernel and no network.
+
+        About 0.3 MB; returns its absolute path, raises OSError where it cannot be written.
+        """
+        target = Path(os.path.abspath(os.path.expanduser(path)))
+        target.write_text(self._document(), encoding="utf-8")
+        return target
+
+    def embed(self) -> Embedded:
+        """The match as it is now, for the end of a cell: unlike the widget itself it still plays when the saved
+        notebook is opened without a kernel. It adds about 0.15 MB to the notebook.
+        """
+        title = self.drill["spec"]["title"]
+        return Embedded(frame(self._document(packed=True), title), title)
+
+    def _document(self, packed: bool = False) -> str:
+        with self._write:
+            state = {name: getattr(self, name) for name in ("drill", "policy", "show", "controls", "config")}
+        return document(state, _bundle("standalone.js"), self._css, packed=packed)
 
     @property
     def history(self) -> list[dict[str, float | int]]:
@@ -291,11 +324,8 @@ class DrillWidget(anywidget.AnyWidget):
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()
-                shown = self.policy
-                if (newest.version, list(newest.layers)) != (shown["version"], shown["layers"]) or (
-                    newest.version == 0 and newest.weights.tobytes() != shown["data"]
-                ):
-                    self._policy_at = now
+                if newest is not self._sent_policy:  # the very object: two files may hold the same version
+                    self._policy_at, self._sent_policy = now, newest
                     self.policy = _policy_trait(newest)
 
     def _swap_seconds(self) -> float:
@@ -339,7 +369,8 @@ class DrillWidget(anywidget.AnyWidget):
     def _send_due(self, now: float, running: bool) -> bool:
         """Send at most one message; whether one went out."""
         if self._outbox and self._flow.reachable:
-            self.send(self._outbox.popleft())
+            message = self._outbox.popleft()
+            self.send(message, message.pop("buffers", None))
             self._flow.sent_message(now)
             return True
         keys = self._flow.due(tuple(self._dirty), now, running, self._swap_seconds())
@@ -368,8 +399,8 @@ class DrillWidget(anywidget.AnyWidget):
             elif name not in self.keys:
                 self._complain(f"an unknown trait {name!r:.40}")
 
-    def _on_page_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        self._enqueue(lambda: self._page_message(content))
+    def _on_page_message(self, _widget: Any, content: Any, buffers: Any) -> None:
+        self._enqueue(lambda: self._page_message(content, buffers))
 
     def _enqueue(self, command: Callable[[], None]) -> None:
         try:
@@ -418,7 +449,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._dirty.discard("snapshot")
         self._flow.heard()
 
-    def _page_message(self, content: Any) -> None:
+    def _page_message(self, content: Any, buffers: Any) -> None:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
         kind = content.get("type") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
@@ -427,12 +458,12 @@ class DrillWidget(anywidget.AnyWidget):
         ack = content.get("seq") if kind == "ACK" else None
         self._flow.heard(ack if type(ack) is int else None, hello=kind == "HELLO")
         try:
-            self._obey(kind, content)
+            self._obey(kind, content, buffers)
         except (ValueError, TypeError, RuntimeError, OSError) as error:
             self._outbox.append({"type": "LOG", "level": "error", "text": str(error)})
             self._complain(f"{kind} that failed: {error}")
 
-    def _obey(self, kind: str, content: Mapping[str, Any]) -> None:
+    def _obey(self, kind: str, content: Mapping[str, Any], buffers: Any) -> None:
         if kind == "HELLO":
             self._outbox.append(
                 {"type": "HISTORY", "start": 0, "rows": page.thinned(self._trainer.history, HISTORY_ROWS)}
@@ -448,6 +479,17 @@ class DrillWidget(anywidget.AnyWidget):
         elif kind == "PAGE_STATE":
             self._page = page.page_state(content)
             self._flow.hidden = not self._page["visible"]
+        elif kind == "SAVE_POLICY":
+            trainer = self._trainer
+            name = f"{trainer.drill.name}-v{trainer.version}.dshq"
+            self._outbox.append(page.policy_file(name, trainer.policy_file()))
+        elif kind == "LOAD_POLICY":
+            arrived = self._upload.take(content, buffers)
+            if arrived:
+                name, data = arrived
+                self._trainer.take_over(checkpoint.parse(data, name), name)
+                self._policy_at = -math.inf
+                self._refresh()
 
     def _complain(self, what: str) -> None:
         """Log each kind of nonsense from the page once."""

@@ -2,6 +2,7 @@
  * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as text,
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
+ * standalone.js is the same page as a plain script, for matches exported as HTML.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -69,6 +70,14 @@ const options = {
   plugins: [workerAsText, scopedPackageStyles],
 };
 
+const standalone = {
+  ...common,
+  entryPoints: [{ in: join(here, "standalone.ts"), out: "standalone" }],
+  format: "iife",
+  outdir: out,
+  plugins: [workerAsText],
+};
+
 async function report() {
   let total = 0;
   for (const name of ["widget.js", "widget.css"]) {
@@ -89,6 +98,6 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await esbuild.build(options);
+  await Promise.all([esbuild.build(options), esbuild.build(standalone)]);
   await report();
 }

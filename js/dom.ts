@@ -56,6 +56,10 @@ const ICONS = {
   goal: "M2 3v10l5-5zM7 3v10l5-5zM13 4.2a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2zM12.3 9h1.5v4h-1.5z",
   save: "M7.1 2h1.8v6.2l2.3-2.3 1.3 1.3L8 11.7 3.5 7.2l1.3-1.3 2.3 2.3zM2.5 12.4h11v1.8h-11z",
   stop: "M3.5 3.5h9v9h-9z",
+  open: "M7.1 11.7h1.8V5.5l2.3 2.3 1.3-1.3L8 2 3.5 6.5l1.3 1.3 2.3-2.3zM2.5 12.4h11v1.8h-11z",
+  share: "M12 1.8a2.3 2.3 0 1 1-1.6 3.9L6.5 7.6v.8l3.9 1.9a2.3 2.3 0 1 1-.7 1.5L5.8 9.9a2.3 2.3 0 1 1 0-3.8l3.9-1.9A2.3 2.3 0 0 1 12 1.8z",
+  film: "M2 3h8.5v3.2L14 4v8l-3.5-2.2V13H2z",
+  picture: "M2 2.5h12v11H2zM3.6 4.1v5.6l3-3 3 3 1.6-1.6 1.2 1.2V4.1zM10.6 5a1.2 1.2 0 1 1 0 2.4 1.2 1.2 0 0 1 0-2.4z",
   chevron: "M5.2 2.8 10.4 8l-5.2 5.2-1.3-1.3L7.8 8 3.9 4.1z",
 } as const;
 export type Icon = keyof typeof ICONS;
@@ -68,6 +72,15 @@ export function icon(name: Icon): SVGSVGElement {
   path.setAttribute("fill-rule", "evenodd");
   svg.append(path);
   return svg;
+}
+
+/** Hands a file to the browser's downloads. */
+export function download(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000); // the download has begun by then
 }
 
 /** A button whose accessible name is `name`; `text` is what it shows (nothing: the icon alone). */

@@ -23,7 +23,7 @@ interface Signal<T> {
 export type PageState = Omit<Extract<PageToKernel, { type: "PAGE_STATE" }>, "type">;
 
 export class KernelLink {
-  connected = true;
+  connected: boolean;
   private heard = performance.now(); // ms, when something last came from the kernel
   private acknowledged = Number.NaN;
   private told = Number.NEGATIVE_INFINITY; // ms, when PAGE_STATE was last sent
@@ -33,6 +33,7 @@ export class KernelLink {
     private readonly changed: (connected: boolean) => void,
     private readonly signal: AbortSignal,
   ) {
+    this.connected = !model.standalone;
     for (const trait of FROM_KERNEL) listen(model, `change:${trait}`, () => this.hear(), signal);
     listen(model, "msg:custom", () => this.hear(), signal);
     listen(model, "change:seq", () => this.acknowledge(), signal);
@@ -43,9 +44,11 @@ export class KernelLink {
     this.watchJupyter();
   }
 
-  send(message: PageToKernel): void {
+  send(message: PageToKernel, buffers?: ArrayBuffer[]): void {
+    if (!this.connected && this.model.standalone) return;
     try {
-      this.model.send(message);
+      if (buffers) this.model.send(message, undefined, buffers);
+      else this.model.send(message);
     } catch (error) {
       console.warn("dshq-widget: the kernel takes no messages:", error);
       this.set(false);

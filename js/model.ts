@@ -23,10 +23,12 @@ export interface Model {
   get<K extends keyof Traits>(name: K): Traits[K];
   set<K extends keyof Traits>(name: K, value: Traits[K]): void;
   save_changes(): void;
-  send(message: PageToKernel): void;
+  send(message: PageToKernel, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
   on(event: string, handler: Handler): void;
   off(event: string, handler: Handler): void;
   widget_manager?: unknown;
+  /** A page saved without its kernel: nothing listens, and nobody ever will. */
+  readonly standalone?: boolean;
 }
 
 /** `model.on` that ends with `signal`. */

@@ -152,12 +152,15 @@ export type PageToKernel =
       score: [number, number];
       version: number;
       visible: boolean;
-    };
+    }
+  | { type: "SAVE_POLICY" }
+  | { type: "LOAD_POLICY"; name: string; part: number; parts: number }; // its bytes are the message's buffer
 
 export type KernelToPage =
   | { type: "HISTORY"; start: number; rows: MetricsRow[] }
   | { type: "STEP"; unit: StepUnit; count: number }
-  | { type: "LOG"; level: string; text: string };
+  | { type: "LOG"; level: string; text: string }
+  | { type: "POLICY_FILE"; name: string }; // its bytes are the message's buffer
 
 export type StepUnit = "tick" | "decision";
 

@@ -339,6 +339,8 @@ export class Session {
       case "LOG":
         this.events.emit("notice", message.text);
         return;
+      case "POLICY_FILE":
+        return; // whoever asked for it listens
       default:
         console.warn("dshq-widget: unknown message from the kernel:", message);
     }

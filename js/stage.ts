@@ -12,6 +12,7 @@ import type { View } from "./panels/panel";
 import { listenToPicks } from "./picking";
 import type { RendererKind, Theme, ToWorker } from "./protocol";
 import type { ShowHost } from "./registry";
+import { buildShare } from "./share";
 import { reducedMotion } from "./theme";
 import { buildTouchPad } from "./touch_pad";
 
@@ -26,7 +27,8 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const { session, signal } = view;
   const address = { id: session.id, view: number };
   const pitch = h("div", { class: "pitch" });
-  stage.append(buildScoreboard(view, stage), pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
+  const share = buildShare(view, stage);
+  stage.append(buildScoreboard(view, stage, share.button), share.menu, pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
   listenToPicks(pitch, session, number, signal);
 
   const hands = new Hands(
@@ -163,7 +165,7 @@ const COUNT_MS = 1000; // between two looks at frames/s
 const REST_MS = 1500; // a version that comes sooner after another one does not leap: what never rests tells nothing
 
 /** Names, score, clock and policy version, as on television. */
-function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLElement {
+function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: HTMLElement): HTMLElement {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
   const time = h("span", { class: "time", title: "Match time since the widget began" }, "0:00");
@@ -221,7 +223,7 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement): HTMLEle
     { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
     h("span", { class: "corner" }, version),
     h("span", { class: "board" }, side(0), time, side(1)),
-    h("span", { class: "corner end" }, fps, full),
+    h("span", { class: "corner end" }, fps, share, full),
   );
 }
 

@@ -87,6 +87,12 @@ export const MESSAGES = {
       "score",
       "version",
       "visible"
+    ],
+    "SAVE_POLICY": [],
+    "LOAD_POLICY": [
+      "name",
+      "part",
+      "parts"
     ]
   },
   "kernel_to_page": {
@@ -101,6 +107,9 @@ export const MESSAGES = {
     "LOG": [
       "level",
       "text"
+    ],
+    "POLICY_FILE": [
+      "name"
     ]
   },
   "page_to_worker": {

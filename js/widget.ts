@@ -71,7 +71,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   const status = () => {
     const now = session.status;
     set("status", now);
-    banner.hidden = now !== "disconnected";
+    banner.hidden = now !== "disconnected" || session.model.standalone === true;
     if (!banner.hidden) banner.textContent = "Kernel gone: the match goes on with the last policy.";
   };
   const show = () => set("mode", session.show.mode);

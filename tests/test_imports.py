@@ -33,7 +33,8 @@ PYTHON_ARROWS = {
     "runtime": PLAYERS,
     "learners": PLAYERS,
     "training": TRAINING,
-    "widget": TRAINING | {"page"},
+    "export_html": set(),
+    "widget": TRAINING | {"page", "export_html"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": GAMES | {"runtime"},
@@ -84,8 +85,11 @@ JS_ARROWS = {
     "hints": {"input"},
     "panels": set(),
     "legend": set(),
+    "standalone": {"model", "widget"},
+    "policy_files": {"model", "session"},
+    "share": {"policy_files", "panels", "session"},
     "picking": set(),
-    "stage": {"legend", "picking", "input", "hints", "gamepad", "touch_pad"},
+    "stage": {"share", "legend", "picking", "input", "hints", "gamepad", "touch_pad"},
     "widget": {"model", "session", "registry", "panels", "stage"},
 }
 

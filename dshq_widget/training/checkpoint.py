@@ -190,12 +190,20 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
     name = os.path.basename(os.fspath(path))
     try:
         content = _read(os.path.expanduser(path))
-        return decode(content)
     except CheckpointError as error:
         raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CheckpointError(f"cannot read the policy file {name!r}: {reason}") from error
+    return parse(content, name)
+
+
+def parse(content: bytes, name: str) -> Checkpoint:
+    """What the bytes of a file called `name` hold; raises CheckpointError with one sentence."""
+    try:
+        return decode(content)
+    except CheckpointError as error:
+        raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:

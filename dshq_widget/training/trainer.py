@@ -41,7 +41,7 @@ MAX_DEATHS = 3
 """Learners that die one after the other without a new version before training gives up."""
 WIN_SHARE_FLOOR = 0.2
 """A win rate against the chaser counts only with this share of all matches won."""
-AUTOSAVE_NAME = "autosave.dshq"
+AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "replaced.dshq"
 RUNNING = ("starting", "training", "stopping")
 
 log = logging.getLogger("dshq_widget")
@@ -101,6 +101,7 @@ class Trainer:
         self._resume: str | None = None
         self._saves: dict[str, bool] = {}
         self._start_again = self._closed = self._until_solved = False
+        self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._deaths = self._started_from = 0
         self._device, self._workers = "", 0
         self._phase_text, self._warned_at = "", 0.0
@@ -241,7 +242,7 @@ class Trainer:
         """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
         with self._lock:
             self._check_open()
-            self._start_again = False
+            self._start_again, self._arriving = False, None
             self._abandon()
             self._forget()
             self._set_status("idle", "not started")
@@ -366,6 +367,31 @@ class Trainer:
                     return Path(target)
         return checkpoint.save(target, self._as_checkpoint())
 
+    def policy_file(self) -> bytes:
+        """The newest policy, without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
+        return checkpoint.encode(self._as_checkpoint({}))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Take over the policy of a `.dshq` file; raises CheckpointError and changes nothing where it does not fit."""
+        self.take_over(checkpoint.load(path), os.path.basename(os.fspath(path)))
+
+    def take_over(self, saved: checkpoint.Checkpoint, name: str) -> None:
+        """Take over the policy of a checkpoint called `name`; the next start goes on from it. Returns at once.
+
+        Of its settings only the network's shape is taken. Training that runs is stopped and saved first, and what it
+        had learned is kept beside the autosave. Raises CheckpointError and changes nothing where it does not fit.
+        """
+        with self._lock:
+            self._check_open()
+            self._shape_of(saved, name)
+            if self._crew is None:
+                self._replace_policy(saved, name)
+            else:
+                self._arriving = saved, name
+                self.stop()
+                self._status_text = f"finishing the update and saving, then {name} plays"
+        self._notify()
+
     def close(self) -> None:
         """End training and give everything back; closing twice is fine. The policy can still be read and saved."""
         with self._lock:
@@ -424,14 +450,7 @@ class Trainer:
     def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
         spec = self.drill.spec
-        if (saved.layers[0], saved.layers[-1]) != (
-            spec["n_obs"],
-            spec["n_actions"] + 1,
-        ) or saved.layers != self._layers():
-            raise checkpoint.CheckpointError(
-                f"{path.name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} "
-                f"needs {list(self._layers())}: take a file of this drill and network"
-            )
+        self._check_layers(saved, path.name, self._layers())
         if saved.rules_hash != spec["rules_hash"]:
             log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
         self._policy = PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights)
@@ -444,11 +463,41 @@ class Trainer:
             except ValueError as error:
                 raise checkpoint.CheckpointError(f"the scenes in {path.name!r} cannot be used: {error}") from None
 
-    def _as_checkpoint(self) -> checkpoint.Checkpoint:
-        """The newest policy, with the optimiser's state where a file of the same version has it."""
+    def _check_layers(self, saved: checkpoint.Checkpoint, name: str, layers: tuple[int, ...]) -> None:
+        if saved.layers != layers:
+            raise checkpoint.CheckpointError(
+                f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {self.drill.name!r} "
+                f"needs {list(layers)}: take a file of this drill and network"
+            )
+
+    def _shape_of(self, saved: checkpoint.Checkpoint, name: str) -> dict[str, Any]:
+        """The settings that give this drill the file's network; raises CheckpointError where none do."""
+        try:
+            config = self._settings_of(saved)
+            network = policy.PolicySpec.for_config(self.drill.spec, config)
+        except ValueError as error:
+            raise checkpoint.CheckpointError(
+                f"{name!r} has settings that this release does not take: {error}"
+            ) from None
+        self._check_layers(saved, name, network.layers)
+        return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}
+
+    def _replace_policy(self, saved: checkpoint.Checkpoint, name: str) -> None:
+        """Put a checkpoint that fits in place of everything learned so far, which is kept in a file of its own."""
+        autosave = self._autosave_path()
+        kept = ""
+        if self._resume == str(autosave) and autosave.exists():
+            os.replace(autosave, autosave.with_name(REPLACED_NAME))
+            kept = f"; what was trained before is kept in {autosave.with_name(REPLACED_NAME)}"
+        self._configure(self._shape_of(saved, name))
+        self._forget()
+        self._adopt(saved, checkpoint.save(autosave.with_name(LOADED_NAME), saved))
+        self._set_status("stopped", f"{name}, version {saved.version}, plays{kept}")
+
+    def _as_checkpoint(self, state: dict[str, np.ndarray] | None = None) -> checkpoint.Checkpoint:
+        """The newest policy with the given optimiser's state, else with that of a file of the same version."""
         newest, spec = self.latest_policy(), self.drill.spec
-        state: dict[str, np.ndarray] = {}
-        if self._resume and os.path.exists(self._resume):
+        if state is None and self._resume and os.path.exists(self._resume):
             last = checkpoint.load(self._resume)
             if (last.version, last.layers, last.activation) == (newest.version, newest.layers, newest.activation):
                 state = last.state
@@ -463,7 +512,7 @@ class Trainer:
             self._config.seed,
             self._config.to_json(),
             self.metrics,
-            self._scenes.put_into(state),
+            self._scenes.put_into(state or {}),
         )
 
     # ---- the learner process
@@ -546,6 +595,9 @@ class Trainer:
             if self._status == "stopping" or end.expected:
                 solved = self._until_solved and self._metrics.get("solved") == 1
                 self._set_status("stopped", f"{'solved' if solved else 'stopped'} at version {self.version}")
+                if self._arriving:
+                    arrived, self._arriving = self._arriving, None
+                    self._replace_policy(*arrived)
                 if self._start_again:
                     self._start_again = False
                     self._spawn()

@@ -3,12 +3,12 @@
  * clock draws one of them at a time, each once a second, so that no frame of the match pays for all of them.
  */
 import uPlot from "uplot";
-import { button, h, select, setAttribute, setText } from "../dom";
+import { button, download, h, select, setAttribute, setText } from "../dom";
 import { compact, percent } from "../format";
 import { columns, decimate, type Columns } from "../history";
 import type { MetricsRow } from "../protocol";
 import { METRICS, REWARD_TERM } from "../tables";
-import { csvOf, download, pngOf, type Drawn } from "./export";
+import { csvOf, pngOf, type Drawn } from "./export";
 import type { Panel, View } from "./panel";
 
 interface Series {

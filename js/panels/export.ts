@@ -52,12 +52,3 @@ export function pngOf(charts: readonly Drawn[], look: { background: string; text
     sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no PNG of the charts: save them as CSV instead."))), "image/png"),
   );
 }
-
-/** Hands a file to the browser's downloads. */
-export function download(name: string, content: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000); // the download has begun by then
-}

@@ -24,6 +24,9 @@ export const SENTENCES: Record<Status, string> = {
   disconnected: "Run the cell again to train on.",
 };
 
+/** The same of a match that was saved without its kernel. */
+const SAVED = { name: "Saved match", sentence: "The match plays on by itself, and you can play against it. Training it further needs a kernel." };
+
 const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where the kernel knows more
 
 export const status: Panel = { area: "learn", build };
@@ -40,6 +43,11 @@ function build({ session, signal }: View): HTMLElement {
     if (now !== "training") pill.dataset.beat = "0";
     setText(pill, NAMES[now] ?? now);
     setText(sentence, (TOLD.includes(now) && sentenceOf(session.model.get("status_text"))) || (SENTENCES[now] ?? ""));
+    if (session.model.standalone) {
+      pill.dataset.status = "idle";
+      setText(pill, SAVED.name);
+      setText(sentence, SAVED.sentence);
+    }
     setText(problem, session.model.get("error") ?? "");
     problem.hidden = !problem.textContent;
     sentence.hidden = !problem.hidden && now === "error";

@@ -1,6 +1,5 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
 import { button, field, h, select, selectValue, setAttribute, setOptions } from "../dom";
-import { download } from "./export";
 import { MODES, SPEEDS, type Mode } from "../protocol";
 import type { Panel, View } from "./panel";
 
@@ -31,10 +30,6 @@ function build({ session, signal }: View): HTMLElement {
   const goal = button("Skip to next goal", { icon: "goal", text: "Goal", title: "Skip to next goal: run fast until somebody scores" }, () =>
     session.skipToGoal(),
   );
-  const replay = button("Save replay", { icon: "save", class: "button quiet", title: "Save replay: this match as seed, inputs and actions" }, async () => {
-    const recording = await session.record();
-    download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
-  });
 
   const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
   const chosenSeed = () => {
@@ -98,7 +93,7 @@ function build({ session, signal }: View): HTMLElement {
   return h(
     "div",
     { class: "transport", role: "group", "aria-label": "Match controls" },
-    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset, replay),
+    h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset),
     h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
     h("div", { class: "cluster" }, field("Mode", mode), rival, field("Swap", swap)),
   );

@@ -51,7 +51,7 @@ afterEach(() => {
 describe("page contract", () => {
   it("names every control", () => {
     const names = {
-      BUTTON: ["Train", "Stop training", "Reset training", "Play", "Pause", "Step", "Step decision", "Skip to next goal", "Reset match", "Save replay", "Full screen"],
+      BUTTON: ["Train", "Stop training", "Reset training", "Play", "Pause", "Step", "Step decision", "Skip to next goal", "Reset match", "Share", "Full screen"],
       SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
       INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],

@@ -57,6 +57,7 @@ def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
 
 def recording(widget: WidgetPage, folder: Path) -> dict:
     with widget.page.expect_download() as download:
+        widget.control("Share").click()
         widget.control("Save replay").click()
     path = folder / "match.json"
     download.value.save_as(path)

@@ -1,0 +1,116 @@
+"""A match as one HTML file that needs no kernel and no network: the page's own code, the drill and one policy.
+
+`packed` makes it about a third as large, for a notebook's output: the code travels as gzip in base64 and the browser
+unpacks it (`DecompressionStream`, which every browser has that the page runs in).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+PANELS = ("transport", "status", "mind")
+"""What is left of the page without a kernel: nothing that trains."""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ margin: 0 auto; padding: 12px; max-width: 860px; background: #ffffff }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #14181c }} }}
+</style>
+<main id="dshq"></main>
+{code}
+</html>
+"""
+_PLAIN = """<style>{css}</style>
+<script type="application/json" id="dshq-match">{match}</script>
+<script>{script}</script>"""
+_PACKED = """<script type="module">
+const unpacked = async (text) => {{
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}};
+const add = async (tag, attributes, text) => {{
+  const element = Object.assign(document.createElement(tag), attributes);
+  element.textContent = await unpacked(text);
+  document.head.append(element);
+}};
+await add("style", {{}}, "{css}");
+await add("script", {{ type: "application/json", id: "dshq-match" }}, "{match}");
+await add("script", {{}}, "{script}");
+</script>"""
+
+
+def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The traits that a page without a kernel needs, of a widget's `state` (trait -> value); bytes as base64."""
+    policy, config = state["policy"], state["config"]
+    offered = state.get("controls")
+    return {
+        "drill": state["drill"],
+        "policy": {**policy, "data": base64.b64encode(policy["data"]).decode()},
+        "show": {**state["show"], "playing": True, "match": 0},
+        "status": "idle",
+        "status_text": "",
+        "error": "",
+        "paused": False,
+        "controls": [name for name in PANELS if offered is None or name in offered],
+        "metrics": {},
+        "league": [],
+        "config": {**config, "schema": {}, "presets": []},
+        "snapshot": None,
+        "seq": 0,
+    }
+
+
+def document(state: Mapping[str, Any], script: str, css: str, *, packed: bool = False) -> str:
+    """The whole HTML text; `script` is the bundle standalone.js. Nothing in the drill's names can end its element."""
+    spec = state["drill"]["spec"]
+    match = json.dumps(match_of(state), separators=(",", ":"))
+    if packed:
+        code = _PACKED.format(css=_pack(css), match=_pack(match), script=_pack(script))
+    else:
+        match = match.replace("<", "\\u003c")
+        code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, script=_inside_script(script))
+    return _PAGE.format(title=html.escape(spec["title"]), code=code)
+
+
+def frame(text: str, title: str) -> str:
+    """A document as an element of another page."""
+    return (
+        f'<iframe srcdoc="{html.escape(text)}" title="{html.escape(title)}" '
+        'style="width: 100%; height: 780px; border: 0" allow="fullscreen; gamepad"></iframe>'
+    )
+
+
+def _pack(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _inside_script(code: str) -> str:
+    """JavaScript that the HTML parser reads to its end: in strings `<` before these words may be written as an escape.
+
+    https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
+    """
+    return re.sub(r"<(?=/script|script|!--)", r"\\x3C", code, flags=re.IGNORECASE)
+
+
+class Embedded:
+    """An HTML element for a notebook's output; front ends that show no HTML show its title."""
+
+    def __init__(self, markup: str, title: str) -> None:
+        self._markup, self._title = markup, title
+
+    def _repr_html_(self) -> str:
+        return self._markup
+
+    def __repr__(self) -> str:
+        return f"<{self._title}, a match that plays in the page>"

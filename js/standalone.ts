@@ -1,0 +1,49 @@
+/**
+ * A match in one HTML file: the widget's page over traits that were saved, with nobody behind it. `dshq_widget/export_html.py`
+ * writes the file; the traits stand in it as JSON, bytes as base64.
+ */
+import type { Model, Traits } from "./model";
+import widget from "./widget";
+
+type Handler = (...values: never[]) => void;
+type Saved = Omit<Traits, "policy"> & { policy: Omit<NonNullable<Traits["policy"]>, "data"> & { data: string } };
+
+/** What ipywidgets' model does for a page, without a kernel: keeps traits and tells of their changes. */
+class SavedModel implements Model {
+  readonly standalone = true;
+  private readonly listeners = new Map<string, Set<Handler>>();
+
+  constructor(private readonly traits: Traits) {}
+
+  get<K extends keyof Traits>(name: K): Traits[K] {
+    return this.traits[name];
+  }
+
+  set<K extends keyof Traits>(name: K, value: Traits[K]): void {
+    this.traits[name] = value;
+    for (const handler of [...(this.listeners.get(`change:${name}`) ?? [])]) handler();
+  }
+
+  save_changes(): void {}
+
+  send(): void {}
+
+  on(event: string, handler: Handler): void {
+    this.listeners.set(event, (this.listeners.get(event) ?? new Set()).add(handler));
+  }
+
+  off(event: string, handler: Handler): void {
+    this.listeners.get(event)?.delete(handler);
+  }
+}
+
+function traitsOf(text: string): Traits {
+  const saved = JSON.parse(text) as Saved;
+  const data = Uint8Array.from(atob(saved.policy.data), (letter) => letter.charCodeAt(0));
+  return { ...saved, policy: { ...saved.policy, data } };
+}
+
+const model = new SavedModel(traitsOf(document.getElementById("dshq-match")!.textContent!));
+const page = widget();
+page.initialize({ model });
+page.render({ model, el: document.getElementById("dshq")! });
