@@ -182,6 +182,28 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Check the drills of a Python file, or a drill of the package, for everything that drills promise."""
+    from dshq_widget.check import drills_in, suite, to_json
+    from dshq_widget.drills import drills
+
+    marks = {True: "ok ", False: "!! ", None: "-- "}
+    reports = []
+    for drill in [drills[options.drill]] if options.drill in drills else drills_in(options.drill):
+        found = []
+        for finding in suite(drill):
+            found.append(to_json(finding))
+            if not options.json:
+                print(f"{marks[finding.ok]} {finding.name:15} {finding.text}", flush=True)
+                if finding.mend:
+                    print(f"{'':19} {finding.mend[:1].upper()}{finding.mend[1:]}.")
+        passes = all(check["ok"] is not False for check in found)
+        reports.append({"drill": getattr(drill, "name", drill.__name__), "ok": passes, "checks": found})
+        if not options.json:
+            print(f"{reports[-1]['drill']} {'keeps its promises' if passes else 'is not right yet'}")
+    return {"drills": reports}, 0 if all(report["ok"] for report in reports) else 1
+
+
 def bench(options: argparse.Namespace) -> dict[str, Any]:
     """Measure this machine's ceilings and this package's rates."""
     from dshq_widget.bench import bench as run
@@ -287,6 +309,9 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
     v.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
     v.add_argument("--backend", default="cpu", help="cpu or js (default cpu)")
+
+    v = verb(check)
+    v.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
 
     v = verb(bench)
     v.add_argument("drill", nargs="?", default="ball", help="a drill's name (default ball)")

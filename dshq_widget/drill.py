@@ -78,6 +78,8 @@ class Drill:
     """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
     half_turn: ClassVar[tuple[str, ...]] = ()
     """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap their sides as well."""
+    half_turn: ClassVar[tuple[str, ...]] = ()
+    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap their sides as well."""
     state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -185,6 +187,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "world": list(drill.world),
         "mirrored": drill.mirrored,
         "half_turn": list(drill.half_turn),
+        "half_turn": list(drill.half_turn),
         "fields": [[f.name, f.type, f.length] for f in program.fields],
         "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
         "n_actions": source.n_actions,
@@ -243,6 +246,9 @@ def _check(drill: type[Drill]) -> None:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
             mend = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{mend}")
+    for field in drill.half_turn:
+        if field not in drill.state:
+            raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")
     for field in drill.half_turn:
         if field not in drill.state:
             raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")

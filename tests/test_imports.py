@@ -38,7 +38,8 @@ PYTHON_ARROWS = {
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": GAMES | {"runtime"},
-    "cli": TRAINING | {"bench", "doctor"},
+    "check": PLAYERS,
+    "cli": TRAINING | {"bench", "check", "doctor"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }

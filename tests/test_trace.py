@@ -11,7 +11,8 @@ from dshq_widget.trace import trace
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 12345, 2**31, 2**32 - 9, 10**12])
 def test_same_bits(name, seed):
     drill = compile_drill(drills[name])
-    cpu, js = trace(drill, 3000, seed, "cpu"), trace(drill, 3000, seed, "js")
+    ticks = max(3000, drill.spec["time_limit"])
+    cpu, js = trace(drill, ticks, seed, "cpu"), trace(drill, ticks, seed, "js")
     assert {**cpu, "backend": ""} == {**js, "backend": ""}
     assert cpu["episodes"] >= 16
 

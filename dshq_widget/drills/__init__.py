@@ -9,8 +9,15 @@ from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.drills.chase import Chase
+from dshq_widget.drills.maze import Maze
+from dshq_widget.drills.paddleball import PaddleBall
+from dshq_widget.drills.snake import Snake
+from dshq_widget.drills.sumo import Sumo
 
-drills: dict[str, type[Drill]] = {drill.name: drill for drill in (Ball, Approach, Bandit, CartPole)}
+drills: dict[str, type[Drill]] = {
+    drill.name: drill for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, Bandit)
+}
 
 
 def get(name: str) -> type[Drill]:

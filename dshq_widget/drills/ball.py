@@ -161,6 +161,9 @@ class Ball(Drill):
         "p_dash": ("f32", 2),  # 1: dash as soon as possible
         "goal": "i32",  # +1: side 0 has scored, -1: side 1; kept to the end of the decision
     }
+    half_turn = (
+        "ball_px", "ball_py", "ball_vx", "ball_vy", "p_px", "p_py", "p_cos", "p_sin", "p_vx", "p_vy", "goal",
+    )  # fmt: skip
     actions = (
         Choice("move", ("stop", "forward", "back", "strafe left", "strafe right")),
         Choice("turn", ("none", "left", "right")),

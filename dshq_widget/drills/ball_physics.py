@@ -81,6 +81,14 @@ def run(s, i, side):
     s.p_px[side, i] += vx * DT
     s.p_py[side, i] += vy * DT
     s.p_cooldown[side, i] = DASH_TICKS if dashes > 0.0 else waiting
+    turn(s, i, side)
+
+
+@rule
+def turn(s, i, side):
+    """One tick of a player's heading."""
+    hx = s.p_cos[side, i]
+    hy = s.p_sin[side, i]
     w = s.p_w[side, i]
     w += clamp(s.p_turn[side, i] - w, -TURN_STEP, TURN_STEP)
     s.p_w[side, i] = w
