@@ -6,7 +6,7 @@ Pure functions and bookkeeping; `widget.py` puts them to use.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget import config as settings
@@ -22,7 +22,9 @@ HEARTBEAT_SECONDS = 1.0
 STATE_BYTES_MAX = 1 << 20
 FILE_BYTES_MAX = 64 << 20
 """The largest policy file that is taken from a page or given to it."""
-LIVE = ("drill", "policy", "status", "status_text", "error", "metrics", "config", "show", "seq")
+LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
+"""Players of the league that the page shows, and how many of them for being new."""
+LIVE = ("drill", "policy", "status", "status_text", "error", "metrics", "league", "config", "show", "seq")
 """Traits that a keyframe carries."""
 
 
@@ -178,6 +180,24 @@ def thinned(rows: list[Any], limit: int) -> list[Any]:
     """At most `limit` of `rows`, evenly spaced, the newest one included."""
     stride = -(-len(rows) // limit) if rows else 1
     return rows[::-1][::stride][::-1]
+
+
+def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the page shows of `Trainer.league`, strongest first: every pinned player, the champion, the newest snapshots
+    and then the strongest ones, LEAGUE_ROWS in all; each with its `rank` among all and its results against the pinned.
+    """
+    pinned = {row["name"] for row in rows if row["pinned"]}
+    newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
+    ranked = [{**row, "rank": rank} for rank, row in enumerate(rows, 1)]
+    first = [row for row in ranked if row["pinned"] or row["champion"] or row["version"] in newest]
+    others = [row for row in ranked if row not in first]
+    chosen = sorted([*first, *others[: max(0, LEAGUE_ROWS - len(first))]], key=lambda row: row["rank"])
+    kept = ("name", "rank", "pinned", "elo", "elo_low", "elo_high", "champion", "version", "step")
+    return [
+        {key: row[key] for key in kept if key in row}
+        | {"against": {name: result for name, result in row["against"].items() if name in pinned}}
+        for row in chosen
+    ]
 
 
 def reaches(state: Any, path: Any) -> bool:

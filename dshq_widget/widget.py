@@ -89,6 +89,7 @@ class DrillWidget(anywidget.AnyWidget):
     status_text = traitlets.Unicode("").tag(sync=True)
     error = traitlets.Unicode("").tag(sync=True)
     metrics = traitlets.Dict().tag(sync=True)
+    league = traitlets.List().tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
@@ -115,6 +116,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._inbox: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
         self._outbox: deque[dict[str, Any]] = deque(maxlen=64)
         self._page: dict[str, Any] = {}
+        self._league = self._trainer.league  # as the trait shows it
         self._complaints: set[str] = set()
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
@@ -136,6 +138,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._let_the_page_choose_its_shell()
         self.on_msg(self._on_page_message)
         self._trainer.on_change(self._wake.set)
+        self._trainer.on_warning(lambda text: self._outbox.append({"type": "LOG", "level": "warning", "text": text}))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
         _supersede(self)
@@ -318,6 +321,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {**metrics, **fps}
             elif self.metrics:
                 self.metrics = {}
+            if trainer.league is not self._league:
+                self._league = trainer.league
+                self.league = page.league(self._league)
             values = self._config_values()
             if self.config["values"] != values:
                 self.config = {**self.config, "values": values}

@@ -1,5 +1,5 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
-import type { ConfigTrait, DrillTrait, MetricsRow, PageToKernel, PolicyTrait, ShowTrait, Snapshot, Status } from "./protocol";
+import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, ShowTrait, Snapshot, Status } from "./protocol";
 
 export interface Traits {
   drill: DrillTrait | null;
@@ -8,6 +8,7 @@ export interface Traits {
   status_text: string;
   error: string;
   metrics: MetricsRow;
+  league: LeagueRow[];
   config: ConfigTrait;
   show: ShowTrait;
   snapshot: SavedSnapshot | null;

@@ -4,6 +4,7 @@
  */
 import { Events } from "./events";
 import { History } from "./history";
+import { keepJournal, type Journal } from "./journal";
 import { KernelLink } from "./kernel";
 import { listen, type Model, type SavedSnapshot } from "./model";
 import type { Bytes, ConfigValue, Cursor, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "./protocol";
@@ -16,6 +17,7 @@ const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from th
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
 export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
+export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
 export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
 
 /** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
@@ -25,6 +27,10 @@ export interface SessionEvents {
   config: void;
   status: void;
   history: void;
+  league: void;
+  past: void;
+  journal: void;
+  warning: string; // one sentence from the kernel, which its status line says, too
   notice: string; // one sentence from the kernel's log or the show; "" takes it back
   state: ShowState;
   ready: Ready;
@@ -43,6 +49,9 @@ export class Session {
   readonly kernel: KernelLink;
   state: ShowState;
   mind: MindState = { player: 0, version: 0, range: 0, standing: false, thought: null };
+  past: PastState = { versions: [], ghost: -1 };
+  back = 0; // versions that the ghost is to be behind, 0: no ghost
+  readonly journal: Journal;
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
@@ -74,6 +83,7 @@ export class Session {
       value: 0,
     };
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
+    this.journal = keepJournal(this, signal);
     const unsubscribe = registry().subscribe(this.id, (message) => this.fromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -85,6 +95,7 @@ export class Session {
       listen(model, `change:${trait}`, () => this.events.emit("status", undefined), signal);
     }
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
+    listen(model, "change:league", () => this.events.emit("league", undefined), signal);
     listen(model, "msg:custom", (message: KernelToPage) => this.fromKernel(message), signal);
     window.addEventListener("pagehide", () => this.saveSnapshot(), { signal });
     document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
@@ -151,6 +162,13 @@ export class Session {
 
   resetMatch(seed: number): void {
     this.setShow({ seed, match: this.show.match + 1 });
+  }
+
+  /** Side 1 of AI vs AI is played by the version that many back; 0: by the same as side 0, Infinity: by the first one seen. */
+  goBack(versions: number): void {
+    this.back = versions;
+    this.post({ type: "PAST", id: this.id, back: versions });
+    this.events.emit("past", undefined);
   }
 
   // ---- what the policy thinks
@@ -281,6 +299,10 @@ export class Session {
         this.mind = message;
         this.events.emit("mind", message);
         return;
+      case "PAST":
+        this.past = message;
+        this.events.emit("past", undefined);
+        return;
       case "OUTCOMES":
         this.events.emit("outcomes", message);
         return;
@@ -337,7 +359,7 @@ export class Session {
         this.step(message.unit, message.count);
         return;
       case "LOG":
-        this.events.emit("notice", message.text);
+        this.events.emit(message.level === "warning" ? "warning" : "notice", message.text);
         return;
       case "POLICY_FILE":
         return; // whoever asked for it listens

@@ -10,6 +10,7 @@ import { Hands, listenToKeys, listenToPointers } from "./input";
 import { buildMapLegend } from "./legend";
 import type { View } from "./panels/panel";
 import { listenToPicks } from "./picking";
+import { ghostOf, playerNames } from "./players";
 import type { RendererKind, Theme, ToWorker } from "./protocol";
 import type { ShowHost } from "./registry";
 import { buildShare } from "./share";
@@ -174,13 +175,12 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: H
   let [counted, swapped] = [-Infinity, -Infinity]; // ms: when frames/s were last written, when the policy last changed
 
   const follow = () => {
-    const { mode } = session.show;
     const { version: playing } = session.state;
     const alone = session.model.get("drill")?.spec.sides === 1;
-    // before any training the scripts play, except that AI vs AI shows the untrained network where there is one
-    const network = playing > 0 ? "AI" : mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
-    setText(names[0], mode === "human_vs_ai" || session.taken ? "You" : network || "random");
-    setText(names[1], alone ? "steps" : mode === "sandbox" ? session.opponent : network || session.opponent);
+    const [blue, orange] = playerNames(session);
+    setText(names[0], blue);
+    setText(names[1], alone ? "steps" : orange);
+    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "The ghost: an earlier version of the same training" : null);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
@@ -207,6 +207,7 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: H
     swapped = now;
   };
   session.events.on("show", follow, signal);
+  session.events.on("past", follow, signal);
   session.events.on("drill", follow, signal);
   session.events.on("state", state, signal);
   state();

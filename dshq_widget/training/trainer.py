@@ -88,6 +88,7 @@ class Trainer:
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
+        self._warned: list[Callable[[str], None]] = []
         self._given: set[str] = set()
         self._config = settings.of_drill(self.drill.spec) if saved is None else self._settings_of(saved)
         self._status, self._status_text, self._error = "idle", "not started", ""
@@ -417,6 +418,10 @@ class Trainer:
         """Call `listener`, from any thread, whenever something to read has changed. It must return at once."""
         self._listeners.append(listener)
 
+    def on_warning(self, listener: Callable[[str], None]) -> None:
+        """Call `listener`, from any thread, with the sentence of each warning. It must return at once."""
+        self._warned.append(listener)
+
     # ---- settings and policies
 
     def _configure(self, hyper: Mapping[str, Any]) -> None:
@@ -670,6 +675,8 @@ class Trainer:
 
     def _warn(self, sentence: str) -> None:
         self._status_text, self._warned_at = sentence, time.monotonic()
+        for listener in list(self._warned):
+            listener(sentence)
         log.warning("%s: %s", self.drill.spec["name"], sentence)
 
     def _fail(self, sentence: str) -> None:

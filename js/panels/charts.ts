@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import { button, download, h, select, setAttribute, setText } from "../dom";
 import { compact, percent } from "../format";
 import { columns, decimate, type Columns } from "../history";
-import type { MetricsRow } from "../protocol";
+import type { DrillSpec, MetricsRow } from "../protocol";
 import { METRICS, REWARD_TERM } from "../tables";
 import { csvOf, pngOf, type Drawn } from "./export";
 import type { Panel, View } from "./panel";
@@ -15,18 +15,22 @@ interface Series {
   key: string;
   name: string;
   colour: string; // a custom property of style.css
+  dashed?: boolean;
 }
 
 interface Curve {
   title: string;
   help: string;
   series: Series[];
+  band?: [high: string, low: string]; // metrics between which the first series' colour is laid
   format: (value: number | null | undefined) => string;
   range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
   filled?: boolean; // down to zero
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
 
+const DUELS = ["Win rate", "Elo"]; // curves that need somebody to win against
+const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4"];
 const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
 
 const CURVES: Curve[] = [
@@ -40,6 +44,13 @@ const CURVES: Curve[] = [
     ],
     format: percent,
     range: [0, 1],
+  },
+  {
+    title: "Elo",
+    help: "Strength of the newest version in the league; the band holds it with 95 % certainty. Should rise.",
+    series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
+    band: ["elo_high", "elo_low"],
+    format: (value) => (value == null ? "–" : String(Math.round(value))),
   },
   {
     title: "Return",
@@ -79,6 +90,18 @@ const CURVES: Curve[] = [
   },
 ];
 
+/** What the terms of the reward bring, each on its own. */
+function rewardsOf(spec: DrillSpec | undefined): Curve[] {
+  const series = (spec?.terms ?? []).map(({ name }, k) => ({
+    key: `reward_${name}`,
+    name: name.replaceAll("_", " "),
+    colour: COLOURS[k % COLOURS.length]!,
+    dashed: k >= COLOURS.length,
+  }));
+  const help = `${REWARD_TERM.text.replace("this", "each")} Their sum, the return, should rise; one may fall for another's sake.`;
+  return series.length > 1 ? [{ title: "Reward by term", help, series, format: compact }] : [];
+}
+
 const AXES = [
   ["agent_steps", "agent steps"],
   ["seconds", "seconds"],
@@ -114,8 +137,9 @@ function build(view: View): HTMLElement {
   });
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
   const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, csv, png);
-  const alone = session.model.get("drill")?.spec.sides === 1;
-  const figures = CURVES.filter(({ title }) => !(alone && title === "Win rate")).map((curve) => new Figure(curve, cursor));
+  const spec = session.model.get("drill")?.spec;
+  const curves = CURVES.filter(({ title }) => spec?.sides !== 1 || !DUELS.includes(title));
+  const figures = [...curves, ...rewardsOf(spec)].map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
   const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);
@@ -212,7 +236,7 @@ class Figure {
 
   /** Draws over metric `x`, or hides where there is nothing to draw. */
   draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
-    const keys = this.curve.series.map(({ key }) => key);
+    const keys = [...this.curve.series.map(({ key }) => key), ...(this.curve.band ?? [])];
     const all = columns(rows, x, keys);
     this.element.hidden = all[0].length === 0;
     if (this.element.hidden) return;
@@ -286,15 +310,18 @@ class Figure {
         ],
         series: [
           {},
-          ...curve.series.map(({ name, colour: property }) => ({
+          ...curve.series.map(({ name, colour: property, dashed }) => ({
             label: name,
             stroke: colour(property),
+            ...(dashed && { dash: [5, 3] }),
             ...(curve.filled && { fill: () => `${colour(property)()}22` }),
             width: 1.75,
             spanGaps: true,
             points: { show: false },
           })),
+          ...(curve.band ?? []).map((label) => ({ label, width: 0, spanGaps: true, points: { show: false } })),
         ],
+        ...(curve.band && { bands: [{ series: [curve.series.length + 1, curve.series.length + 2], fill: () => `${colour(curve.series[0]!.colour)()}33` }] }),
         hooks: { setCursor: [() => this.readOut()] },
       },
       this.data,

@@ -1,0 +1,105 @@
+/**
+ * The league: how strong the champion, the newest versions and the best earlier ones are, each with the band in which its
+ * rating lies, drawn on one scale. Drawn only while it is open.
+ */
+import { h, icon, setText } from "../dom";
+import { compact, percent } from "../format";
+import type { LeagueRow } from "../protocol";
+import type { Panel, View } from "./panel";
+
+const ELO = "Elo says who wins: 200 points more win three matches in four, 400 more ten in eleven. The bar is the range that holds it with 95 % certainty.";
+const EMPTY = "No league yet. While training runs, versions meet one another and the scripts every few seconds; the table begins with the first round.";
+const AIR = 0.04; // of the scale, left and right of the bars
+
+export const league: Panel = { area: "more", build };
+
+function build({ session, signal }: View): HTMLElement {
+  const about = h("span", { class: "caption" });
+  const body = h("tbody");
+  const empty = h("p", { class: "sentence" }, EMPTY);
+  const script = () => session.model.get("drill")?.spec.baselines[0] ?? "random";
+  const against = h("th", { scope: "col", class: "number" });
+  const table = h(
+    "table",
+    {},
+    h("caption", {}, ELO),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col", class: "number", title: "Place among all players" }, "#"),
+        h("th", { scope: "col" }, "player"),
+        h("th", { scope: "col", class: "number" }, "Elo"),
+        h("th", { scope: "col", class: "band" }, "95 % band"),
+        against,
+        h("th", { scope: "col", class: "number steps", title: "Agent steps it was trained for" }, "trained"),
+      ),
+    ),
+    body,
+  );
+  const panel = h("details", { class: "league fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "League"), about), h("div", { class: "body" }, empty, table));
+
+  const follow = () => {
+    panel.hidden = session.model.get("drill")?.spec.sides === 1;
+    const rows = session.model.get("league") ?? [];
+    const best = rows.find((row) => row.champion);
+    setText(about, best ? `champion ${best.name} · Elo ${Math.round(best.elo)}` : "who is how strong");
+    if (!panel.open) return;
+    empty.hidden = rows.length > 0;
+    table.hidden = rows.length === 0;
+    setText(against, `vs ${script()}`);
+    against.title = `Points per match against ${script()}; a draw is half a point`;
+    const newest = Math.max(...rows.map((row) => row.version ?? -1));
+    const scale = scaleOf(rows);
+    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest)));
+  };
+  panel.addEventListener("toggle", follow);
+  session.events.on("league", follow, signal);
+  session.events.on("drill", follow, signal);
+  follow();
+  return panel;
+}
+
+type Scale = (elo: number) => number;
+
+/** From Elo to percent of the bar's width. */
+function scaleOf(rows: readonly LeagueRow[]): Scale {
+  const low = Math.min(...rows.map((row) => row.elo_low));
+  const high = Math.max(...rows.map((row) => row.elo_high));
+  const span = Math.max(high - low, 1);
+  return (elo) => 100 * (AIR + (1 - 2 * AIR) * ((elo - low) / span));
+}
+
+function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): HTMLElement {
+  const [low, middle, high] = [row.elo_low, row.elo, row.elo_high].map(scale) as [number, number, number];
+  const range = `${Math.round(row.elo_low)} to ${Math.round(row.elo_high)}`;
+  const [points, matches] = row.against[script] ?? [0, 0];
+  const mark = row.champion ? "champion" : row.pinned ? "script" : newest ? "newest" : "";
+  return h(
+    "tr",
+    { "data-mark": mark || null },
+    h("td", { class: "number" }, String(row.rank)),
+    h("th", { scope: "row" }, row.name, mark ? h("span", { class: "mark", title: MARKS[mark] }, mark) : null),
+    h("td", { class: "number elo", title: row.pinned ? "Pinned: the others are measured against it" : `${range}, with 95 % certainty` }, String(Math.round(row.elo))),
+    h(
+      "td",
+      { class: "band", title: range },
+      h(
+        "div",
+        { class: "lane", role: "img", "aria-label": row.pinned ? "pinned" : range },
+        row.pinned ? null : h("span", { class: "range", style: `left: ${low}%; width: ${high - low}%` }),
+        h("span", { class: "middle", style: `left: ${middle}%` }),
+      ),
+    ),
+    h("td", { class: "number", title: matches ? `${matches} matches` : "They did not meet" }, matches ? percent(points / matches) : "–"),
+    h("td", { class: "number steps" }, row.step === undefined ? "–" : compact(row.step)),
+  );
+}
+
+const MARKS = {
+  champion: "The best so far against the scripts, confirmed by as many matches again; training goes back to it should it fall apart",
+  script: "A script: its rating stands, and the others are measured against it",
+  newest: "The newest version in the league",
+} as const;

@@ -1,0 +1,51 @@
+/** What happened, newest first. Lines are only made while it is open, and each of them once. */
+import { h, icon, setText } from "../dom";
+import { clock } from "../format";
+import type { Kind, Line } from "../journal";
+import type { Panel, View } from "./panel";
+
+const KINDS: Record<Kind, string> = {
+  goal: "match",
+  swap: "policy",
+  setting: "setting",
+  training: "training",
+  champion: "league",
+  warning: "warning",
+};
+
+export const log: Panel = { area: "more", build };
+
+function build({ session, signal }: View): HTMLElement {
+  const about = h("span", { class: "caption" });
+  const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
+  const empty = h("p", { class: "sentence" }, "Nothing yet: goals, new policies and changed settings will stand here.");
+  const panel = h("details", { class: "log fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Event log"), about), h("div", { class: "body" }, empty, lines));
+  const made = new WeakMap<Line, HTMLElement>();
+
+  const row = (line: Line) => {
+    const known = made.get(line);
+    if (known) return known;
+    const rate = session.model.get("drill")?.spec.tick_rate ?? 120;
+    const element = h(
+      "li",
+      { "data-kind": line.kind, title: new Date(line.at).toLocaleTimeString() },
+      h("span", { class: "when" }, clock(line.tick / rate)),
+      h("span", { class: "kind" }, KINDS[line.kind]),
+      h("span", { class: "what" }, line.text),
+    );
+    made.set(line, element);
+    return element;
+  };
+  const follow = () => {
+    const entries = session.journal.lines;
+    setText(about, entries.length > 0 ? "newest first, by match time" : "goals, new policies, changed settings");
+    if (!panel.open) return;
+    empty.hidden = entries.length > 0;
+    lines.hidden = entries.length === 0;
+    lines.replaceChildren(...entries.map(row));
+  };
+  panel.addEventListener("toggle", follow);
+  session.events.on("journal", follow, signal);
+  follow();
+  return panel;
+}
