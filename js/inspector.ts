@@ -7,6 +7,7 @@ import type { Policy } from "./policy";
 import type { DrillSpec, FromWorker, Handle, Outcome, Theme, ToWorker } from "./protocol";
 import { KIND } from "./protocol";
 import { Random } from "./random";
+import { Senses } from "./senses";
 import { FieldImage } from "./renderer/field";
 import type { Look } from "./renderer/palette";
 import { OVERLAY_SHAPES, putShape, type Field, type Overlay } from "./renderer/scene";
@@ -118,9 +119,10 @@ export class Inspector implements Overlay {
   private others(policy: Policy): Decide {
     const { mode, opponent, game, spec } = this.show;
     const rng = new Random(1);
+    const senses = new Senses(game, spec);
     return (copy, side) => {
       if (mode !== "sandbox" || side !== 1) return this.mind.likeliest(this.show.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
-      if (opponent === "random") return Math.floor(rng.next() * spec.n_actions);
+      if (opponent === "random") return senses.chance(copy, side, rng.next());
       return game.baselines[opponent]?.(copy, side) ?? 0;
     };
   }

@@ -5,6 +5,7 @@
 import { marginals, type Policy } from "./policy";
 import type { DrillSpec, Handle, Outcome, Thought } from "./protocol";
 import type { Game, GameState } from "./rules";
+import { Senses } from "./senses";
 
 export const OUTCOMES = 4; // moves that are tried
 const SECONDS = 1; // of show time that a move is followed for
@@ -14,7 +15,7 @@ export type Decide = (state: GameState, side: number) => number;
 
 export class Mind {
   weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
-  private readonly observation: Float32Array;
+  private readonly senses: Senses;
   private readonly gradient: Float32Array;
   private readonly terms: Float32Array;
   private readonly sizes: number[]; // options per choice
@@ -23,7 +24,7 @@ export class Mind {
     readonly game: Game,
     readonly spec: DrillSpec,
   ) {
-    this.observation = new Float32Array(spec.n_obs);
+    this.senses = new Senses(game, spec);
     this.gradient = new Float32Array(spec.n_obs);
     this.terms = new Float32Array(spec.terms.length);
     this.sizes = spec.actions.map((choice) => choice.options.length);
@@ -47,7 +48,7 @@ export class Mind {
       value,
       action: this.options(action),
       probabilities: marginals(policy.probabilities, this.sizes),
-      observations: [...this.observation],
+      observations: [...this.senses.observation],
       saliency: Array.from(this.gradient, Math.abs), // d log p(action) / d input
     };
   }
@@ -56,7 +57,8 @@ export class Mind {
   likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES): { action: number; probability: number }[] {
     this.look(policy, state, side);
     const all = Array.from(policy.probabilities, (probability, action) => ({ action, probability }));
-    return all.sort((a, b) => b.probability - a.probability).slice(0, count);
+    const possible = all.filter(({ probability }) => probability > 0); // a mask forbids the others
+    return possible.sort((a, b) => b.probability - a.probability).slice(0, count);
   }
 
   /**
@@ -106,8 +108,7 @@ export class Mind {
   }
 
   private look(policy: Policy, state: GameState, side: number): void {
-    this.game.observe(state, side, this.observation);
-    policy.forward(this.observation);
+    this.senses.look(state, side).ask(policy);
   }
 
   /** The weighted sum of the reward terms, or of the potentials. */

@@ -29,6 +29,18 @@ describe("Policy", () => {
     expect(policy.value).toBeCloseTo(wanted.value, 6);
   });
 
+  it("gives what is forbidden no chance, and what is left the same odds", () => {
+    const wide = new Policy(1, [1, 4], "tanh", Float32Array.from([0, 0, 0, 0, 1, 2, 3, 0.5])); // three logits, then the value
+    wide.forward(Float32Array.from([1]), Uint8Array.from([1, 0, 1]));
+    const odds = Math.exp(2);
+    expect(wide.probabilities[1]).toBe(0);
+    expect(wide.probabilities[2]! / wide.probabilities[0]!).toBeCloseTo(odds, 4);
+    expect(wide.value).toBe(0.5);
+    for (const u of [0, 0.1, 0.5, 0.9, 1 - 2 ** -32]) expect(sample(wide.probabilities, u)).not.toBe(1);
+    wide.forward(Float32Array.from([1]), Uint8Array.from([0, 1, 0]));
+    for (const u of [0, 0.5, 1 - 2 ** -32]) expect(sample(wide.probabilities, u)).toBe(1);
+  });
+
   it("reads bytes at any offset and keeps a copy", () => {
     const bytes = new Uint8Array(BLOB.byteLength + 3);
     bytes.set(new Uint8Array(BLOB.buffer), 3);

@@ -29,8 +29,8 @@ export class Policy {
     this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
   }
 
-  /** Fills `probabilities` and `value` from an observation [n_obs]. */
-  forward(observation: Float32Array): void {
+  /** Fills `probabilities` and `value` from an observation [n_obs]; what `allowed` [n_actions] has a 0 for gets probability 0. */
+  forward(observation: Float32Array, allowed?: Uint8Array): void {
     const last = this.outputs.length - 1;
     let input = observation;
     let at = 0;
@@ -52,6 +52,7 @@ export class Policy {
       input = output;
     }
     this.value = input[this.probabilities.length]!;
+    if (allowed) this.probabilities.forEach((_, k) => (input[k] = allowed[k] ? input[k]! : -Infinity));
     softmax(input, this.probabilities);
   }
 
@@ -88,11 +89,14 @@ function softmax(logits: Float32Array, out: Float32Array): void {
 /** The index whose share of the cumulated probabilities holds `u` in [0, 1). */
 export function sample(probabilities: Float32Array, u: number): number {
   let left = u;
-  for (let j = 0; j < probabilities.length - 1; j++) {
+  let last = 0; // what rounding leaves over is the last possible one's
+  for (let j = 0; j < probabilities.length; j++) {
+    if (probabilities[j] === 0) continue;
     left -= probabilities[j]!;
-    if (left < 0) return j;
+    last = j;
+    if (left < 0) break;
   }
-  return probabilities.length - 1;
+  return last;
 }
 
 /** Probabilities of each option of each choice; an action index is a mixed-radix number, first choice most significant. */

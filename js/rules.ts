@@ -17,6 +17,7 @@ export interface Game {
   decide(s: GameState): void;
   tick(s: GameState): void;
   observe(s: GameState, side: number, out: Float32Array): void; // out: [n_obs]
+  mask?(s: GameState, side: number, out: Uint8Array): void; // out: [n_actions], 1 for what is allowed; some drills have one
   terms(s: GameState, side: number, out: Float32Array): void; // out: [n_terms]
   terminated(s: GameState): boolean | number;
   winner(s: GameState): number; // +1 side 0 won, -1 side 1 won, 0 nobody

@@ -10,6 +10,7 @@ import type { Recording, ShowEvent, Snapshot, StepUnit, Swap } from "./protocol"
 import { Random } from "./random";
 import { hex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
+import { Senses } from "./senses";
 import { REST_SECONDS } from "./tables";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
@@ -67,7 +68,7 @@ export class Show {
   private waiting: Deed[] = []; // done by the person, in force from the next decision on
   private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
   private readonly keys: Keys;
-  private readonly observation: Float32Array;
+  private readonly senses: Senses;
   private readonly mixed: Float32Array;
   private readonly terms: Float32Array;
 
@@ -84,7 +85,7 @@ export class Show {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
-    this.observation = new Float32Array(spec.n_obs);
+    this.senses = new Senses(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
     this.terms = new Float32Array(spec.terms.length);
     this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
@@ -297,8 +298,7 @@ export class Show {
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
   opinion(): { probabilities: number[][]; value: number } {
     if (!this.policy) return { probabilities: [], value: 0 };
-    this.game.observe(this.state, 0, this.observation);
-    this.policy.forward(this.observation);
+    this.senses.look(this.state, 0).ask(this.policy);
     const sizes = this.spec.actions.map((choice) => choice.options.length);
     return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
   }
@@ -425,15 +425,14 @@ export class Show {
     const ready = policy && (policy.version > 0 || this.mode === "ai_vs_ai");
     if (!ready) return this.baseline(side === 0 ? "random" : this.opponent, side);
 
-    this.game.observe(this.state, side, this.observation);
-    policy.forward(this.observation);
+    this.senses.look(this.state, side).ask(policy);
     const fresh = policy.probabilities;
     return sample(policy === this.policy ? this.faded(fresh) : fresh, this.rng.next());
   }
 
   private baseline(name: string, side: number): number {
     if (name === "idle") return 0;
-    if (name === "random") return Math.floor(this.rng.next() * this.spec.n_actions);
+    if (name === "random") return this.senses.chance(this.state, side, this.rng.next());
     return this.game.baselines[name]!(this.state, side);
   }
 
@@ -445,7 +444,7 @@ export class Show {
       this.fading = null;
       return fresh;
     }
-    this.fading.forward(this.observation);
+    this.senses.ask(this.fading);
     const old = this.fading.probabilities;
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;
