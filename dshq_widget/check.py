@@ -372,6 +372,9 @@ def _mean_reward(it: Subject, who: str) -> float:
                 f"{who} gave action {int(actions.min() if actions.min() < 0 else actions.max())}",
                 f"actions are numbered 0 .. {it.spec['n_actions'] - 1}, the last choice counting fastest",
             )
+        allowed = np.take_along_axis(it.game.mask(state)[:, 0], actions[:, :1], 1)[:, 0]
+        if not allowed[~over].all():
+            raise Broken(f"{who} takes an action that the mask forbids", "choose among what `mask` allows")
         ended = it.advance(state, actions)
         paid = np.einsum("tkl,k->tl", it.game.terms(state)[:, 0, chosen], weights)
         total += np.where(over, 0, paid)

@@ -226,7 +226,7 @@ class Statements:
         with self.writer.nested() as block:
             self.body(node.body, inner)
         for name, after in inner.names.items():
-            if name not in scope.names:
+            if name == target or isinstance(scope.names.get(name, Undefined(name)), Undefined):
                 scope.names[name] = Undefined(name)
             elif scope.names[name] != after:
                 error = f"{name!r} changes its variable inside the loop"
