@@ -184,6 +184,7 @@ class PaddleBall(Drill):
             x = 0.3 * (float(ball) - 0.5 * float(BALLS - 1))
             circle(x, HALF_WIDTH - 0.25, 0.05, MARK)
             circle(x, HALF_WIDTH - 0.25, 0.07, LINE, alpha=1.0 if ball < s.returned[i] else 0.0)
-        circle(PADDLE_X, s.paddle[i], 0.45 + 0.3 * s.glow[i], FLASH, alpha=0.35 * s.glow[i])
+        rim = 0.09 * s.glow[i]
+        box(PADDLE_X, s.paddle[i], 0.1 + rim, HALF_PADDLE + rim, 1.0, 0.0, 0.09 + rim, FLASH, alpha=s.glow[i])
         box(PADDLE_X, s.paddle[i], 0.1, HALF_PADDLE, 1.0, 0.0, 0.09, PADDLE)
         circle(s.x[i], s.y[i], RADIUS, BALL)

@@ -188,9 +188,9 @@ export class Effects {
   }
 
   private celebrate(side: number): void {
-    const ball = this.movers.find((mover) => mover.isBall);
-    const [x, y] = ball ? [ball.x, ball.y] : [this.wash.x, this.wash.y];
     const colour = `player${side}`;
+    const where = this.movers.find((mover) => mover.isBall) ?? this.movers.find((mover) => mover.paint === colour);
+    const { x, y } = where ?? this.wash;
     const unit = this.width / 100;
     Object.assign(this.wash, { name: colour, x, y, radius: 0.75 * this.width });
     this.washAge = 0;

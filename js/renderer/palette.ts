@@ -32,7 +32,7 @@ const PAINTS: Record<string, Paint> = {
   post: ["#ffffffff", "#f4f8f6ff", { shadow: 0.7, gloss: 0.6 }],
   mark: ["#ffffff8c", "#d9f2e65c"],
   mat: ["#c9d6e2ff", "#25313fff", { ground: 0.5 }],
-  clay: ["#ecd9b0ff", "#7a6444ff", { gloss: 0.2 }],
+  clay: ["#dcbd82ff", "#7a6444ff", { gloss: 0.2 }],
   floor: ["#dfe3eeff", "#262b3dff", { ground: 0.5 }],
   pillar: ["#8a90a8ff", "#5a6180ff", { shadow: 0.8, gloss: 0.5 }],
   ink: ["#1d2430ff", "#10141cff"],
