@@ -24,7 +24,10 @@ FILE_BYTES_MAX = 64 << 20
 """The largest policy file that is taken from a page or given to it."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
 """Players of the league that the page shows, and how many of them for being new."""
-LIVE = ("drill", "policy", "status", "status_text", "error", "metrics", "league", "config", "show", "seq")
+LIVE = (
+    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "config"),
+    *("show", "controls", "seq"),
+)
 """Traits that a keyframe carries."""
 
 
@@ -48,6 +51,29 @@ def check_show(name: str, value: Any, baselines: Iterable[str]) -> Any:
         kind = "a number" if name == "speed" else "a whole number"
         raise ValueError(f"{name} must be {kind} from {lo:g} to {hi:.12g}, got {value!r:.60}")
     return float(value) if name == "speed" else int(value)
+
+
+def controls(value: Any) -> list[str] | None:
+    """Names of the panels to show, in the order in which they stand; None for all. Raises ValueError."""
+    if value is None:
+        return None
+    names = list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else None
+    if names is None:
+        raise ValueError(f"controls must be a list of panels such as ['transport', 'training'], got {value!r:.60}")
+    for name in names:
+        one_of("each of controls", name, tuple(protocol.PANELS))
+    return [name for name in protocol.PANELS if name in names]
+
+
+def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for the page; those that are pairs travel as the text that a person would type."""
+    pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
+    return {**values} | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
+
+
+def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyper-parameters that a message carries."""
+    return {str(key): value for key, value in content.items() if key != "type"}
 
 
 _SHOW_RANGES = {

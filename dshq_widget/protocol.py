@@ -18,6 +18,20 @@ MODES = ("ai_vs_ai", "human_vs_ai", "sandbox")
 SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Offered multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
+PANELS = {
+    "transport": "the match: play, step, speed, who plays, the seed",
+    "ghost": "an earlier version plays the other side",
+    "training": "train, stop, start over, pause learning, the next update by hand",
+    "pace": "how fast it learns",
+    "status": "what the training does, in a sentence",
+    "headline": "the four numbers",
+    "charts": "the learning curves",
+    "mind": "what the policy thinks",
+    "league": "how strong the champion, the newest and earlier versions are",
+    "log": "goals, new policies, changed settings, newest first",
+    "hyper": "hyper-parameters, presets and Copy as Python",
+}
+"""What `controls` may name: every panel of the page, in the order in which they stand there."""
 SWAPS = ("now", "at_reset")
 """When a better policy takes over: at the next decision, or when the next game begins."""
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}
@@ -48,6 +62,9 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "START_TRAINING": (ANY_SETTINGS,),
         "STOP_TRAINING": (),
         "RESET_TRAINER": (),
+        "PAUSE_TRAINING": (),
+        "RESUME_TRAINING": (),
+        "NEXT_UPDATE": (ANY_SETTINGS,),
         "SET_HYPER": ("key", "value"),
         "DRILL_SCENE": ("state", "rules_hash"),
         "DROP_SCENE": ("key",),
@@ -105,6 +122,9 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "kernel_to_learner": {
         "STOP": (),
         "SET_HYPER": ("key", "value"),
+        "PAUSE_TRAINING": (),
+        "RESUME_TRAINING": (),
+        "NEXT_UPDATE": (),
         "SAVE": ("path",),
         "SCENES": ("scenes",),
     },

@@ -13,7 +13,6 @@ import logging
 import math
 import os
 import queue
-import sys
 import threading
 import time
 from collections import deque
@@ -24,8 +23,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from dshq_widget import cells, drills, page, presets, protocol
 from dshq_widget import config as settings
-from dshq_widget import page, protocol
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
 from dshq_widget.page import SEND_SECONDS, Flow, check_show
@@ -41,44 +40,15 @@ INBOX_MAX = 1000
 log = logging.getLogger("dshq_widget")
 
 
-# ---- which cell made which widget
-
-_cells: dict[str, tuple[str, list[DrillWidget]]] = {}
-
-
-def _running_cell() -> tuple[str, str] | None:
-    """(cell id, id of this execution) where the front end says so in the request's metadata, as JupyterLab does."""
-    ipython = sys.modules.get("IPython")
-    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
-    if kernel is None:
-        return None
-    request = kernel.get_parent("shell")
-    cell = request.get("metadata", {}).get("cellId")
-    return (cell, request["header"]["msg_id"]) if cell else None
-
-
-def _supersede(widget: DrillWidget) -> None:
-    """Stop the training of the widgets that an earlier execution of the same cell made."""
-    running = _running_cell()
-    if running is None:
-        return
-    cell, execution = running
-    earlier, widgets = _cells.get(cell, (execution, []))
-    if earlier != execution:
-        for old in widgets:
-            old.stop()
-        widgets = []
-    _cells[cell] = (execution, [*widgets, widget])
-
-
 class DrillWidget(anywidget.AnyWidget):
     """A drill, played live in the cell, with its training.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
-    Keywords are hyper-parameters (docs/contract.md) and settings of the show: mode, speed, playing, opponent, swap,
-    swap_interval_ms, blend_ms, action_repeat. `seed` starts both the match and the training. Raises ConfigError (a
-    ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell again stops
-    the training of the widget that it made before, where the front end names its cells.
+    Keywords are hyper-parameters (docs/contract.md), above those of a `preset` (laptop, classroom, gpu), and settings
+    of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
+    match and the training. `controls` names the panels to show, all by default; it may be set later, too. Raises
+    ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell
+    again stops the training of the widget that it made before, where the front end names its cells.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -88,10 +58,12 @@ class DrillWidget(anywidget.AnyWidget):
     status = traitlets.Unicode("idle").tag(sync=True)
     status_text = traitlets.Unicode("").tag(sync=True)
     error = traitlets.Unicode("").tag(sync=True)
+    paused = traitlets.Bool(False).tag(sync=True)
     metrics = traitlets.Dict().tag(sync=True)
     league = traitlets.List().tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
+    controls = traitlets.Any(None).tag(sync=True)
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
     seq = traitlets.Int(0).tag(sync=True)
 
@@ -103,12 +75,14 @@ class DrillWidget(anywidget.AnyWidget):
         *,
         seed: int | None = None,
         resume: str | os.PathLike[str] | None = None,
+        preset: str | None = None,
+        controls: Iterable[str] | None = None,
         **keywords: Any,
     ) -> None:
         bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
-        self._trainer = Trainer(drill, resume=resume, gentle=True, **hyper)
+        self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, **hyper)
         self._write = threading.RLock()
         self._flow = Flow()
         self._dirty: set[str] = set()
@@ -124,13 +98,20 @@ class DrillWidget(anywidget.AnyWidget):
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
         self._baselines = compiled.spec["baselines"]
+        base = settings.of_drill(compiled.spec)
         checked = {key: check_show(key, value, self._baselines) for key, value in show.items()}
         super().__init__(
             **bundle,
-            drill={"spec": compiled.spec, "javascript": compiled.javascript},
+            drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
             policy=_policy_trait(self._sent_policy),
-            config={"values": self._config_values(), "schema": settings.schema()},
+            config={
+                "values": page.typed(self._trainer.config.to_json()),
+                "schema": settings.schema(),
+                "defaults": page.typed(base.to_json()),
+                "presets": presets.described(base),
+            },
+            controls=page.controls(controls),
             metrics=self._trainer.metrics,
             status_text=self._trainer.status_text,
         )
@@ -141,7 +122,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._trainer.on_warning(lambda text: self._outbox.append({"type": "LOG", "level": "warning", "text": text}))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
-        _supersede(self)
+        cells.supersede(self)
 
     # ---- training
 
@@ -153,6 +134,21 @@ class DrillWidget(anywidget.AnyWidget):
     def stop(self) -> None:
         """Stop training; returns at once. `train` goes on from here."""
         self._trainer.stop()
+        self._refresh()
+
+    def pause_training(self) -> None:
+        """Hold the learning while the match goes on; RuntimeError when nothing is training. See `resume_training`."""
+        self._trainer.pause_training()
+        self._refresh()
+
+    def resume_training(self) -> None:
+        """Learn on after a pause; RuntimeError when nothing is training."""
+        self._trainer.resume_training()
+        self._refresh()
+
+    def next_update(self, **hyper: Any) -> None:
+        """Learn once from one round of games, then hold; starts training for that where none runs."""
+        self._trainer.next_update(**hyper)
         self._refresh()
 
     def reset_training(self) -> None:
@@ -299,22 +295,21 @@ class DrillWidget(anywidget.AnyWidget):
 
     # ---- traits
 
+    @traitlets.validate("controls")
+    def _controls_are_panels(self, proposal: Mapping[str, Any]) -> list[str] | None:
+        return page.controls(proposal["value"])
+
     def _set_show(self, **changes: Any) -> None:
         checked = {key: check_show(key, value, self._baselines) for key, value in changes.items()}
         with self._write:
             self.show = {**self.show, **checked}
-
-    def _config_values(self) -> dict[str, Any]:
-        """Settings for the page; those that are pairs travel as the text that a person would type."""
-        values = self._trainer.config.to_json()
-        pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
-        return values | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
 
     def _refresh(self) -> None:
         """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
         trainer = self._trainer
         with self._write:
             self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
+            self.paused = trainer.paused
             fps = {"show_fps": self._page["fps"]} if self._page.get("fps") and self._flow.reachable else {}
             metrics = trainer.metrics
             if metrics:
@@ -324,7 +319,7 @@ class DrillWidget(anywidget.AnyWidget):
             if trainer.league is not self._league:
                 self._league = trainer.league
                 self.league = page.league(self._league)
-            values = self._config_values()
+            values = page.typed(trainer.config.to_json())
             if self.config["values"] != values:
                 self.config = {**self.config, "values": values}
             now = time.monotonic()
@@ -475,11 +470,17 @@ class DrillWidget(anywidget.AnyWidget):
                 {"type": "HISTORY", "start": 0, "rows": page.thinned(self._trainer.history, HISTORY_ROWS)}
             )
         elif kind == "START_TRAINING":
-            self.train(**{str(key): value for key, value in content.items() if key != "type"})
+            self.train(**page.settings_in(content))
         elif kind == "STOP_TRAINING":
             self.stop()
         elif kind == "RESET_TRAINER":
             self.reset_training()
+        elif kind == "PAUSE_TRAINING":
+            self.pause_training()
+        elif kind == "RESUME_TRAINING":
+            self.resume_training()
+        elif kind == "NEXT_UPDATE":
+            self.next_update(**page.settings_in(content))
         elif kind == "SET_HYPER":
             self.set_hyper(**{str(content.get("key")): content.get("value")})
         elif kind == "PAGE_STATE":
@@ -513,6 +514,14 @@ class DrillWidget(anywidget.AnyWidget):
             self._complain(f"an unknown comm method {data.get('method')!r:.40}")
         else:
             super()._handle_msg(msg)
+
+
+def _expression(drill: Any, compiled: CompiledDrill) -> str:
+    """What a person would write in Python for this drill: the name of a registered one, else that of the class."""
+    name = compiled.name
+    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
+        return f'"{name}"'
+    return drill.__name__ if isinstance(drill, type) else "drill"
 
 
 def _policy_trait(newest: PolicyVersion) -> dict[str, Any]:

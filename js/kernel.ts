@@ -8,7 +8,7 @@ import type { PageToKernel } from "./protocol";
 const SILENCE_MS = 6_000; // training sends a keyframe every second; this long without one means the kernel is gone
 const CHECK_MS = 1_000;
 const PAGE_STATE_MS = 1_000;
-const FROM_KERNEL = ["seq", "status", "status_text", "error", "metrics", "policy", "config"] as const;
+const FROM_KERNEL = ["seq", "status", "status_text", "error", "paused", "metrics", "policy", "config"] as const;
 
 /** The parts of JupyterLab's kernel connection that tell of its death. Other front ends have none, which is fine. */
 interface JupyterKernel {

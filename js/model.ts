@@ -1,4 +1,5 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
+import type { PanelName } from "./panels";
 import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, ShowTrait, Snapshot, Status } from "./protocol";
 
 export interface Traits {
@@ -7,6 +8,8 @@ export interface Traits {
   status: Exclude<Status, "disconnected">;
   status_text: string;
   error: string;
+  paused: boolean; // the learner holds between two updates
+  controls: PanelName[] | null; // the panels that are shown; null: all
   metrics: MetricsRow;
   league: LeagueRow[];
   config: ConfigTrait;

@@ -65,6 +65,7 @@ export interface DrillSpec {
 export interface DrillTrait {
   spec: DrillSpec;
   javascript: string; // the body of a function that returns the game, see rules.ts
+  python?: string; // how Python names the drill: "ball" with its quotes, or a class
 }
 
 export interface PolicyTrait {
@@ -118,6 +119,14 @@ export type ConfigValue = number | string | boolean | number[];
 export interface ConfigTrait {
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;
+  defaults: Record<string, ConfigValue>; // what training of this drill starts from
+  presets: Record<string, Preset>;
+}
+/** A named set of settings; `values` are all that presets are about. */
+export interface Preset {
+  label: string;
+  help: string;
+  values: Record<string, ConfigValue>;
 }
 export type MetricsRow = Record<string, number>;
 
@@ -141,6 +150,9 @@ export type PageToKernel =
   | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
   | { type: "STOP_TRAINING" }
   | { type: "RESET_TRAINER" }
+  | { type: "PAUSE_TRAINING" }
+  | { type: "RESUME_TRAINING" }
+  | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
   | { type: "SET_HYPER"; key: string; value: ConfigValue }
   | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
   | { type: "DROP_SCENE"; key: string }

@@ -25,6 +25,7 @@ export interface SessionEvents {
   drill: void;
   show: void;
   config: void;
+  controls: void;
   status: void;
   history: void;
   league: void;
@@ -91,7 +92,8 @@ export class Session {
     listen(model, "change:policy", () => this.sendPolicy(), signal);
     listen(model, "change:show", () => this.showChanged(), signal);
     listen(model, "change:config", () => this.configChanged(), signal);
-    for (const trait of ["status", "status_text", "error"]) {
+    listen(model, "change:controls", () => this.events.emit("controls", undefined), signal);
+    for (const trait of ["status", "status_text", "error", "paused"]) {
       listen(model, `change:${trait}`, () => this.events.emit("status", undefined), signal);
     }
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
@@ -193,6 +195,12 @@ export class Session {
   train(): void {
     this.events.emit("notice", "");
     this.kernel.send({ type: "START_TRAINING", ...this.drafted });
+  }
+
+  /** Learns once, then holds; starts training for that where none runs. */
+  nextUpdate(): void {
+    this.events.emit("notice", "");
+    this.kernel.send({ type: "NEXT_UPDATE", ...this.drafted });
   }
 
   /** Hyper-parameters that were changed here and that the kernel does not have yet. */

@@ -33,6 +33,20 @@ export const STEP_UNITS = [
   "decision"
 ] as const;
 
+export const PANELS = [
+  "transport",
+  "ghost",
+  "training",
+  "pace",
+  "status",
+  "headline",
+  "charts",
+  "mind",
+  "league",
+  "log",
+  "hyper"
+] as const;
+
 export const SWAPS = [
   "now",
   "at_reset"
@@ -69,6 +83,11 @@ export const MESSAGES = {
     ],
     "STOP_TRAINING": [],
     "RESET_TRAINER": [],
+    "PAUSE_TRAINING": [],
+    "RESUME_TRAINING": [],
+    "NEXT_UPDATE": [
+      "..."
+    ],
     "SET_HYPER": [
       "key",
       "value"

@@ -1,7 +1,7 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
+import { placePanels } from "./controls";
 import { h, setAttribute } from "./dom";
 import type { Model } from "./model";
-import { PANELS } from "./panels";
 import type { View } from "./panels/panel";
 import { Session, type Ready } from "./session";
 import { buildStage } from "./stage";
@@ -49,7 +49,7 @@ function renderView(session: Session, el: HTMLElement): CleanUp {
   watchTheme(followTheme, signal);
 
   el.append(root); // before the panels are built: charts and canvas measure themselves
-  for (const panel of PANELS) columns[panel.area].append(panel.build(view));
+  placePanels(view, columns);
   const number = session.nextView();
   followContract(session, number, root, banner, signal);
   buildStage(stage, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });

@@ -14,7 +14,7 @@ PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels
 
 GAMES = {"dshq_kernels", "drill", "drills", "config", "protocol", "version"}
 PLAYERS = GAMES | {"env", "parallel", "policy", "trace"}
-TRAINING = PLAYERS | {"runtime", "learners", "training"}
+TRAINING = PLAYERS | {"runtime", "learners", "training", "presets"}
 
 # A room is a top-level module or folder of dshq_widget (dshq_kernels is one room). It may import itself and these.
 PYTHON_ARROWS = {
@@ -23,6 +23,8 @@ PYTHON_ARROWS = {
     "config": {"version"},
     "protocol": {"version"},
     "page": {"config", "protocol"},
+    "presets": {"config"},
+    "cells": set(),
     "drill": {"dshq_kernels"},
     "drills": {"dshq_kernels", "drill"},
     "trace": GAMES,
@@ -34,7 +36,7 @@ PYTHON_ARROWS = {
     "learners": PLAYERS,
     "training": TRAINING,
     "export_html": set(),
-    "widget": TRAINING | {"page", "export_html"},
+    "widget": TRAINING | {"page", "export_html", "cells"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": GAMES | {"runtime"},
@@ -62,6 +64,8 @@ JS_HELPERS = {
     "sides",
     "handles",
     "recording",
+    "pace",
+    "python",
 }
 JS_ARROWS = {
     "policy": set(),
@@ -93,8 +97,9 @@ JS_ARROWS = {
     "policy_files": {"model", "session"},
     "share": {"policy_files", "panels", "session"},
     "picking": set(),
+    "controls": {"panels"},
     "stage": {"players", "share", "legend", "picking", "input", "hints", "gamepad", "touch_pad"},
-    "widget": {"model", "session", "registry", "panels", "stage"},
+    "widget": {"model", "session", "registry", "controls", "stage"},
 }
 
 

@@ -15,7 +15,7 @@ import pytest
 from comm.base_comm import BaseComm
 from jupyter_client.manager import start_new_kernel
 
-from dshq_widget import config, page, protocol, widget
+from dshq_widget import cells, config, page, protocol, widget
 from dshq_widget.page import ACK_SECONDS, LIVE, Flow
 from dshq_widget.widget import DrillWidget
 
@@ -309,7 +309,7 @@ def test_running_a_cell_again_stops_what_it_started(make, monkeypatch):
     stopped = []
     monkeypatch.setattr(DrillWidget, "stop", lambda self: stopped.append(self))
     cell = ["cell-a", "run-1"]
-    monkeypatch.setattr(widget, "_running_cell", lambda: tuple(cell))
+    monkeypatch.setattr(cells, "running_cell", lambda: tuple(cell))
     first, second = make(), make()
     assert stopped == [], "one execution may make several"
     cell[:] = "cell-b", "run-2"

@@ -22,6 +22,7 @@ def tables_ts() -> str:
         "MODES": protocol.MODES,
         "SPEEDS": protocol.SPEEDS,
         "STEP_UNITS": protocol.STEP_UNITS,
+        "PANELS": tuple(protocol.PANELS),
         "SWAPS": protocol.SWAPS,
         "REST_SECONDS": protocol.REST_SECONDS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
@@ -77,6 +78,10 @@ def contract_md() -> str:
         + ". Statuses: "
         + ", ".join(f"`{status}`" for status in protocol.STATUSES)
         + ".",
+        "## Panels",
+        "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
+        "`None` all of them, which is the default.",
+        _table(("panel", "what it shows"), [(f"`{name}`", text) for name, text in protocol.PANELS.items()]),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",

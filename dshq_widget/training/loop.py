@@ -33,6 +33,7 @@ from dshq_widget.training.games import OwnGames, RingGames
 from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
 from dshq_widget.training.league import League
+from dshq_widget.training.pace import Pace
 from dshq_widget.training.rehearsal import Rehearsal
 from dshq_widget.training.report import Tally
 from dshq_widget.training.scenes import saved_state
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from dshq_widget.learners.validation import Validator
 
 REPORT_SECONDS = 0.5
+REST_SECONDS = 0.5
+"""Longest time without a look at the clock and a sign of life; commands are heard at once all the same."""
 AUTOSAVE_SECONDS = 300.0
 ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
 """What a rollback multiplies the learning rate with, and the smallest product of such (assumed); every new champion
@@ -62,6 +65,15 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     tally, evaluated, saved = Tally(now), now, now
     until_solved = bool(job.get("until_solved"))
     while not channel.closed and not (until_solved and session.judge.solved):
+        if rest := session.rest():
+            now = time.monotonic()
+            if tally.learned and rest > REPORT_SECONDS:  # what was learned is told before a long rest
+                session.report(tally, now)
+                tally = Tally(now)
+            if session.pace.paused:
+                tally.began = now  # a wait to be asked has no rate
+            session.hear(min(rest, REST_SECONDS))
+            continue
         session.hear()
         begin = time.monotonic()
         batch = session.games.next(session.learner, session.config, session.version)
@@ -74,7 +86,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         tally.add(batch.stats, learned, batch.lag, played - begin, now - played)
         session.seconds += now - begin
         session.compete(learned)
-        session.keep_pace(len(batch.units) * 16, now - begin)
+        session.pace.made(begin, len(batch.units) * 16)
         if now - evaluated >= session.judge.pause:
             session.judge.play(session.learner.blob())
             evaluated = time.monotonic()
@@ -124,6 +136,7 @@ class Session:
         self.entropy, self.rehearsal = EntropyGuard(), Rehearsal(self.drill, self.spec, self.config.seed)
         self.validator: Validator | None = None
         self.logs = Logs(job["log_dir"], self.drill.spec) if job.get("log_dir") else None
+        self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
         self.metrics: dict[str, float] = {}
         self.agent_steps, self.updates, self.seconds, self.rate = 0, int(job.get("updates", 0)), 0.0, 1.0
@@ -150,11 +163,17 @@ class Session:
         team = {"device": self.device, "workers": self.workers, "threads": self.threads}
         self.channel.send({"type": "PHASE", "phase": "training", "text": text, **team})
 
-    def hear(self) -> None:
-        """Do what the kernel has asked for."""
-        for command in self.channel.poll():
+    def hear(self, seconds: float = 0.0) -> None:
+        """Do what the kernel has asked for, and wait for it so long at most."""
+        for command in self.channel.poll(seconds):
             if command["type"] == "SET_HYPER":
                 self.config = self.config.replace({command["key"]: command["value"]})
+            elif command["type"] == "PAUSE_TRAINING":
+                self.pace.paused = True
+            elif command["type"] == "RESUME_TRAINING":
+                self.pace.resume()
+            elif command["type"] == "NEXT_UPDATE":
+                self.pace.next_update()
             elif command["type"] == "SAVE":
                 self.save(command["path"])
             elif command["type"] == "SCENES":
@@ -310,16 +329,9 @@ class Session:
             entropy_coef=hyper.entropy_coef + self.entropy.bonus,
         )
 
-    def keep_pace(self, agent_steps: int, seconds: float) -> None:
-        """Rest so that `agent_steps` made in `seconds` do not go faster than the pace, in short naps so that a stop
-        is heard.
-        """
-        if self.config.pace <= 0:
-            return
-        end = time.monotonic() + agent_steps / self.config.pace - seconds
-        while not self.channel.closed and self.config.pace > 0 and (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, 0.05))
-            self.hear()
+    def rest(self) -> float:
+        """Seconds until the next update may begin; the games of it are played then, too."""
+        return self.pace.rest(time.monotonic(), self.config.pace)
 
     def report(self, tally: Tally, now: float) -> None:
         """Send one row of metrics."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dshq_widget import config as settings
-from dshq_widget import drills, policy, protocol
+from dshq_widget import drills, policy, presets, protocol
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
 from dshq_widget.training import checkpoint
@@ -37,6 +37,7 @@ STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 """How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
 WARNING_SECONDS = 10.0
 """How long a warning stands in the status line."""
+PAUSED_TEXT = "learning is paused and the match goes on; Next update learns once, Resume learning goes on"
 MAX_DEATHS = 3
 """Learners that die one after the other without a new version before training gives up."""
 WIN_SHARE_FLOOR = 0.2
@@ -63,7 +64,8 @@ class Trainer:
     """Trains a drill in the background.
 
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a
-    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md). `log_dir` is a
+    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md); those of a
+    `preset` (presets.py) stand below them. `log_dir` is a
     folder for metrics as CSV and TensorBoard files and for the autosave, which is else temporary. Raises ConfigError,
     CheckpointError, OSError for such a folder, or the drill's own error before anything is started.
     """
@@ -74,6 +76,7 @@ class Trainer:
         *,
         resume: str | os.PathLike[str] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
+        preset: str | None = None,
         gentle: bool = False,
         **hyper: Any,
     ) -> None:
@@ -103,10 +106,13 @@ class Trainer:
         self._saves: dict[str, bool] = {}
         self._start_again = self._closed = self._until_solved = False
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
-        self._deaths = self._started_from = 0
+        self._deaths = self._started_from = self._asked = 0
+        self._paused = False
         self._device, self._workers = "", 0
         self._phase_text, self._warned_at = "", 0.0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if preset is not None:
+            self._configure(presets.values(preset, settings.of_drill(self.drill.spec)))
         self._configure(hyper)
         self._policy = self._untrained()
         if saved is not None:
@@ -143,6 +149,18 @@ class Trainer:
     def workers(self) -> int:
         """Rollout processes that the learner uses."""
         return self._workers
+
+    @property
+    def tuning(self) -> dict[str, Any]:
+        """What was chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
+        `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
+        """
+        return dict(self._tuning)
+
+    @property
+    def paused(self) -> bool:
+        """Whether a learner runs and holds between two updates."""
+        return self._paused and self._status in ("starting", "training")
 
     @property
     def metrics(self) -> dict[str, float | int]:
@@ -206,9 +224,9 @@ class Trainer:
     def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
         """Start training, or go on after a stop with the same policy; returns at once.
 
-        With `until_solved` training ends by itself, with the policy that an evaluation found to reach the drill's
-        target; raises ValueError for a drill that has none. Hyper-parameters given here are set first. Another network
-        (`hidden_sizes`, `activation`) starts from version 0.
+        Learning that was paused goes on. With `until_solved` training ends by itself, with the policy that an
+        evaluation found to reach the drill's target; raises ValueError for a drill that has none. Hyper-parameters
+        given here are set first. Another network (`hidden_sizes`, `activation`) starts from version 0.
         """
         with self._lock:
             self._check_open()
@@ -216,17 +234,67 @@ class Trainer:
                 raise ValueError(f"until_solved: {self.drill.name!r} has no target; drills of one side may declare one")
             self.set_hyper(**hyper)
             self._until_solved = until_solved
-            if self._status == "stopping":
-                self._start_again = True
-            elif self._status not in RUNNING:
-                self._deaths = 0
-                self._spawn()
+            if self.paused:
+                self.resume_training()
+            self._set_going(paused=False)
         self._notify()
+
+    def pause_training(self) -> None:
+        """Hold after the update that is being made; returns at once. The learner stays ready.
+
+        Raises RuntimeError when nothing is training.
+        """
+        self._tell_running("PAUSE_TRAINING", paused=True)
+
+    def resume_training(self) -> None:
+        """Learn on after a pause; returns at once. Raises RuntimeError when nothing is training."""
+        self._tell_running("RESUME_TRAINING", paused=False)
+
+    def next_update(self, **hyper: Any) -> None:
+        """Play one round of games, learn from it once, then hold; returns at once. Called twice it does so twice.
+
+        Where nothing is training it starts a learner that makes this one update. Hyper-parameters given are set first.
+        """
+        with self._lock:
+            self._check_open()
+            self.set_hyper(**hyper)
+            if self._status in ("starting", "training"):
+                self._tell_running("NEXT_UPDATE", paused=True)
+            else:
+                self._until_solved = False
+                self._asked += 1
+                self._set_going(paused=True)
+        self._notify()
+
+    def _set_going(self, paused: bool) -> None:
+        """Let a learner run, after the one that is stopping where there is one."""
+        self._paused = paused
+        if self._status == "stopping":
+            self._start_again = True
+        elif self._status not in RUNNING:
+            self._deaths = 0
+            self._spawn()
+
+    def _tell_running(self, message: str, paused: bool) -> None:
+        with self._lock:
+            self._check_open()
+            if self._status not in ("starting", "training") or self._crew is None:
+                raise RuntimeError("nothing is training, so there is nothing to hold: call train() or start() first")
+            self._paused = paused
+            self._crew.send({"type": message})
+            if self._status == "training":
+                self._status_text = self._quiet_text()
+        self._notify()
+
+    def _quiet_text(self) -> str:
+        """The status line of training while nothing more important is to be said."""
+        return PAUSED_TEXT if self._paused else self._phase_text
 
     def stop(self) -> None:
         """Stop training; returns at once. The policy stays, and `start` goes on from it."""
         with self._lock:
-            self._start_again = False
+            self._start_again = self._paused = False
+            self._asked = 0
             if self._status in ("starting", "training") and self._crew is not None:
                 patience = STOP_SECONDS if self._status == "training" else ABANDON_SECONDS
                 self._set_status("stopping", "finishing the update and saving")
@@ -243,6 +311,7 @@ class Trainer:
         """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
         with self._lock:
             self._check_open()
+            self._asked = 0
             self._start_again, self._arriving = False, None
             self._abandon()
             self._forget()
@@ -552,9 +621,12 @@ class Trainer:
                 "gentle": self._gentle,
                 "log_dir": str(self._log_dir) if self._log_dir else None,
                 "until_solved": self._until_solved,
+                "paused": self._paused,
+                "asked": self._asked,
                 "scenes": self._scenes.packed(),
             }
             self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
+            self._asked = 0
         except MemoryError as error:
             self._fail(str(error))
 
@@ -564,15 +636,17 @@ class Trainer:
                 return
             kind = message["type"]
             if kind == "PHASE" and self._status != "stopping":
-                self._set_status(message["phase"], message["text"])
                 self._phase_text = message["text"]
+                self._set_status(message["phase"], message["text"])
+                if message["phase"] == "training":
+                    self._status_text = self._quiet_text()
                 self._device = message.get("device", self._device)
                 self._workers = message.get("workers", self._workers)
             elif kind == "METRICS":
                 self._metrics = clean(message["values"])
                 self._history.append(self._metrics)
                 if self._status == "training" and time.monotonic() - self._warned_at > WARNING_SECONDS:
-                    self._status_text = self._phase_text
+                    self._status_text = self._quiet_text()
             elif kind == "LEAGUE":
                 self._league = list(message["rows"])
             elif kind == "SCENES":

@@ -5,6 +5,7 @@
 import { h, icon, select, setAttribute, setText } from "../dom";
 import type { ConfigSchemaEntry, ConfigValue } from "../protocol";
 import type { Panel, View } from "./panel";
+import { buildPresets } from "./presets";
 
 type Setting = ConfigSchemaEntry & { group?: string };
 
@@ -12,12 +13,14 @@ const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
 const EFFECT_HELP: Record<string, string> = {
   now: "A change takes effect at once.",
   "next update": "A change takes effect at the next update.",
-  restart: "A change takes effect when training starts anew: Stop, Start over, Train.",
+  restart: "A change takes effect when training starts again: Stop, then Train.",
 };
+const EFFECT_NAMES: Record<string, string> = { now: "now", "next update": "next update", restart: "next start" };
 
 export const hyper: Panel = { area: "more", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build(view: View): HTMLElement {
+  const { session, signal } = view;
   const groups = h("div", { class: "groups" });
   const count = h("span", { class: "caption" });
   const controls = new Map<string, Control>();
@@ -69,7 +72,7 @@ function build({ session, signal }: View): HTMLElement {
   session.events.on("config", configChanged, signal);
   configChanged();
 
-  return h("details", { class: "hyper" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count), groups);
+  return h("details", { class: "hyper" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count), buildPresets(view), groups);
 }
 
 interface Control {
@@ -89,7 +92,7 @@ function buildControl(
   input.title = tooltip.filter(Boolean).join("\n");
   input.setAttribute("aria-label", key);
   const problem = h("span", { class: "problem", role: "alert" });
-  const effect = h("span", { class: "effect" }, [entry.unit, entry.effect].filter(Boolean).join(" · "));
+  const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
   const row = h(
     "label",
     { class: WIDE_KINDS.includes(entry.kind) ? "setting wide" : "setting", title: input.title },

@@ -1,4 +1,8 @@
-/** Every panel, in reading order. A new panel is one file here and one line. */
+/**
+ * Every panel by name. A new one is one file here, a line below and one in protocol.py's PANELS, whose order is the order in
+ * which the panels stand.
+ */
+import { PANELS as NAMES } from "../tables";
 import { charts } from "./charts";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
@@ -6,9 +10,12 @@ import { hyper } from "./hyper";
 import { league } from "./league";
 import { log } from "./log";
 import { mind } from "./mind";
+import { pace } from "./pace";
 import type { Panel } from "./panel";
 import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
-export const PANELS: readonly Panel[] = [transport, ghost, training, status, headline, charts, mind, league, log, hyper];
+export type PanelName = (typeof NAMES)[number];
+export const PANEL_NAMES: readonly PanelName[] = NAMES;
+export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, pace, status, headline, charts, mind, league, log, hyper };

@@ -41,7 +41,9 @@ function build({ session, signal }: View): HTMLElement {
     const now = session.status;
     pill.dataset.status = now;
     if (now !== "training") pill.dataset.beat = "0";
-    setText(pill, NAMES[now] ?? now);
+    const paused = now === "training" && session.model.get("paused");
+    pill.toggleAttribute("data-paused", paused);
+    setText(pill, paused ? "Learning paused" : (NAMES[now] ?? now));
     setText(sentence, (TOLD.includes(now) && sentenceOf(session.model.get("status_text"))) || (SENTENCES[now] ?? ""));
     if (session.model.standalone) {
       pill.dataset.status = "idle";

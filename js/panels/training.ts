@@ -1,9 +1,11 @@
-/** Train, Stop training, Reset training. */
-import { button, h } from "../dom";
+/** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
+import { button, h, icon, setAttribute, setText } from "../dom";
 import type { Status } from "../protocol";
 import type { Panel, View } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
+const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match goes on with the policy as it is" };
+const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume learning: at the pace that is set" };
 
 export const training: Panel = { area: "learn", build };
 
@@ -21,15 +23,36 @@ function build({ session, signal }: View): HTMLElement {
     { icon: "reset", text: "Start over", class: "button quiet", title: "Reset training: forget what was learned; the match goes on" },
     () => session.kernel.send({ type: "RESET_TRAINER" }),
   );
+  const hold = button(HOLD.name, { icon: "pause", text: HOLD.text, title: HOLD.title }, () =>
+    session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
+  );
+  const next = button(
+    "Next update",
+    { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" },
+    () => session.nextUpdate(),
+  );
 
   const followStatus = () => {
     const told = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
+    const paused = session.model.get("paused");
     train.disabled = BUSY.includes(told);
     stop.disabled = told !== "training" && told !== "starting";
+    hold.disabled = stop.disabled;
+    next.disabled = told === "stopping";
     train.classList.toggle("busy", train.disabled);
+    const { name, text, title } = paused ? GO_ON : HOLD;
+    setAttribute(hold, "aria-label", name);
+    hold.title = title;
+    setText(hold.querySelector(".text")!, text);
+    hold.querySelector(".icon")!.replaceWith(icon(paused ? "play" : "pause"));
   };
   session.events.on("status", followStatus, signal);
   followStatus();
 
-  return h("section", { class: "cluster actions", "aria-label": "Training" }, train, stop, reset);
+  return h(
+    "section",
+    { class: "actions", "aria-label": "Training" },
+    h("div", { class: "cluster" }, train, stop, reset),
+    h("div", { class: "cluster" }, hold, next),
+  );
 }

@@ -29,8 +29,14 @@ export const spec: DrillSpec = {
 };
 
 const setting = { label: "", help: "", unit: "", effect: "next update" as const };
+const values = { learning_rate: 0.003, epochs: 1, hidden_sizes: [64, 64], lr_schedule: "linear", clip_value: false, opponents: "self=0.75,chaser=0.25", pace: 0 };
 export const config: Traits["config"] = {
-  values: { learning_rate: 0.003, epochs: 1, hidden_sizes: [64, 64], lr_schedule: "linear", clip_value: false, opponents: "self=0.75,chaser=0.25" },
+  values,
+  defaults: values,
+  presets: {
+    laptop: { label: "Fast laptop", help: "The drill's own.", values: { epochs: 1 } },
+    classroom: { label: "Classroom", help: "For many.", values: { epochs: 2 } },
+  },
   schema: {
     learning_rate: { ...setting, label: "Learning rate", help: "Adam's step size.", unit: "1/step", kind: "float", min: 0, max: 1 },
     epochs: { ...setting, kind: "int", min: 1, max: 100 },
@@ -38,6 +44,7 @@ export const config: Traits["config"] = {
     lr_schedule: { ...setting, kind: "choice", choices: ["constant", "linear"] },
     clip_value: { ...setting, kind: "bool" },
     opponents: { ...setting, kind: "shares", effect: "restart" },
+    pace: { ...setting, kind: "float", min: 0, max: 1e9, effect: "now" },
   },
 };
 
@@ -52,6 +59,8 @@ export class FakeModel implements Model {
     status: "idle",
     status_text: "",
     error: "",
+    paused: false,
+    controls: null,
     metrics: {},
     league: [],
     config,

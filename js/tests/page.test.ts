@@ -169,7 +169,7 @@ describe("training", () => {
       "Learning rate\nAdam's step size.\nIn 1/step.\nfrom 0 to 1\nA change takes effect at the next update.",
     );
     expect(control<HTMLInputElement>("opponents").value).toBe("self=0.75, chaser=0.25");
-    expect(control("opponents").closest(".setting")!.querySelector(".effect")!.textContent).toBe("restart");
+    expect(control("opponents").closest(".setting")!.querySelector(".effect")!.textContent).toBe("next start");
   });
 
   it("shows the headline numbers of the newest row", () => {

@@ -1,0 +1,41 @@
+"""When the learner may begin its next update: at the pace that is set, and, while learning is paused, when asked to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass
+class Pace:
+    """Keeps count; times in seconds of time.monotonic(), `pace` in agent steps per second, 0 for full speed."""
+
+    paused: bool = False
+    asked: int = 0
+    """Updates to make while paused."""
+    began: float = -math.inf
+    """When the last update began."""
+    steps: int = 0
+    """Agent steps of the last update."""
+
+    def next_update(self) -> None:
+        """Hold, but for one more update."""
+        self.paused = True
+        self.asked += 1
+
+    def resume(self) -> None:
+        """Go on at the pace; what was asked for by hand is forgotten."""
+        self.paused, self.asked = False, 0
+
+    def rest(self, now: float, pace: float) -> float:
+        """Seconds until the next update may begin, infinite while it waits to be asked for. A pace that changes
+        meanwhile counts for the whole rest, so that a new one is felt at once.
+        """
+        if self.paused:
+            return 0.0 if self.asked else math.inf
+        return max(self.began + self.steps / pace - now, 0.0) if pace > 0 else 0.0
+
+    def made(self, began: float, steps: int) -> None:
+        """An update of `steps` agent steps that began at `began` is done."""
+        self.began, self.steps = began, steps
+        self.asked = max(self.asked - 1, 0)
