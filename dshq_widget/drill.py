@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -77,9 +78,7 @@ class Drill:
     mirrored: ClassVar[bool] = False
     """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
     half_turn: ClassVar[tuple[str, ...]] = ()
-    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap their sides as well."""
-    half_turn: ClassVar[tuple[str, ...]] = ()
-    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap their sides as well."""
+    """State fields that change sign in that mirror, half a turn of the world. Those of length 2 swap their sides, too."""
     state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -175,7 +174,10 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         },
         scene_max=drill.scene_max,
     )
-    program = translate(source)
+    try:
+        program = translate(source)
+    except RulesError as error:
+        raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
     javascript, python = javascript_source(program), python_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
@@ -186,7 +188,6 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "time_limit": drill.time_limit,
         "world": list(drill.world),
         "mirrored": drill.mirrored,
-        "half_turn": list(drill.half_turn),
         "half_turn": list(drill.half_turn),
         "fields": [[f.name, f.type, f.length] for f in program.fields],
         "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
@@ -220,6 +221,18 @@ def _first_paragraph(rule: Callable) -> str:
     return " ".join((inspect.getdoc(rule) or "").partition("\n\n")[0].split())
 
 
+def _named_cell(message: str) -> str:
+    """`FILE:LINE: ...` with a notebook cell called In[3], as IPython calls it, not by the file that stands for it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    file, found, rest = message.partition(".py:")
+    named = shell.compile.format_code_name(file + ".py") if shell and found else None
+    if not named:
+        return message
+    line, _, said = rest.partition(":")
+    return f"cell {named[1]}, line {line}:{said}"
+
+
 def _check(drill: type[Drill]) -> None:
     """Everything about the declarations that the translation would not notice."""
     if not (isinstance(drill, type) and issubclass(drill, Drill)):
@@ -246,9 +259,6 @@ def _check(drill: type[Drill]) -> None:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
             mend = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{mend}")
-    for field in drill.half_turn:
-        if field not in drill.state:
-            raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")
     for field in drill.half_turn:
         if field not in drill.state:
             raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")
