@@ -1,15 +1,23 @@
 """Is what was learned kept? Results against random play and the chaser over a long run, for several mixes of opponents.
 
-`python -m benchmarks.hold --steps 1e8 --seeds 0 1` writes benchmarks/results/hold-*.json. Counted in agent steps, over
-which the schedules run, too, so that a busy machine changes nothing but the waiting. Target (stated before measuring):
-with a pool of earlier policies and no chaser among the opponents 80 % of decided matches against the chaser within what
-45 s of training are on two cores (90 million agent steps), and until the end.
+`python -m benchmarks.hold --minutes 30 --seeds 0 1 2 --settings defaults` looks at the newest policy every few seconds
+and says how it did against its own best: the *score* is the share of points in matches with the pinned opponents (a win
+one, a draw half), a *window* the mean of a minute. Target: never below 95 % of its own best for longer than a minute.
+`--steps 1e8` counts in agent steps instead, over which the schedules run, too, so that a busy machine changes nothing
+but the waiting. Target of the mixes without a chaser: 80 % of decided matches against it within what 45 s of training
+are on two cores (90 million agent steps), and until the end.
+
+Every look is a JSON line, written at once (`--lines`); the summary goes to benchmarks/results/hold-*.json after each
+run. It may run in the background: `chrt -i 0 python -m benchmarks.hold ...` takes only what nobody else wants.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe, write
@@ -25,54 +33,129 @@ SETTINGS = {
     "defaults": {},
     "defaults with a pool": {"opponents": "self=.6,pool=.15,chaser=.125,random=.125"},
 }
+PINNED = ("chaser", "random")
 MATCHES = 1024
+KEEP, WINDOW = 0.95, 60.0
+"""The share of its best that a policy has to keep, and the seconds over which it is looked at."""
 
 
-def run(hyper: dict[str, Any], steps: float, seed: int, marks: int) -> dict[str, Any]:
-    """One training run, measured `marks` times at even distances."""
+def look(trainer: Trainer, began: float) -> dict[str, Any]:
+    """The newest policy against the pinned opponents, now."""
+    policy = trainer.latest_policy()
+    seconds = time.monotonic() - began
+    player = network(policy.layers, policy.activation, policy.weights)
+    row: dict[str, Any] = {"seconds": seconds, "agent_steps": policy.step, "elo": trainer.metrics.get("elo")}
+    for who in PINNED:
+        row[who] = evaluate(trainer.drill, player, opponent(who, trainer.drill), MATCHES, seed=7, name=who)
+    row["score"] = sum(row[who]["wins"] + row[who]["draws"] / 2 for who in PINNED) / (MATCHES * len(PINNED))
+    return row
+
+
+def follow(trainer: Trainer, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Looks at even distances until the run is over. Raises RuntimeError when training fails."""
+    began, looks = time.monotonic(), 0
+    while True:
+        time.sleep(0.1)
+        if trainer.status == "error":
+            raise RuntimeError(trainer.error)
+        if arguments.minutes:
+            reached, end = (time.monotonic() - began) / arguments.pause, 60 * arguments.minutes / arguments.pause
+        else:
+            reached, end = trainer.latest_policy().step * arguments.marks / arguments.steps, arguments.marks
+        if reached >= looks + 1:
+            looks = int(reached)  # a machine that is busy with something else leaves looks out
+            yield look(trainer, began)
+        if looks >= end:
+            return
+
+
+def windows(rows: Sequence[dict[str, Any]], who: str = "") -> list[tuple[float, float]]:
+    """(end, mean score) of the minute before each look; of points against `who` alone where one is named."""
+    found = []
+    for last in rows:
+        if last["seconds"] < rows[0]["seconds"] + WINDOW:
+            continue
+        inside = [row for row in rows if last["seconds"] - WINDOW < row["seconds"] <= last["seconds"]]
+        scores = [(row[who]["wins"] + row[who]["draws"] / 2) / MATCHES if who else row["score"] for row in inside]
+        found.append((last["seconds"], sum(scores) / len(scores)))
+    return found
+
+
+def kept(found: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """The best window, the worst one after it reached its own best so far, and the longest time below `KEEP` of that.
+
+    A window already is a minute: time below in the windows is time beyond the minute that is allowed.
+    """
+    best, worst, longest, since = 0.0, 1.0, 0.0, None
+    for seconds, score in found:
+        best = max(best, score)
+        worst = min(worst, score / best if best else 1.0)
+        if score < KEEP * best:
+            since = seconds if since is None else since
+            longest = max(longest, seconds - since)
+        else:
+            since = None
+    return {"best": best, "least_share_of_best": worst, "seconds_below": longest}
+
+
+def run(hyper: dict[str, Any], seed: int, arguments: argparse.Namespace, note: dict[str, Any]) -> dict[str, Any]:
+    """One training run with all its looks."""
     rows: list[dict[str, Any]] = []
-    returns: list[str] = []
-    with Trainer("ball", seed=seed, total_agent_steps=steps, **hyper) as trainer:
+    warnings: list[str] = []
+    schedule = {} if arguments.minutes else {"total_agent_steps": arguments.steps}
+    with Trainer("ball", seed=seed, **schedule, **hyper) as trainer:
+        trainer.on_warning(warnings.append)
         trainer.start()
-        while len(rows) < marks:
-            time.sleep(0.1)
-            policy = trainer.latest_policy()
-            if trainer.status == "error":
-                raise RuntimeError(trainer.error)
-            if "its champion" in trainer.status_text and trainer.status_text not in returns:
-                returns.append(trainer.status_text)
-            if policy.step < (len(rows) + 1) * steps / marks:
-                continue
-            player = network(policy.layers, policy.activation, policy.weights)
-            row: dict[str, Any] = {"agent_steps": policy.step, "elo": trainer.metrics.get("elo")}
-            for who in ("chaser", "random"):
-                row[who] = evaluate(trainer.drill, player, opponent(who, trainer.drill), MATCHES, seed=7, name=who)
+        trainer.wait(seconds=0, progress=False)
+        for row in follow(trainer, arguments):
             rows.append(row)
+            with open(arguments.lines, "a", encoding="utf-8") as lines:
+                lines.write(json.dumps({**note, **row, "warnings": len(warnings)}) + "\n")
             chaser, random = (
                 "{win_rate:.3f} (W {wins} D {draws} L {losses})".format(**row[who]) for who in ("chaser", "random")
             )
             print(
-                f"  {policy.step / 1e6:6.1f} M  chaser {chaser}  random {random}  elo {row['elo'] or 0:.0f}", flush=True
+                f"  {row['seconds']:6.0f} s {row['agent_steps'] / 1e6:7.1f} M  score {row['score']:.4f}  "
+                f"chaser {chaser}  random {random}  elo {row['elo'] or 0:.0f}",
+                flush=True,
             )
+        champion = next((player["name"] for player in trainer.league if player.get("champion")), None)
         rate = trainer.metrics["agent_steps"] / trainer.metrics["seconds"]
-    return {"agent_steps_per_second": rate, "marks": rows, "returns_to_the_champion": returns}
+    summary = {"score": kept(windows(rows)), **{who: kept(windows(rows, who)) for who in PINNED}}
+    print(f"  against its own best, windows of {WINDOW:g} s: {json.dumps(summary)}\n  {warnings}", flush=True)
+    return {
+        "agent_steps_per_second": rate,
+        "champion": champion,
+        "kept": summary,
+        "marks": rows,
+        "warnings": warnings,
+        "returns_to_the_champion": [text for text in warnings if "its champion" in text],
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=0, help="length of each run by the clock, instead of --steps")
+    parser.add_argument("--pause", type=float, default=5.0, help="seconds between two looks of such a run")
     parser.add_argument("--steps", type=float, default=1e8, help="agent steps of each run")
+    parser.add_argument("--marks", type=int, default=20, help="looks at each run that is counted in steps")
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])
     parser.add_argument("--settings", nargs="*", choices=tuple(SETTINGS), default=list(SETTINGS), metavar="NAME")
-    parser.add_argument("--marks", type=int, default=20, help="evaluations of each run")
+    parser.add_argument(
+        "--lines", type=Path, default=Path("hold.jsonl"), help="where each look is added as a JSON line"
+    )
+    parser.add_argument("--no-result", action="store_true", help="write the lines only, nothing in benchmarks/results")
     arguments = parser.parse_args()
     machine = describe()
     results: list[dict[str, Any]] = []
     for name in arguments.settings:
         for seed in arguments.seeds:
             print(f"{name}, seed {seed}", flush=True)
-            found = run(SETTINGS[name], arguments.steps, seed, arguments.marks)
+            found = run(SETTINGS[name], seed, arguments, {"setting": name, "seed": seed})
             results.append({"setting": name, "hyper": SETTINGS[name], "seed": seed, **found})
-            write("hold", {"machine": machine, "matches": MATCHES, "steps": arguments.steps, "runs": results})
+            if not arguments.no_result:
+                limit = {"minutes": arguments.minutes} if arguments.minutes else {"steps": arguments.steps}
+                write("hold", {"machine": machine, "matches": MATCHES, **limit, "runs": results})
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train a drill and save the policy."""
+    from dshq_widget.training.champion import crown
     from dshq_widget.training.trainer import Trainer
 
     hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
@@ -80,9 +81,11 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         trainer.stop()
         trainer.join()
         metrics = trainer.metrics
+        finish = None
         if out is not None:
             trainer.save(out)
-        result = {
+            finish = None if options.latest else crown(out, trainer.drill)
+        result: dict[str, Any] = {
             "drill": trainer.drill.name,
             "seed": trainer.config.seed,
             "seconds": metrics.get("seconds", 0.0),
@@ -92,13 +95,19 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             "version": trainer.version,
             "device": trainer.device,
             "workers": trainer.workers,
+            "tuning": trainer.tuning,
             "metrics": metrics,
             "out": None if out is None else str(out),
+            "saved": None if out is None else finish or {"version": trainer.version, "why": "it is the latest"},
         }
     if not options.json:
         speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
-        saved = f", saved as {out}" if out else ""
-        print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates{saved}")
+        print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates")
+        tuned = result["tuning"]
+        if tuned:
+            print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
+        if out:
+            print(f"version {result['saved']['version']} saved as {out}: {result['saved']['why']}")
         if "evaluated_return" in metrics:
             target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
             print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")
@@ -274,6 +283,12 @@ def _parser() -> argparse.ArgumentParser:
         "or less where the drill has a target and reaches it)",
     )
     v.add_argument("--out", help="where to save the policy, NAME.dshq")
+    v.add_argument(
+        "--latest",
+        action="store_true",
+        help="save the latest policy with all that an exact continuation needs, not the league's champion where that "
+        "one is better",
+    )
     v.add_argument("--log-dir", help="a folder for metrics as CSV and TensorBoard files, and for the autosave")
     v.add_argument("--config", help="a YAML file with a section training_core")
     v.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from dshq_kernels.cpu import cache_dir
+from dshq_widget.config import of_drill
+from dshq_widget.env import compiled
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.training import tuning
 
 GB = 1e9
 PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
@@ -28,6 +31,7 @@ def checks() -> list[dict[str, Any]]:
         _ipykernel(),
         _bundle(),
         _cpu(),
+        _tuning(),
         _simd(),
         _memory(),
         _shared_memory(),
@@ -87,18 +91,23 @@ def _bundle() -> tuple[str, bool, str, str]:
 
 def _cpu() -> tuple[str, bool, str, str]:
     cpu = budget.cpu_budget()
-    plan = budget.plan(cpu, budget.memory_limit())
     advice = (
         "Less than one processor: training works, but takes several times longer; the learner steps the games itself."
         if cpu < 1
         else ""
     )
-    return (
-        "processors",
-        cpu >= 1,
-        f"{cpu:g} usable of {os.cpu_count()}: {plan.workers} rollout processes, {plan.threads} learner threads",
-        advice,
-    )
+    return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
+
+
+def _tuning() -> tuple[str, bool, str, str]:
+    """Who would train the Ball Drill here with the defaults."""
+    machine, spec = tuning.Machine.this(), compiled("ball").spec
+    config = tuning.fitted(of_drill(spec), spec, (), machine)
+    rates = tuning.recall(spec, config, machine)
+    team = tuning.choose(config, machine, rates)
+    who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"
+    why = tuning.why(config, machine, rates, team)
+    return "training", True, f"{who}, {config.num_envs:,} games at once ({why})", ""
 
 
 def _simd() -> tuple[str, bool, str, str]:

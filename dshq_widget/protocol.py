@@ -129,7 +129,8 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "SCENES": ("scenes",),
     },
     "learner_to_kernel": {
-        "PHASE": ("phase", "text", "device", "workers", "threads"),
+        "PHASE": ("phase", "text", "device", "workers", "threads", "tuning"),
+        "ANOTHER_TEAM": (),
         "METRICS": ("values",),
         "LEAGUE": ("rows",),
         "SCENES": ("rows",),

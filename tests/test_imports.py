@@ -39,7 +39,7 @@ PYTHON_ARROWS = {
     "widget": TRAINING | {"page", "export_html", "cells"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
-    "doctor": GAMES | {"runtime"},
+    "doctor": TRAINING,
     "check": PLAYERS,
     "cli": TRAINING | {"bench", "check", "doctor"},
     "__init__": TRAINING | {"widget"},

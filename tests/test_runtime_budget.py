@@ -8,7 +8,14 @@ import sys
 import pytest
 from loky import cpu_count
 
-from dshq_widget.runtime.budget import Plan, cpu_budget, memory_available, memory_limit, plan
+from dshq_widget.runtime.budget import (
+    cpu_budget,
+    memory_available,
+    memory_limit,
+    most_workers,
+    processor_seconds,
+    team_size,
+)
 
 GB = 1e9
 
@@ -111,21 +118,24 @@ def test_affinity_counts():
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "True\n"
 
 
-def test_the_plan_on_small_machines():
-    assert plan(0.5, 8 * GB) == plan(1, 8 * GB) == plan(1.9, 8 * GB) == Plan(workers=0, threads=1)
-    assert plan(2, 8 * GB) == plan(2.9, 8 * GB) == Plan(workers=0, threads=2)
-    assert plan(4, 8 * GB) == Plan(workers=1, threads=2)
-    assert plan(4, 0.5 * GB).workers == 0
+@pytest.mark.parametrize(("cpu", "size"), [(0.1, 1), (0.5, 1), (1.9, 1), (2, 2), (2.9, 2), (3, 2), (4, 3), (64, 63)])
+def test_a_team_takes_whole_processors_and_leaves_one_of_many(cpu, size):
+    assert team_size(cpu) == size
 
 
-@pytest.mark.parametrize("memory", [0.25 * GB, GB, 4 * GB, 500 * GB])
-@pytest.mark.parametrize("cpu", [0.1, 0.5, 1, 2, 3, 3.5, 4, 7, 8, 16, 63, 64, 256])
-def test_the_plan_never_takes_more_than_there_is(cpu, memory):
-    shares = plan(cpu, memory)
-    assert shares.workers >= 0
-    assert shares.threads >= 1
-    assert shares.workers + shares.threads <= max(1, cpu)
-    assert shares.workers == 0 or 350e6 + shares.workers * 130e6 <= min(memory / 2, GB)
+@pytest.mark.parametrize(("memory", "workers"), [(0.25 * GB, 0), (GB, 1), (1.9 * GB, 4), (500 * GB, 5)])
+def test_rollout_processes_have_to_fit_into_half_the_memory(memory, workers):
+    assert most_workers(memory) == workers
+    assert workers == 0 or 350e6 + workers * 130e6 <= min(memory / 2, GB)
+
+
+def test_waiting_for_a_processor_is_seen(root):
+    files = {"proc/self/task/7/schedstat": "2000000000 500000000 9\n", "proc/self/task/8/schedstat": "0 250000000 1\n"}
+    assert processor_seconds(root(files)) == (2.0, 0.75)
+    assert processor_seconds(root({}) + "/nowhere") == (0.0, 0.0)
+    ran = processor_seconds()[0]
+    sum(range(3_000_000))
+    assert processor_seconds()[0] >= ran
 
 
 def test_runtime_imports_neither_torch_nor_numba_until_needed():

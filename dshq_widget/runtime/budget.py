@@ -9,7 +9,6 @@ Elsewhere affinity and the machine's own size remain.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 UNLIMITED = float("inf")
@@ -19,30 +18,18 @@ DEFAULT_BYTES = 1e9  # what a session takes at most unless asked
 MOST_THREADS = 8  # assumed: small networks gain nothing from more
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Who gets which processors."""
+def team_size(cpu: float) -> int:
+    """Processors to compute on, of `cpu`: every whole one, but from three on one stays with the notebook and the page.
 
-    workers: int
-    """Rollout processes, one thread each; 0: the learner steps the games itself."""
-    threads: int
-    """Threads of the learner."""
-
-
-def plan(cpu: float, memory: float) -> Plan:
-    """Splits `cpu` processors and `memory` bytes.
-
-    Below three whole processors one learner does everything, on as many threads as there are whole processors (at
-    least one). From three on, one stays with the notebook and the page; of the others a bit less than half become
-    rollout processes, since an update costs more than its rollout, and the learner gets the rest. Half the memory, at
-    most 1 GB, must hold them all.
+    At least 1: a part of a processor is one thread that runs part of the time.
     """
     whole = int(cpu)
-    if whole < 3:
-        return Plan(workers=0, threads=max(1, whole))
-    affordable = max(0, int((min(memory / 2, DEFAULT_BYTES) - LEARNER_BYTES) // WORKER_BYTES))
-    workers = min(max(1, (whole - 1) * 2 // 5), affordable)
-    return Plan(workers=workers, threads=min(whole - 1 - workers, MOST_THREADS))
+    return max(1, whole if whole < 3 else whole - 1)
+
+
+def most_workers(memory: float) -> int:
+    """Rollout processes that fit beside a learner into half of `memory` bytes, and into 1 GB."""
+    return max(0, int((min(memory / 2, DEFAULT_BYTES) - LEARNER_BYTES) // WORKER_BYTES))
 
 
 def cpu_budget(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
@@ -63,6 +50,19 @@ def memory_limit(root: str = "/", environ: Mapping[str, str] = os.environ) -> fl
 def memory_available(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
     """Bytes that can be allocated now without swapping, as far as the system tells; never above `memory_limit`."""
     return min(memory_limit(root, environ), _meminfo(root, "MemAvailable"))
+
+
+def processor_seconds(root: str = "/") -> tuple[float, float]:
+    """Seconds that the living threads of this process have run, and have waited for a processor that others had.
+
+    (0, 0) where the system does not tell: Linux does (kernel documentation, scheduler/sched-stats).
+    """
+    ran = waited = 0.0
+    for path in Path(root, "proc/self/task").glob("*/schedstat"):
+        words = (_text(path) or "").split()
+        if len(words) == 3:
+            ran, waited = ran + float(words[0]) / 1e9, waited + float(words[1]) / 1e9
+    return ran, waited
 
 
 def _affinity() -> float:

@@ -12,12 +12,12 @@ from dshq_kernels.rollout import make_groups, share_tiles
 from dshq_widget.config import TILE_LANES, TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.policy import PolicySpec
-from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, Supervisor
 from dshq_widget.runtime.worker import CAPACITY, chunk_fields
+from dshq_widget.training import tuning
 
 LEARNER, WORKER = "dshq_widget.training.loop:run", "dshq_widget.runtime.worker:run"
 LINE = 64  # bytes; lanes begin on a cache line
@@ -41,21 +41,15 @@ class Shares:
     """Threads of the learner."""
 
 
-def share_out(config: TrainConfig, cpu: float, memory: float) -> Shares:
-    """Split the games over the workers that `config` asks for, or that `cpu` processors and `memory` bytes allow.
-
-    Lock-step has one thread, since sums on several differ in the last bits with their number.
-    """
-    if config.deterministic:
-        return Shares((), 1)
-    plan = budget.plan(cpu, memory)
-    workers, threads = plan.workers, plan.threads
-    if config.workers >= 0:
-        workers, threads = config.workers, max(1, min(int(cpu) - config.workers, budget.MOST_THREADS))
+def share_out(
+    config: TrainConfig, cpu: float, memory: float, rates: tuning.Rates | None = None, gentle: bool = False
+) -> Shares:
+    """Split the games over the team that is chosen for `cpu` processors and `memory` bytes."""
+    team = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
     tiles = config.num_envs // TILE_LANES
-    workers = min(workers, tiles)
+    workers = min(team.workers, tiles)
     shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
-    return Shares(tuple(TILE_LANES * share for share in shares), threads)
+    return Shares(tuple(TILE_LANES * share for share in shares), team.threads)
 
 
 class Crew:
@@ -74,13 +68,20 @@ class Crew:
         on_message: Callable[[Crew, Message], None],
         on_exit: Callable[[Crew, Exit], None],
     ) -> None:
-        shares = share_out(config, budget.cpu_budget(), budget.memory_limit())
-        if job.get("gentle") and shares.threads > 1:
-            # One processor is the page's: threads that wait for one another while it draws learn less than one thread
-            # that need not (measured: docs/LOG.md).
-            shares = dataclasses.replace(shares, threads=shares.threads - 1)
+        self._drill, self._config, self._weights, self._job = drill, config, weights, job
         self._on_message, self._on_exit = on_message, on_exit
         self._lost: Exit | None = None
+        self._stop_seconds: float | None = None
+        self._early: list[Message] | None = []  # what the learner was told before it began to train
+        self._start()
+
+    def _start(self) -> None:
+        """Start everybody: those that the rates speak for, which the learner measures first where nobody has yet."""
+        drill, config, weights, job = self._drill, self._config, self._weights, self._job
+        self._another_team = False
+        machine = tuning.Machine.this(bool(job.get("gentle")))
+        rates = tuning.recall(drill.spec, config, machine) if tuning.open_choice(config, machine) else None
+        shares = share_out(config, machine.cpu, machine.memory, rates, machine.gentle)
         self._ring, offsets = _ring(drill, config, shares.games)
         self._pool = _pool(drill, config) if self._ring else None
         shared = {"weights": weights, "ring": self._ring, "pool": self._pool}
@@ -88,6 +89,7 @@ class Crew:
         start = _supervisor(os.getpid()).start
         common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
         common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
+        common["machine"] = dataclasses.asdict(machine)
         self._for_workers = {key: common[key] for key in ("hyper", "scenes")}
         self.workers: list[Child] = [
             start(
@@ -107,6 +109,8 @@ class Crew:
 
     def send(self, message: Message) -> None:
         """A command for the learner; settings and scenes go to the workers, too, and to those that replace them."""
+        if self._early is not None:
+            self._early.append(message)
         if message["type"] == "SCENES":
             self._for_workers["scenes"] = message["scenes"]
         elif message["type"] == "SET_HYPER":
@@ -119,10 +123,16 @@ class Crew:
 
     def stop(self, seconds: float) -> None:
         """Ask all to end, by force after `seconds`. Returns at once."""
+        self._stop_seconds = seconds
         for child in [self.learner, *self.workers]:
             child.stop(seconds)
 
     def _learner_message(self, _child: Child, message: Message) -> None:
+        if message["type"] == "ANOTHER_TEAM":
+            self._another_team = True
+            return
+        if message["type"] == "PHASE" and message["phase"] == "training":
+            self._early = None
         self._on_message(self, message)
 
     def _learner_exit(self, _child: Child, end: Exit) -> None:
@@ -131,7 +141,23 @@ class Crew:
         for block in (self._ring, self._pool):
             if block is not None:
                 block.close()
-        self._on_exit(self, self._lost or end)
+        if self._another_team and end.expected and self._stop_seconds is None:
+            self._start_another_team()
+        else:
+            self._on_exit(self, self._lost or end)
+
+    def _start_another_team(self) -> None:
+        """The learner has measured that others are faster: they start, and hear what it was told."""
+        try:
+            self._start()
+        except MemoryError as error:
+            self._on_exit(self, Exit(None, False, False, str(error), "", ""))
+            return
+        early, self._early = self._early or [], []
+        for message in early:
+            self.send(message)
+        if self._stop_seconds is not None:  # asked for meanwhile, of those that had ended
+            self.stop(self._stop_seconds)
 
     def _worker_message(self, child: Child, message: Message) -> None:
         if message["type"] == "HEALTH" and message["health"] in ("stuck", "silent"):

@@ -27,7 +27,7 @@ from dshq_widget.runtime.opponents import OpponentSlots, slot_count
 from dshq_widget.runtime.process import Channel, step_aside
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.worker import unpack
-from dshq_widget.training import checkpoint
+from dshq_widget.training import checkpoint, tuning
 from dshq_widget.training.entropy import EntropyGuard
 from dshq_widget.training.games import OwnGames, RingGames
 from dshq_widget.training.guard import Guard
@@ -58,7 +58,8 @@ MOST_RETURNS = 5
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Train until told to stop. `job` is made by crew.py."""
     session = Session(channel, job, blocks)
-    session.first_round()
+    if not session.first_round():
+        return
     if job.get("gentle"):
         step_aside()
     now = time.monotonic()
@@ -145,9 +146,9 @@ class Session:
         if self.workers and not self.version:
             self._publish()  # the workers wait for weights
 
-    def first_round(self) -> None:
+    def first_round(self) -> bool:
         """Play and learn once at a learning rate of 0: this compiles what was never compiled, and the clock starts
-        behind it.
+        behind it. False where another team than this one has to train.
         """
         self._say("compiling the learner; only the first time on a machine does this take a while")
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
@@ -155,13 +156,44 @@ class Session:
         batch = games.next(warm, self.config, 0)
         assert batch is not None
         warm.update(batch.samples, batch.units, Hyper(learning_rate=0.0))
+        tuned = self._tune()
+        if tuned is None:
+            self.channel.send({"type": "ANOTHER_TEAM"})
+            return False
         self.judge.warm_up(self.learner.blob())
         self._begin_league()
         self.practise(self.job.get("scenes", []))
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         text = f"training on {where}" + (f" with {self.workers} rollout processes" if self.workers else "")
-        team = {"device": self.device, "workers": self.workers, "threads": self.threads}
+        text += f", {self.config.num_envs:,} games at once ({tuned['why']})"
+        team = {"device": self.device, "workers": self.workers, "threads": self.threads, "tuning": tuned}
         self.channel.send({"type": "PHASE", "phase": "training", "text": text, **team})
+        return True
+
+    def _tune(self) -> dict[str, Any] | None:
+        """What was chosen for this machine and why; measured now where there is a choice and nobody has measured yet.
+        None where another team turns out to be faster.
+        """
+        machine, spec = tuning.Machine(**self.job["machine"]), self.drill.spec
+        rates = tuning.recall(spec, self.config, machine) if tuning.open_choice(self.config, machine) else None
+        team = tuning.Team(self.workers, self.threads)
+        if rates is None and tuning.open_choice(self.config, machine):
+            self._say("measuring how fast this machine plays and learns")
+            rates = tuning.measure(
+                lambda threads: OwnGames(self.drill, self.config, threads),
+                self._make_learner,
+                self.config,
+                self.threads,
+            )
+            try:
+                tuning.remember(rates, spec, self.config, machine)
+            except OSError as error:
+                self.channel.send({"type": "WARNING", "text": f"what was measured could not be kept: {error}"})
+                return tuning.report(self.config, machine, rates, team)
+            wanted = tuning.choose(self.config, machine, rates)
+            if (wanted.workers, wanted.threads) != (self.workers, self.threads):
+                return None
+        return tuning.report(self.config, machine, rates, team)
 
     def hear(self, seconds: float = 0.0) -> None:
         """Do what the kernel has asked for, and wait for it so long at most."""
@@ -377,9 +409,14 @@ class Session:
             return
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
 
-    def _make_learner(self) -> Learner:
+    def _make_learner(self, threads: int = 0) -> Learner:
+        """On so many threads, or on all that the learner has."""
         normalizer = Normalizer(self.spec, self.config.normalize_observations, self.config.normalize_rewards)
-        options: dict[str, Any] = {"seed": self.config.seed, "threads": self.threads, "normalizer": normalizer}
+        options: dict[str, Any] = {
+            "seed": self.config.seed,
+            "threads": threads or self.threads,
+            "normalizer": normalizer,
+        }
         return (
             learners["torch"](self.spec, device=self.device, **options)
             if self.device == "cuda"

@@ -109,6 +109,7 @@ class Trainer:
         self._deaths = self._started_from = self._asked = 0
         self._paused = False
         self._device, self._workers = "", 0
+        self._tuning: dict[str, Any] = {}
         self._phase_text, self._warned_at = "", 0.0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if preset is not None:
@@ -595,9 +596,12 @@ class Trainer:
         """Start a crew on the newest policy. The caller holds the lock, so its first message waits for this."""
         from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
         from dshq_widget.runtime.slots import WeightSlots
+        from dshq_widget.training import tuning
         from dshq_widget.training.crew import Crew
 
         newest = self.latest_policy()
+        if not newest.version:  # what has begun to learn goes on as it was
+            self._config = tuning.fitted(self._config, self.drill.spec, self._given, tuning.Machine.this(self._gentle))
         network = self._network()
         if (newest.layers, newest.activation) != (network.layers, network.activation) or not network.fits(
             newest.weights
@@ -642,6 +646,7 @@ class Trainer:
                     self._status_text = self._quiet_text()
                 self._device = message.get("device", self._device)
                 self._workers = message.get("workers", self._workers)
+                self._tuning = message.get("tuning", self._tuning)
             elif kind == "METRICS":
                 self._metrics = clean(message["values"])
                 self._history.append(self._metrics)
