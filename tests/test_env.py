@@ -131,6 +131,30 @@ def test_parallel_env_passes_pettingzoos_tests():
     pettingzoo_test.parallel_seed_test(lambda: make_parallel("ball"))
 
 
+def test_masks_are_told_where_gymnasium_looks_for_them():
+    """Random play from `infos["action_mask"]` never takes a forbidden action; drills without a mask have none."""
+    env = make_vec("snake", 20)
+    _, infos = env.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        mask = infos["action_mask"]
+        assert mask.dtype == np.int8 and mask.shape == (20, 5)
+        assert np.array_equal(mask, env.batch.mask()[:, 0])
+        chosen = [rng.choice(np.flatnonzero(row)) for row in mask]
+        _, _, terminated, _, infos = env.step(np.array(chosen))
+        trapped = mask.all(1)  # nowhere to go: everything is allowed, and ends it
+        assert not terminated[~trapped].any()
+    single = make("maze")
+    _, infos = single.reset(seed=3)
+    assert infos["action_mask"].tolist()[0] == 0
+    assert single.action_space.sample(mask=infos["action_mask"]) > 0
+    assert "action_mask" not in make("ball").reset(seed=1)[1]
+    alone = make_parallel("maze")
+    _, infos = alone.reset(seed=3)
+    _, _, _, _, after = alone.step({"side_0": int(infos["side_0"]["action_mask"].argmax())})
+    assert infos["side_0"]["action_mask"].shape == after["side_0"]["action_mask"].shape == (5,)
+
+
 @pytest.mark.parametrize(
     "call, text",
     [

@@ -221,6 +221,24 @@ def test_chance_is_uniform_over_what_is_allowed():
         assert counts[allowed].min() > 0.75 * 8000 / len(allowed)
 
 
+def fills_twice(s, i):
+    """Two long loops may share the name of their index and of what they work out on the way."""
+    for k in range(20):
+        half = k // 2
+        s.row[half % 3, i] = float(half)
+    for k in range(30):
+        half = k // 3
+        s.x[i] += float(half)
+
+
+def test_long_loops_may_share_names():
+    game = compile_drill(drill_with(fills_twice)).game()
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["x"] == sum(k // 3 for k in range(30))).all()
+    assert (tiles["row"][0, :, 0] == [9, 7, 8]).all()
+
+
 def test_different_seeds_give_different_traces():
     assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
 
