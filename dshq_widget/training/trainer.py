@@ -9,10 +9,8 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +27,7 @@ from dshq_widget.training.telemetry import History, Progress, clean
 
 if TYPE_CHECKING:
     from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.scratch import Scratch
     from dshq_widget.runtime.slots import WeightSlots
     from dshq_widget.runtime.supervisor import Exit
     from dshq_widget.training.crew import Crew
@@ -111,7 +110,7 @@ class Trainer:
         self._device, self._workers = "", 0
         self._tuning: dict[str, Any] = {}
         self._phase_text, self._warned_at = "", 0.0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Scratch | None = None
         if preset is not None:
             self._configure(presets.values(preset, settings.of_drill(self.drill.spec)))
         self._configure(hyper)
@@ -475,7 +474,7 @@ class Trainer:
                 self._set_status("stopped", "closed")
             self._closed = True
             if self._folder is not None:
-                self._folder.cleanup()
+                self._folder.close()
         self._notify()
 
     def __enter__(self) -> Trainer:
@@ -725,9 +724,10 @@ class Trainer:
         if self._log_dir:
             return self._log_dir / AUTOSAVE_NAME
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="dshq-")
-            weakref.finalize(self, self._folder.cleanup)
-        return Path(self._folder.name) / AUTOSAVE_NAME
+            from dshq_widget.runtime.scratch import Scratch
+
+            self._folder = Scratch()
+        return self._folder.path / AUTOSAVE_NAME
 
     # ---- small things
 
