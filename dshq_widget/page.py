@@ -25,7 +25,7 @@ FILE_BYTES_MAX = 64 << 20
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
 """Players of the league that the page shows, and how many of them for being new."""
 LIVE = (
-    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "config"),
+    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "config"),
     *("show", "controls", "seq"),
 )
 """Traits that a keyframe carries."""
@@ -253,6 +253,16 @@ def snapshot(value: Any) -> dict[str, Any] | None:
     if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key != "state"):
         raise ValueError("a snapshot holds numbers and short texts beside its state")
     return {**value, "state": bytes(state)}
+
+
+def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
+    """The state in a DRILL_SCENE; raises ValueError. Whether it is a state of the drill is for the trainer to say."""
+    text = content.get("state")
+    if content.get("rules_hash") != rules_hash:
+        raise ValueError("the scene belongs to other rules: reload the page and arrange it again")
+    if not isinstance(text, str) or len(text) > 2 * STATE_BYTES_MAX:
+        raise ValueError(f"a scene needs its state, at most {STATE_BYTES_MAX} bytes in hex")
+    return bytes.fromhex(text)
 
 
 def _is_plain(value: Any) -> bool:

@@ -29,6 +29,8 @@ PANELS = {
     "mind": "what the policy thinks",
     "league": "how strong the champion, the newest and earlier versions are",
     "log": "goals, new policies, changed settings, newest first",
+    "rewards": "what is paid for, and what the last games would have earned",
+    "coach": "scenes to practise, arranged by dragging",
     "hyper": "hyper-parameters, presets and Copy as Python",
 }
 """What `controls` may name: every panel of the page, in the order in which they stand there."""

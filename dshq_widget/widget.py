@@ -48,7 +48,7 @@ class DrillWidget(anywidget.AnyWidget):
     of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
     match and the training. `controls` names the panels to show, all by default; it may be set later, too. Raises
     ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell
-    again closes the widget that it made before, where the front end names its cells; `save` still works on that.
+    again stops the training of the widget that it made before, where the front end names its cells.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -61,6 +61,7 @@ class DrillWidget(anywidget.AnyWidget):
     paused = traitlets.Bool(False).tag(sync=True)
     metrics = traitlets.Dict().tag(sync=True)
     league = traitlets.List().tag(sync=True)
+    scenes = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
     controls = traitlets.Any(None).tag(sync=True)
@@ -113,6 +114,7 @@ class DrillWidget(anywidget.AnyWidget):
             },
             controls=page.controls(controls),
             metrics=self._trainer.metrics,
+            scenes=self._trainer.scenes,
             status_text=self._trainer.status_text,
         )
         self._closed = False
@@ -160,6 +162,21 @@ class DrillWidget(anywidget.AnyWidget):
     def set_hyper(self, **values: Any) -> None:
         """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong."""
         self._trainer.set_hyper(**values)
+        self._refresh()
+
+    def add_scene(self, state: bytes | None = None) -> str:
+        """Let a share of the practice games (setting `scene_share`) begin as the match stands on the page, or from the
+        state block of another game; returns the scene's key in `scenes`. Raises ValueError for what is no state.
+        """
+        if state is None and self.snapshot is None:
+            raise ValueError("no page has shown the match yet: show the widget first, or give a state")
+        key = self._trainer.add_scene(self.snapshot["state"] if state is None else state)
+        self._refresh()
+        return key
+
+    def clear_scenes(self) -> None:
+        """Practise from the drill's own starts only."""
+        self._trainer.clear_scenes()
         self._refresh()
 
     def wait(
@@ -319,6 +336,8 @@ class DrillWidget(anywidget.AnyWidget):
             if trainer.league is not self._league:
                 self._league = trainer.league
                 self.league = page.league(self._league)
+            if self.scenes != (scenes := trainer.scenes):
+                self.scenes = scenes
             values = page.typed(trainer.config.to_json())
             if self.config["values"] != values:
                 self.config = {**self.config, "values": values}
@@ -483,6 +502,10 @@ class DrillWidget(anywidget.AnyWidget):
             self.next_update(**page.settings_in(content))
         elif kind == "SET_HYPER":
             self.set_hyper(**{str(content.get("key")): content.get("value")})
+        elif kind == "DRILL_SCENE":
+            self.add_scene(page.scene(content, self._trainer.drill.rules_hash))
+        elif kind == "DROP_SCENE":
+            self._trainer.remove_scene(str(content.get("key")))
         elif kind == "PAGE_STATE":
             self._page = page.page_state(content)
             self._flow.hidden = not self._page["visible"]

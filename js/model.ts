@@ -1,6 +1,6 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
 import type { PanelName } from "./panels";
-import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, ShowTrait, Snapshot, Status } from "./protocol";
+import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, SceneRow, ShowTrait, Snapshot, Status } from "./protocol";
 
 export interface Traits {
   drill: DrillTrait | null;
@@ -12,6 +12,7 @@ export interface Traits {
   controls: PanelName[] | null; // the panels that are shown; null: all
   metrics: MetricsRow;
   league: LeagueRow[];
+  scenes: SceneRow[];
   config: ConfigTrait;
   show: ShowTrait;
   snapshot: SavedSnapshot | null;

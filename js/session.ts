@@ -7,9 +7,10 @@ import { History } from "./history";
 import { keepJournal, type Journal } from "./journal";
 import { KernelLink } from "./kernel";
 import { listen, type Model, type SavedSnapshot } from "./model";
-import type { Bytes, ConfigValue, Cursor, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "./protocol";
+import type { Bytes, ConfigValue, Cursor, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "./protocol";
 import type { Status, StepUnit, ToWorker } from "./protocol";
 import { registry, type ShowHost } from "./registry";
+import { readWeights } from "./scores";
 import { SHOW_DEFAULTS } from "./tables";
 
 const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
@@ -19,6 +20,8 @@ export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
 export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
 export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
+
+export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
 
 /** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
 export interface SessionEvents {
@@ -37,6 +40,9 @@ export interface SessionEvents {
   ready: Ready;
   mind: MindState;
   outcomes: OutcomesState;
+  scores: void;
+  scenes: void;
+  scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };
 }
@@ -53,6 +59,7 @@ export class Session {
   past: PastState = { versions: [], ghost: -1 };
   back = 0; // versions that the ghost is to be behind, 0: no ghost
   readonly journal: Journal;
+  scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
@@ -96,6 +103,7 @@ export class Session {
     for (const trait of ["status", "status_text", "error", "paused"]) {
       listen(model, `change:${trait}`, () => this.events.emit("status", undefined), signal);
     }
+    listen(model, "change:scenes", () => this.events.emit("scenes", undefined), signal);
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
     listen(model, "change:league", () => this.events.emit("league", undefined), signal);
     listen(model, "msg:custom", (message: KernelToPage) => this.fromKernel(message), signal);
@@ -137,7 +145,7 @@ export class Session {
     const still = this.claim && now < this.claim.until ? this.claim.change : {};
     this.claim = { change: { ...still, ...change }, until: now + CLAIM_MS };
     this.model.set("show", { ...this.show, ...change });
-    this.save();
+    this.model.save_changes();
   }
 
   step(unit: StepUnit, count = 1): void {
@@ -265,7 +273,7 @@ export class Session {
     if (claim && keys.some((key) => this.show[key] !== claim.change[key])) {
       this.claim = null; // once: if the kernel insists, it is right
       this.model.set("show", { ...this.show, ...claim.change });
-      this.save();
+      this.model.save_changes();
       return;
     }
     const before = this.shown;
@@ -311,6 +319,13 @@ export class Session {
         this.past = message;
         this.events.emit("past", undefined);
         return;
+      case "SCORES":
+        this.scores = message.episodes;
+        this.events.emit("scores", undefined);
+        return;
+      case "SCENE":
+        this.events.emit("scene", message);
+        return;
       case "OUTCOMES":
         this.events.emit("outcomes", message);
         return;
@@ -350,11 +365,7 @@ export class Session {
     const text = String(value);
     if (text === this.weights) return;
     this.weights = text;
-    const pairs = text.split(",").flatMap((pair) => {
-      const [name, weight] = pair.split("=").map((word) => word.trim());
-      return name && Number.isFinite(Number(weight)) ? [[name, Number(weight)] as const] : [];
-    });
-    this.post({ type: "INSPECT", id: this.id, weights: Object.fromEntries(pairs) });
+    this.post({ type: "INSPECT", id: this.id, weights: readWeights(text) });
   }
 
   private fromKernel(message: KernelToPage): void {
@@ -400,16 +411,11 @@ export class Session {
     return saved.match === undefined || saved.match === this.show.match ? saved : null;
   }
 
-  /** Without a kernel the page keeps to itself what a person chooses. */
-  private save(): void {
-    if (this.kernel.connected) this.model.save_changes();
-  }
-
   private saveSnapshot(): void {
     if (!this.unsaved) return;
     this.model.set("snapshot", { ...this.unsaved, match: this.show.match });
     this.unsaved = null;
-    this.save();
+    this.model.save_changes();
   }
 }
 

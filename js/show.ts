@@ -11,6 +11,7 @@ import { Random } from "./random";
 import { hex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Senses } from "./senses";
+import { Scores } from "./scores";
 import { REST_SECONDS } from "./tables";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
@@ -65,6 +66,7 @@ export class Show {
   private restoredVersion = 0;
   private skip = 0; // ticks left in which to find the next goal
   private readonly log = new MatchLog();
+  readonly scores: Scores;
   private waiting: Deed[] = []; // done by the person, in force from the next decision on
   private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
   private readonly keys: Keys;
@@ -85,6 +87,7 @@ export class Show {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
+    this.scores = new Scores(game, spec);
     this.senses = new Senses(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
     this.terms = new Float32Array(spec.terms.length);
@@ -109,6 +112,11 @@ export class Show {
   /** On its way to the next goal. */
   get skipping(): boolean {
     return this.skip > 0;
+  }
+
+  /** Whether the game has ended, by the rules or by the clock. */
+  get over(): boolean {
+    return Boolean(this.game.terminated(this.state)) || this.state.ticks[0]! >= this.spec.time_limit;
   }
 
   /** How far the picture is between `previous` and `current`, 0..1. */
@@ -348,6 +356,7 @@ export class Show {
     this.restoredVersion = snapshot.version;
     this.credit = 0;
     this.holding.clear();
+    this.scores.forget();
     this.log.begin(this.moment());
     this.tellSettings();
     this.cut = true;
@@ -372,8 +381,9 @@ export class Show {
     this.phase++;
     if (this.phase >= this.actionRepeat) {
       this.phase = 0;
+      this.scores.decided(this.state);
       if (this.spec.sides === 1) this.earn();
-      if (this.game.terminated(this.state) || this.state.ticks[0]! >= this.spec.time_limit) this.endEpisode();
+      if (this.over) this.endEpisode();
     }
   }
 
@@ -397,6 +407,7 @@ export class Show {
 
   private endEpisode(): void {
     const winner = this.game.winner(this.state);
+    this.scores.end(winner);
     if (winner !== 0) this.skip = 0;
     if (winner !== 0 && this.spec.sides === 2) this.score[winner > 0 ? 0 : 1]++;
     if (winner === 0) this.tell("draw", -1);
@@ -413,6 +424,7 @@ export class Show {
     if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
     this.game.reset(this.state);
+    this.scores.begin(this.state);
     this.cut = true;
   }
 

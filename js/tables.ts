@@ -44,6 +44,8 @@ export const PANELS = [
   "mind",
   "league",
   "log",
+  "rewards",
+  "coach",
   "hyper"
 ] as const;
 

@@ -2,12 +2,12 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
-import { Frames } from "./frames";
 import { Ghost } from "./ghost";
 import { Grips } from "./grips";
 import { Inspector } from "./inspector";
 import { Policy } from "./policy";
 import type { FromWorker, Thread, ToWorker } from "./protocol";
+import { hex } from "./recording";
 import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
 import { Stage } from "./renderer/stage";
@@ -17,6 +17,10 @@ import { Show } from "./show";
 const STATE_MS = 250;
 const SNAPSHOT_MS = 1000;
 const FPS_WINDOW_MS = 1000;
+
+/** Not every browser has it in workers. */
+const nextFrame: (draw: () => void) => void =
+  typeof requestAnimationFrame === "undefined" ? (draw) => void setTimeout(draw, 1000 / 60) : (draw) => void requestAnimationFrame(draw);
 
 /** What a widget has once its drill is there. */
 interface Live {
@@ -44,6 +48,7 @@ class Widget {
   saved = -Infinity; // ms: when SNAPSHOT was last posted
   untold = true; // something changed since STATE was posted
   unsaved = true; // and since SNAPSHOT was
+  scored = 0; // finished games when SCORES was last posted
   private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
 
   constructor(readonly id: string) {}
@@ -62,10 +67,6 @@ class Widget {
 export class Host {
   private readonly widgets = new Map<string, Widget>();
   private readonly gpu: Gpu;
-  private readonly frames = new Frames(
-    () => this.looked(),
-    () => this.everyStage((stage) => stage.replace()), // what ended the frames ended what the canvases show, too
-  );
   private last = 0; // ms: the last frame
   private awake = false;
 
@@ -163,6 +164,9 @@ export class Host {
         return;
       case "RECORD":
         this.post({ type: "RECORDING", id: widget.id, recording: show.recording() });
+        return;
+      case "CAPTURE":
+        this.post({ type: "SCENE", id: widget.id, state: hex(show.state.buffer), over: show.over });
         return;
       case "SKIP":
         show.skipToGoal();
@@ -280,10 +284,6 @@ export class Host {
     if (stage) act(stage);
   }
 
-  private looked(): boolean {
-    return [...this.widgets.values()].some(({ stages }) => [...stages.values()].some(({ visible }) => visible));
-  }
-
   private everyStage(act: (stage: Stage) => void): void {
     for (const widget of this.widgets.values()) widget.stages.forEach(act);
   }
@@ -294,7 +294,7 @@ export class Host {
     if (this.awake) return;
     this.awake = true;
     this.last = performance.now();
-    this.frames.next(this.frame);
+    nextFrame(this.frame);
   }
 
   private readonly frame = (): void => {
@@ -306,7 +306,7 @@ export class Host {
       const { show, effects, inspector, grips } = widget;
       if (show && effects && inspector && grips && this.run(widget, { show, effects, inspector, grips }, seconds, now)) this.awake = true;
     }
-    if (this.awake) this.frames.next(this.frame);
+    if (this.awake) nextFrame(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
@@ -352,6 +352,10 @@ export class Host {
       widget.saved = now;
       widget.unsaved = false;
       this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
+      if (show.scores.changes !== widget.scored) {
+        widget.scored = show.scores.changes;
+        this.post({ type: "SCORES", id, episodes: [...show.scores.episodes] });
+      }
     }
   }
 }

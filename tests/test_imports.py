@@ -64,6 +64,7 @@ JS_HELPERS = {
     "sides",
     "handles",
     "recording",
+    "scores",
     "pace",
     "python",
 }

@@ -4,6 +4,7 @@
  */
 import { PANELS as NAMES } from "../tables";
 import { charts } from "./charts";
+import { coach } from "./coach";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper";
@@ -12,10 +13,11 @@ import { log } from "./log";
 import { mind } from "./mind";
 import { pace } from "./pace";
 import type { Panel } from "./panel";
+import { rewards } from "./rewards";
 import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
 export type PanelName = (typeof NAMES)[number];
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
-export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, pace, status, headline, charts, mind, league, log, hyper };
+export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };

@@ -63,6 +63,7 @@ export class FakeModel implements Model {
     controls: null,
     metrics: {},
     league: [],
+    scenes: [],
     config,
     show: { mode: "ai_vs_ai", speed: 1, playing: true, seed: 0, match: 0, swap: "now", swap_interval_ms: 1000, blend_ms: 0, action_repeat: 0, opponent: "" },
     snapshot: null,

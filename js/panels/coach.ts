@@ -1,0 +1,126 @@
+/**
+ * Coach by dragging: arrange the ball and the players while the match is paused, and let a share of the practice games begin
+ * right there. Says how often blue wins from each scene, when it was first practised and now.
+ */
+import { button, h, icon, setText } from "../dom";
+import { percent } from "../format";
+import type { DrillSpec, SceneRow } from "../protocol";
+import { sideName } from "../sides";
+import type { Panel, View } from "./panel";
+
+export const coach: Panel = { area: "more", build };
+
+const MOST = 8; // scenes, as dshq_widget/training/scenes.py takes them
+const STEP = 0.05; // of the share
+
+function build({ session, signal }: View): HTMLElement {
+  const about = h("span", { class: "caption" });
+  const help = h("p", { class: "help" });
+  const why = h("p", { class: "help", role: "status" });
+  const share = h("input", { type: "range", min: 0, max: 0.9, step: STEP, "aria-label": "Share of practice games", title: "How many of the practice games begin as one of the scenes. Takes effect at the next update." });
+  const told = h("output", { class: "number" });
+  const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
+  let asked = false;
+  const drill = button("Drill this", { text: "Drill this", title: "Drill this: let practice games begin exactly as the match stands now" }, () => {
+    asked = true;
+    session.post({ type: "CAPTURE", id: session.id });
+  });
+  const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, told);
+  const body = h("div", { class: "body" }, help, h("div", { class: "cluster" }, drill, why), shares, list);
+  const panel = h("details", { class: "fold coach" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Coach"), about), body);
+
+  const spec = () => session.model.get("drill")?.spec;
+  const scenes = () => session.model.get("scenes") ?? [];
+  const follow = () => {
+    const { playing } = session.state;
+    const full = scenes().length >= MOST;
+    drill.disabled = playing || full;
+    setText(why, full ? `${MOST} scenes are as many as it can practise: remove one first.` : playing ? "Pause the match first." : "");
+  };
+  const followShare = () => {
+    const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
+    if (document.activeElement !== share) share.value = String(now);
+    setText(told, percent(now));
+  };
+  const rebuild = () => {
+    const now = spec();
+    if (!now) return;
+    panel.hidden = now.drag.length === 0;
+    const things = now.drag.map(({ name }) => name).join(", ");
+    setText(help, `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`);
+    const rows = scenes();
+    setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "arrange a scene to practise");
+    shares.hidden = rows.length === 0;
+    const remove = (key: string) => session.kernel.send({ type: "DROP_SCENE", key });
+    list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));
+    follow();
+  };
+
+  share.addEventListener("input", () => session.setHyper("scene_share", Number(share.value)));
+  session.events.on(
+    "scene",
+    ({ state, over }) => {
+      if (!asked) return;
+      asked = false;
+      if (over) setText(why, "The game has just ended here: press Step or Play until the next one begins, and arrange that.");
+      else session.kernel.send({ type: "DRILL_SCENE", state, rules_hash: spec()?.rules_hash ?? "" });
+    },
+    signal,
+  );
+  session.events.on("drill", rebuild, signal);
+  session.events.on("scenes", rebuild, signal);
+  session.events.on("state", follow, signal);
+  session.events.on("show", follow, signal);
+  session.events.on("config", followShare, signal);
+  rebuild();
+  followShare();
+  return panel;
+}
+
+function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () => void): HTMLElement {
+  const who = spec.sides === 2 ? sideName(0) : "It";
+  const against = spec.sides === 2 ? ` against ${spec.baselines[0] ?? "random"}` : "";
+  const name = `Scene ${number}`;
+  return h(
+    "li",
+    { class: "scene" },
+    picture(spec, row.places, name),
+    h("div", { class: "told" }, h("span", { class: "entry-name" }, name), h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from exactly there: 128 games${against}` }, success(row, who)), h("span", { class: "versions" }, versions(row))),
+    button(`Remove scene ${number}`, { text: "Remove", class: "button quiet", title: `Remove scene ${number}: practise it no more` }, remove),
+  );
+}
+
+function success({ before, now }: SceneRow, who: string): string {
+  if (!before || !now) return "Measured when training begins";
+  return before.version === now.version ? `${who} wins ${percent(now.share)}` : `${who} wins: before ${percent(before.share)} · now ${percent(now.share)}`;
+}
+
+function versions({ before, now }: SceneRow): string {
+  if (!before || !now) return "";
+  return before.version === now.version ? `v${now.version}` : `v${before.version} → v${now.version}`;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The scene from above: a dot for everything that can be dragged. */
+function picture(spec: DrillSpec, places: SceneRow["places"], name: string): SVGSVGElement {
+  const [x0, y0, x1, y1] = spec.world;
+  const svg = element("svg", { viewBox: `0 0 ${x1 - x0} ${y1 - y0}`, class: "thumbnail", role: "img", "aria-label": `${name}: ${placesInWords(spec, places)}` });
+  places.forEach(([x, y], index) => {
+    const handle = spec.drag[index];
+    const ball = handle?.name.startsWith("ball");
+    const side = handle?.index ?? 0;
+    svg.append(element("circle", { cx: x - x0, cy: y1 - y, r: ((ball ? 0.03 : 0.048) * (x1 - x0)).toFixed(3), class: ball ? "ball" : `side-${side}` }));
+  });
+  return svg;
+}
+
+function placesInWords(spec: DrillSpec, places: SceneRow["places"]): string {
+  return places.map(([x, y], index) => `${spec.drag[index]?.name ?? "?"} at ${x.toFixed(1)}, ${y.toFixed(1)}`).join("; ");
+}
+
+function element<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<string, string | number>): SVGElementTagNameMap[K] {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  return node;
+}

@@ -1,0 +1,197 @@
+/**
+ * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
+ * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
+ */
+import { button, h, icon, setAttribute, setText } from "../dom";
+import { compact, signed } from "../format";
+import type { DrillSpec } from "../protocol";
+import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../scores";
+import type { Panel, View } from "./panel";
+
+export const rewards: Panel = { area: "more", build };
+
+type Term = DrillSpec["terms"][number];
+
+const KINDS: Record<Term["kind"], string> = {
+  reward: "A reward: paid for what happens.",
+  potential: "A potential: only its change is paid for. Coming nearer pays, going away costs as much; the best play stays the same.",
+};
+const FATES: Record<Group["name"], [who: string, help: string]> = {
+  won: ["winner", "What a game brought who won it, on average"],
+  lost: ["loser", "What a game brought who lost it, on average"],
+  drawn: ["draw", "What a game that nobody won brought each player, on average"],
+  all: ["a game", "What a game brought, on average"],
+};
+const MOST = 1000; // of a weight, as dshq_widget/config.py takes it
+const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
+
+function build({ session, signal }: View): HTMLElement {
+  const about = h("span", { class: "caption" });
+  const effect = h("p", { class: "help" });
+  const lesson = h("p", { class: "lesson", role: "status" });
+  const list = h("div", { class: "terms" });
+  const sum = h("div", { class: "sum" });
+  const reset = button("Reset rewards", { text: "Reset to defaults", title: "Reset rewards: back to the drill's own weights" }, () => put({}));
+  const body = h("div", { class: "body" }, effect, lesson, list, sum, h("div", { class: "cluster" }, reset));
+  const panel = h("details", { class: "fold rewards" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Rewards"), about), body);
+
+  const spec = () => session.model.get("drill")?.spec;
+  const value = (key: string) => session.drafts()[key] ?? session.model.get("config")?.values[key] ?? "";
+  let trial: Weights | null = null; // while a slider is dragged
+  const weights = () => trial ?? readWeights(String(value("reward_weights")));
+  const put = (next: Weights) => {
+    trial = null;
+    session.setHyper("reward_weights", writeWeights(spec()?.terms ?? [], next));
+    follow();
+  };
+
+  let rows: Row[] = [];
+  let total: Bars | null = null;
+  const rebuild = () => {
+    const terms = spec()?.terms ?? [];
+    panel.hidden = terms.length === 0;
+    rows = terms.map((term) =>
+      buildRow(
+        term,
+        (weight) => {
+          trial = { ...weights(), [term.name]: weight };
+          follow();
+        },
+        (weight) => put({ ...weights(), [term.name]: weight }),
+      ),
+    );
+    total = new Bars();
+    list.replaceChildren(...rows.map(({ element }) => element));
+    sum.replaceChildren(h("span", { class: "entry-name" }, "All together"), total.element);
+    sum.hidden = terms.length < 2;
+    follow();
+  };
+  const follow = () => {
+    const drill = spec();
+    if (!drill) return;
+    const { terms } = drill;
+    const now = weights();
+    const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
+    setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);
+    if (!panel.open) return;
+    reset.disabled = changed === 0;
+    const waits = "reward_weights" in session.drafts();
+    setText(effect, `${told(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`);
+    const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
+    setText(lesson, insight(terms, groups, now, signed));
+    lesson.hidden = !lesson.textContent;
+    const shown = groups.slice(0, groups[0]?.name === "won" ? 2 : 1);
+    const own = (group: Group, k: number) => terms[k]!.weight * group.earned[k]!;
+    const mine = (group: Group, k: number) => weightOf(terms[k]!, now) * group.earned[k]!;
+    const pairs = terms.map((_, k) => shown.map((group) => ({ group, before: own(group, k), now: mine(group, k) })));
+    const sums = groups.map((group) => ({ group, before: totalOf(terms, group, {}), now: totalOf(terms, group, now) }));
+    const scale = Math.max(1e-6, ...[...pairs.flat(), ...sums].flatMap((pair) => [Math.abs(pair.before), Math.abs(pair.now)]));
+    rows.forEach((row, k) => row.show(weightOf(terms[k]!, now), pairs[k]!, scale));
+    total?.show(sums, scale);
+  };
+
+  panel.addEventListener("toggle", follow);
+  session.events.on("drill", rebuild, signal);
+  session.events.on("config", follow, signal);
+  session.events.on("scores", follow, signal);
+  rebuild();
+  return panel;
+}
+
+function told(games: number, sides: number): string {
+  if (games === 0) return "What each term pays shows here once a game has ended; let the match play on.";
+  const who = sides === 2 ? " their winners and losers" : "";
+  return games === 1 ? "What the last game would have brought." : `What the last ${games} games would have brought${who}, on average.`;
+}
+
+interface Row {
+  element: HTMLElement;
+  show(weight: number, pairs: Pair[], scale: number): void;
+}
+interface Pair {
+  group: Group;
+  before: number; // under the drill's own weights
+  now: number;
+}
+
+function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: number) => void): Row {
+  const name = spoken(term.name);
+  const room = ROOM * (Math.abs(term.weight) || 1);
+  const slider = h("input", { type: "range", min: term.weight < 0 ? -room : 0, max: room, step: room / 60, "aria-label": `${name}, slider`, title: `Weight of ${name}` });
+  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": `Weight of ${name}`, title: `Weight of ${name}, ${term.weight} by default` });
+  const problem = h("span", { class: "problem", role: "alert" });
+  const bars = new Bars();
+  const element = h(
+    "div",
+    { class: "term", role: "group", "aria-label": name },
+    h("div", { class: "what" }, h("span", { class: "entry-name" }, name), h("span", { class: "kind", title: KINDS[term.kind] }, term.kind)),
+    h("div", { class: "weight" }, slider, number),
+    term.help ? h("p", { class: "help" }, term.help) : null,
+    problem,
+    bars.element,
+  );
+  slider.addEventListener("input", () => tried(Number(Number(slider.value).toPrecision(3))));
+  slider.addEventListener("change", () => chosen(Number(Number(slider.value).toPrecision(3))));
+  number.addEventListener("change", () => {
+    const weight = Number(number.value.trim() || Number.NaN);
+    const good = Math.abs(weight) <= MOST;
+    setText(problem, good ? "" : `Wanted a number from −${MOST} to ${MOST}, got ${number.value.trim() || "nothing"}.`);
+    setAttribute(number, "aria-invalid", good ? null : "true");
+    if (good) chosen(weight);
+  });
+  const show = (weight: number, pairs: Pair[], scale: number) => {
+    const text = String(Number(weight.toPrecision(6)));
+    slider.min = String(Math.min(Number(slider.min), weight));
+    slider.max = String(Math.max(Number(slider.max), weight));
+    if (document.activeElement !== slider) slider.value = text;
+    if (document.activeElement !== number && !problem.textContent) number.value = text;
+    element.toggleAttribute("data-changed", weight !== term.weight);
+    bars.show(pairs, scale);
+  };
+  return { element, show };
+}
+
+/** What each group earned: a bar from the middle, the number, and the number under the drill's own weights where it differs. */
+class Bars {
+  readonly element = h("div", { class: "bars" });
+  private rows: { name: string; old: HTMLElement; fill: HTMLElement; number: HTMLElement; was: HTMLElement }[] = [];
+
+  show(pairs: Pair[], scale: number): void {
+    if (pairs.map(({ group }) => group.name).join() !== this.rows.map(({ name }) => name).join()) this.rebuild(pairs);
+    pairs.forEach(({ before, now }, index) => {
+      const { old, fill, number, was } = this.rows[index]!;
+      stretch(fill, now / scale);
+      stretch(old, before / scale);
+      setText(number, reward(now));
+      const differs = reward(before) !== reward(now);
+      old.hidden = !differs;
+      setText(was, differs ? `was ${reward(before)}` : "");
+    });
+  }
+
+  private rebuild(pairs: Pair[]): void {
+    this.rows = pairs.map(({ group: { name } }) => ({
+      name,
+      old: h("span", { class: "old" }),
+      fill: h("span", { class: "fill" }),
+      number: h("span", { class: "number" }),
+      was: h("span", { class: "was", title: "Under the drill's own weights" }),
+    }));
+    this.element.replaceChildren(
+      ...this.rows.map(({ name, old, fill, number, was }) => {
+        const [who, help] = FATES[name as Group["name"]];
+        return h("div", { class: "bar", title: help }, h("span", { class: "who" }, who), h("span", { class: "track middle" }, fill, old), number, was);
+      }),
+    );
+  }
+}
+
+function stretch(bar: HTMLElement, share: number): void {
+  bar.style.left = `${50 + 50 * Math.min(share, 0)}%`;
+  bar.style.width = `${50 * Math.abs(share)}%`;
+}
+
+/** Two decimals; three digits where that would be too many. */
+function reward(value: number): string {
+  return Math.abs(value) < 100 ? signed(value) : compact(value).replace("-", "−");
+}
