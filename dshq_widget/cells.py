@@ -1,4 +1,4 @@
-"""Which notebook cell made which widget, so that running a cell again stops what it trained before."""
+"""Which notebook cell made which widget, so that running a cell again clears away what it made before."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 from typing import Protocol
 
 
-class Trains(Protocol):
-    """What a cell made: something whose training can be stopped."""
+class Closes(Protocol):
+    """What a cell made, and what would otherwise hold threads, memory and its page for as long as the kernel lives."""
 
-    def stop(self) -> None: ...
+    def close(self) -> None: ...
 
 
-_made: dict[str, tuple[str, list[Trains]]] = {}
+_made: dict[str, tuple[str, list[Closes]]] = {}
 
 
 def running_cell() -> tuple[str, str] | None:
@@ -26,8 +26,8 @@ def running_cell() -> tuple[str, str] | None:
     return (cell, request["header"]["msg_id"]) if cell else None
 
 
-def supersede(widget: Trains) -> None:
-    """Stop the training of the widgets that an earlier execution of the same cell made."""
+def supersede(widget: Closes) -> None:
+    """Close the widgets that an earlier execution of the same cell made."""
     running = running_cell()
     if running is None:
         return
@@ -35,6 +35,6 @@ def supersede(widget: Trains) -> None:
     earlier, widgets = _made.get(cell, (execution, []))
     if earlier != execution:
         for old in widgets:
-            old.stop()
+            old.close()
         widgets = []
     _made[cell] = (execution, [*widgets, widget])

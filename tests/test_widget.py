@@ -305,19 +305,18 @@ def test_bad_hyper_parameters_from_the_page_are_answered(make):
     until(lambda: w.config["values"]["learning_rate"] == 0.01)
 
 
-def test_running_a_cell_again_stops_what_it_started(make, monkeypatch):
-    stopped = []
-    monkeypatch.setattr(DrillWidget, "stop", lambda self: stopped.append(self))
+def test_running_a_cell_again_closes_what_it_made(make, monkeypatch, tmp_path):
     cell = ["cell-a", "run-1"]
     monkeypatch.setattr(cells, "running_cell", lambda: tuple(cell))
     first, second = make(), make()
-    assert stopped == [], "one execution may make several"
+    assert not first._closed, "one execution may make several"
     cell[:] = "cell-b", "run-2"
     make()
-    assert stopped == []
+    assert not first._closed and not second._closed
     cell[:] = "cell-a", "run-3"
-    make()
-    assert stopped == [first, second]
+    third = make()
+    assert first._closed and second._closed and not third._closed
+    assert first.save(tmp_path / "kept").exists(), "what it learned can still be saved"
 
 
 def test_the_same_in_a_real_kernel(tmp_path):

@@ -2,12 +2,13 @@
  * Live learning curves. Each says in a sentence what it shows and whether it should rise. New rows only mark them as behind; a
  * clock draws one of them at a time, each once a second, so that no frame of the match pays for all of them.
  */
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { button, download, h, select, setAttribute, setText } from "../dom";
 import { compact, percent } from "../format";
 import { columns, decimate, type Columns } from "../history";
 import type { DrillSpec, MetricsRow } from "../protocol";
 import { METRICS, REWARD_TERM } from "../tables";
+import { plotter } from "../plotter";
 import { csvOf, pngOf, type Drawn } from "./export";
 import type { Panel, View } from "./panel";
 
@@ -290,7 +291,7 @@ class Figure {
       ticks: { show: false },
       font: `11px ${getComputedStyle(this.plot).fontFamily}`,
     };
-    return new uPlot(
+    return new (plotter())(
       {
         ...size,
         padding: [6, 12, 0, 0],

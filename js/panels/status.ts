@@ -21,7 +21,7 @@ export const SENTENCES: Record<Status, string> = {
   stopping: "Finishing the last update.",
   stopped: "Training rests here. Train goes on from the last update.",
   error: "Training stopped because of an error.",
-  disconnected: "Run the cell again to train on.",
+  disconnected: "Run this cell again to train on.",
 };
 
 /** The same of a match that was saved without its kernel. */

@@ -5,7 +5,7 @@
 import { KIND, SHAPE_FLOATS } from "../protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
-import { place, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
+import { newCanvas, place, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
 
 const PLAIN = { shadow: 0, gloss: 0, glow: 0 };
 
@@ -236,10 +236,6 @@ export class Canvas2dRenderer implements Renderer {
     pen.textBaseline = "middle";
     pen.fillText(text, 0, 0, 64 * TAG_ASPECT);
   }
-}
-
-function newCanvas(): Canvas {
-  return typeof OffscreenCanvas === "undefined" ? document.createElement("canvas") : new OffscreenCanvas(1, 1);
 }
 
 /** `willReadFrequently` keeps the canvas off the GPU, which is a slow one here or none: 15 frames/s became 50 in software (measured). */

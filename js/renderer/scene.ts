@@ -57,6 +57,12 @@ export interface Renderer {
 
 export type Canvas = OffscreenCanvas | HTMLCanvasElement;
 
+/** A canvas that nobody sees, in a worker or on a page, of a browser that has OffscreenCanvas or not. */
+export function newCanvas(width = 1, height = 1): Canvas {
+  if (typeof OffscreenCanvas !== "undefined") return new OffscreenCanvas(width, height);
+  return Object.assign(document.createElement("canvas"), { width, height });
+}
+
 /** Where a world rectangle lies on a canvas of `width` x `height` device pixels: pixel = (x * scale + left, top - y * scale). */
 export interface Placement {
   scale: number; // device pixels per world unit

@@ -40,6 +40,7 @@ export class Stage {
   private between = new Float32Array(0); // the scene at this moment
   private shapes = new Float32Array(0); // the same with effects
   private disposed = false;
+  private replaced = false; // by a canvas that was asked for and is on its way
 
   constructor(
     private readonly options: StageOptions,
@@ -72,12 +73,15 @@ export class Stage {
   async deviceLost(): Promise<void> {
     if (this.renderer?.kind !== "webgpu") return;
     this.renderer = null;
-    if ((await this.gpu.device()) === null) {
-      const { id, view } = this.options;
-      this.post({ type: "CANVAS_LOST", id, view, reason: "The browser took the graphics adapter away." });
-    } else {
-      await this.start();
-    }
+    if ((await this.gpu.device()) === null) this.replace("The browser took the graphics adapter away.");
+    else await this.start();
+  }
+
+  /** Asks for a fresh canvas; with a `reason` one that is drawn without a GPU. */
+  replace(reason = ""): void {
+    const { id, view } = this.options;
+    this.replaced = true;
+    this.post({ type: "CANVAS_LOST", id, view, reason });
   }
 
   /** The point of the world that is drawn at CSS pixel x, y of the canvas. */
@@ -129,7 +133,7 @@ export class Stage {
       ? settle("webgpu", this.options.reason, await this.gpu.capabilities())
       : { renderer: "canvas2d" as const, reason: this.options.reason };
     const device = renderer === "webgpu" ? await this.gpu.device() : null;
-    if (this.disposed) return;
+    if (this.disposed || this.replaced) return;
     try {
       this.renderer = device ? new WebGpuRenderer(device, canvas) : new Canvas2dRenderer(canvas);
     } catch (error) {

@@ -6,7 +6,7 @@
 import { KIND, SHAPE_FLOATS } from "../protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, MAX_ENTRIES, type Look } from "./palette";
-import { place, putShape, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
+import { newCanvas, place, putShape, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
 import shader from "./shapes.wgsl";
 
 const APRON = 5; // the shader's own kind, after those of the rules
@@ -183,8 +183,8 @@ export class WebGpuRenderer implements Renderer {
     const usage = GPUTextureUsage.TEXTURE_BINDING | GPUTextureUsage.COPY_DST | GPUTextureUsage.RENDER_ATTACHMENT;
     this.atlas = this.device.createTexture({ size, format: "rgba8unorm", usage });
     if (tags.length > 0) {
-      const source = new OffscreenCanvas(...size);
-      const pen = source.getContext("2d")!;
+      const source = newCanvas(...size);
+      const pen = source.getContext("2d") as CanvasRenderingContext2D;
       pen.font = `800 ${TAG_PIXELS * 0.8}px system-ui, sans-serif`;
       pen.textAlign = "center";
       pen.textBaseline = "middle";

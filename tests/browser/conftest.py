@@ -1,6 +1,7 @@
 """Fixtures: a Chromium, a JupyterLab, and notebooks open in both."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
@@ -45,13 +46,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture
 def open_notebook(lab: LabServer, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
-    """`open_notebook(browser, *cells)`; at the end of the test its console must have stayed free of errors."""
+    """`open_notebook(browser, *cells, **how)`; at the end of the test its console must have stayed free of errors."""
     pages: list[NotebookPage] = []
 
-    def open_(browser: Browser, *cells: str) -> NotebookPage:
+    def open_(browser: Browser, *cells: str, **how: Any) -> NotebookPage:
         name = f"{request.node.name}_{len(pages)}.ipynb"
         lab.write_notebook(name, list(cells))
-        pages.append(NotebookPage(lab, browser, name))
+        pages.append(NotebookPage(lab, browser, name, **how))
         return pages[-1]
 
     yield open_

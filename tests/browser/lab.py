@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,14 @@ STOP_SECONDS = 30
 class LabServer:
     """`with LabServer(folder) as lab:` serves `folder/work`; `lab.url` and `lab.token` are how to reach it."""
 
-    def __init__(self, home: Path, environment: dict[str, str] | None = None):
-        """`environment` is added to the server's, and so to its kernels'."""
+    def __init__(self, home: Path, environment: dict[str, str] | None = None, arguments: Sequence[str] = ()):
+        """`environment` is added to the server's, and so to its kernels'; `arguments` to its command line."""
         self.home = home
         self.work = home / "work"
         self.runtime = home / "runtime"
         self.token = secrets.token_hex(16)
         self.environment = environment or {}
+        self.arguments = arguments
 
     def __enter__(self) -> "LabServer":
         for folder in (self.work, self.runtime, self.home / "config" / "labconfig", self.home / "data"):
@@ -49,8 +51,10 @@ class LabServer:
                 *(sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={self.port}"),
                 *("--ServerApp.ip=127.0.0.1", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={self.work}"),
                 f"--IdentityProvider.token={self.token}",
+                "--ServerApp.allow_remote_access=True",  # answers under other names than localhost, too
                 "--LabApp.expose_app_in_browser=True",  # the page's own commands, as JupyterLab's tests use them
                 *(["--allow-root"] if os.geteuid() == 0 else []),
+                *self.arguments,
             ],
             cwd=self.work,
             env={**os.environ, **self._folders(), **self.environment},

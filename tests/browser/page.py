@@ -6,9 +6,9 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Playwright
 
 from tests.browser.lab import Kernel, LabServer
 
@@ -45,28 +45,41 @@ def find_chromium() -> str | None:
     return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def launch_chromium(playwright: Playwright, webgpu: bool = True) -> Browser:
-    """A headless Chromium, with software WebGPU or with none."""
-    flags = QUIET_FLAGS + (WEBGPU_FLAGS if webgpu else ["--disable-gpu"])
+def launch_chromium(playwright: Playwright, webgpu: bool = True, *more: str) -> Browser:
+    """A headless Chromium, with software WebGPU or with none, and with `more` flags."""
+    flags = QUIET_FLAGS + (WEBGPU_FLAGS if webgpu else ["--disable-gpu"]) + list(more)
     return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
 
 
 class NotebookPage:
     """One notebook, open in JupyterLab in a browser context of its own."""
 
-    def __init__(self, lab: LabServer, browser: Browser, name: str):
-        """Open `lab.work/name` and wait for its kernel."""
+    def __init__(
+        self,
+        lab: LabServer,
+        browser: Browser,
+        name: str,
+        prepare: Callable[[BrowserContext], None] = lambda context: None,
+        url: str = "",
+        **options: Any,
+    ):
+        """Open `lab.work/name` and wait for its kernel.
+
+        `prepare` sees the browser context before its first page, `options` go to it, and `url` is another way to the
+        server.
+        """
         self.lab = lab
         self.name = name
         self.console_errors: list[str] = []
         self._kernel: Kernel | None = None
-        self.context = browser.new_context(viewport={"width": 1400, "height": 1100})
+        self.context = browser.new_context(**{"viewport": {"width": 1400, "height": 1100}, **options})
+        prepare(self.context)
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note_console)
         self.page.on("pageerror", self._note_exception)
         # A workspace of its own, or Lab opens the notebooks of the tests before beside this one.
         workspace = f"lab/workspaces/{Path(name).stem}"
-        self.page.goto(f"{lab.url}/{workspace}/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
+        self.page.goto(f"{url or lab.url}/{workspace}/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
         self._wait_for_kernel()
 
     def _note_console(self, message: ConsoleMessage) -> None:
@@ -194,7 +207,8 @@ class WidgetPage:
         return self.page.evaluate(
             """async bytes => {
                 const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}));
-                const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+                const size = { width: image.width, height: image.height };
+                const pen = Object.assign(document.createElement("canvas"), size).getContext("2d");
                 pen.drawImage(image, 0, 0);
                 const words = new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
                 return new Set(words).size;

@@ -3,6 +3,8 @@
 Behaviour only, under generous time-outs; how fast all this is, is measured by benchmarks/widget.py.
 """
 
+from typing import Any
+
 import pytest
 
 from tests.browser.conftest import OpenNotebook
@@ -15,9 +17,9 @@ PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 TRAINED = 300  # seconds for the first new version on a busy machine that never compiled anything
 
 
-def begin(open_notebook: OpenNotebook, browser, *cells: str) -> tuple[NotebookPage, WidgetPage]:
+def begin(open_notebook: OpenNotebook, browser, *cells: str, **how: Any) -> tuple[NotebookPage, WidgetPage]:
     """A notebook with a widget whose match is running."""
-    notebook = open_notebook(browser, *(cells or (PLAIN,)))
+    notebook = open_notebook(browser, *(cells or (PLAIN,)), **how)
     notebook.run_all()
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 0)
