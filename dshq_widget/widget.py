@@ -48,7 +48,7 @@ class DrillWidget(anywidget.AnyWidget):
     of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
     match and the training. `controls` names the panels to show, all by default; it may be set later, too. Raises
     ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell
-    again stops the training of the widget that it made before, where the front end names its cells.
+    again closes the widget that it made before, where the front end names its cells; `save` still works on that.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)

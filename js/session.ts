@@ -145,7 +145,7 @@ export class Session {
     const still = this.claim && now < this.claim.until ? this.claim.change : {};
     this.claim = { change: { ...still, ...change }, until: now + CLAIM_MS };
     this.model.set("show", { ...this.show, ...change });
-    this.model.save_changes();
+    this.save();
   }
 
   step(unit: StepUnit, count = 1): void {
@@ -273,7 +273,7 @@ export class Session {
     if (claim && keys.some((key) => this.show[key] !== claim.change[key])) {
       this.claim = null; // once: if the kernel insists, it is right
       this.model.set("show", { ...this.show, ...claim.change });
-      this.model.save_changes();
+      this.save();
       return;
     }
     const before = this.shown;
@@ -411,11 +411,16 @@ export class Session {
     return saved.match === undefined || saved.match === this.show.match ? saved : null;
   }
 
+  /** Without a kernel the page keeps to itself what a person chooses. */
+  private save(): void {
+    if (this.kernel.connected) this.model.save_changes();
+  }
+
   private saveSnapshot(): void {
     if (!this.unsaved) return;
     this.model.set("snapshot", { ...this.unsaved, match: this.show.match });
     this.unsaved = null;
-    this.model.save_changes();
+    this.save();
   }
 }
 

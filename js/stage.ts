@@ -107,7 +107,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
       if (lost.view !== number) return;
       canvas = freshCanvas();
       place();
-      void start("canvas2d", lost.reason);
+      void (lost.reason ? start("canvas2d", lost.reason) : start());
     },
     signal,
   );

@@ -72,7 +72,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     const now = session.status;
     set("status", now);
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
-    if (!banner.hidden) banner.textContent = "Kernel gone: the match goes on with the last policy.";
+    if (!banner.hidden) banner.textContent = "The kernel is gone. The match goes on with the last policy. Run this cell again to train on.";
   };
   const show = () => set("mode", session.show.mode);
   const drill = () => {

@@ -2,6 +2,7 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
+import { Frames } from "./frames";
 import { Ghost } from "./ghost";
 import { Grips } from "./grips";
 import { Inspector } from "./inspector";
@@ -17,10 +18,6 @@ import { Show } from "./show";
 const STATE_MS = 250;
 const SNAPSHOT_MS = 1000;
 const FPS_WINDOW_MS = 1000;
-
-/** Not every browser has it in workers. */
-const nextFrame: (draw: () => void) => void =
-  typeof requestAnimationFrame === "undefined" ? (draw) => void setTimeout(draw, 1000 / 60) : (draw) => void requestAnimationFrame(draw);
 
 /** What a widget has once its drill is there. */
 interface Live {
@@ -67,6 +64,10 @@ class Widget {
 export class Host {
   private readonly widgets = new Map<string, Widget>();
   private readonly gpu: Gpu;
+  private readonly frames = new Frames(
+    () => this.looked(),
+    () => this.everyStage((stage) => stage.replace()), // what ended the frames ended what the canvases show, too
+  );
   private last = 0; // ms: the last frame
   private awake = false;
 
@@ -284,6 +285,10 @@ export class Host {
     if (stage) act(stage);
   }
 
+  private looked(): boolean {
+    return [...this.widgets.values()].some(({ stages }) => [...stages.values()].some(({ visible }) => visible));
+  }
+
   private everyStage(act: (stage: Stage) => void): void {
     for (const widget of this.widgets.values()) widget.stages.forEach(act);
   }
@@ -294,7 +299,7 @@ export class Host {
     if (this.awake) return;
     this.awake = true;
     this.last = performance.now();
-    nextFrame(this.frame);
+    this.frames.next(this.frame);
   }
 
   private readonly frame = (): void => {
@@ -306,7 +311,7 @@ export class Host {
       const { show, effects, inspector, grips } = widget;
       if (show && effects && inspector && grips && this.run(widget, { show, effects, inspector, grips }, seconds, now)) this.awake = true;
     }
-    if (this.awake) nextFrame(this.frame);
+    if (this.awake) this.frames.next(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
