@@ -14,6 +14,9 @@ from dshq_widget.training import checkpoint
 from dshq_widget.training.rehearsal import MATCHES, Rehearsal
 from dshq_widget.training.scenes import MOST_SCENES, STATE_KEY, Scenes, parse, places, state_words
 from dshq_widget.training.trainer import Trainer
+from tests.test_widget import bundle, make, until
+
+__all__ = ["bundle", "make"]
 
 BALL = compile_drill(drills.get("ball"))
 SPEC = BALL.spec
@@ -223,3 +226,36 @@ def test_a_file_whose_scenes_are_broken_is_refused(tmp_path):
         )  # fmt: skip
         with pytest.raises(checkpoint.CheckpointError, match="scenes"):
             Trainer(checkpoint.save(tmp_path / "bad.dshq", bad))
+
+
+# ---- from the page
+
+
+def test_a_page_adds_and_removes_scenes_and_harms_nothing(make):
+    w = make(**SMALL)
+    say = lambda **message: w.comm.say(message)  # noqa: E731
+    say(type="DRILL_SCENE", state=OPEN_GOAL.hex(), rules_hash=BALL.rules_hash)
+    [row] = until(lambda: w.scenes)
+    assert row["places"][0] == [pytest.approx(3.3), 0.0]
+    for state in (None, "", "zz", "00" * 3, OPEN_GOAL.hex() + "00", OPEN_GOAL, ["00"], "0" * 5_000_000, "\0" * 280):
+        say(type="DRILL_SCENE", state=state, rules_hash=BALL.rules_hash)
+    say(type="DRILL_SCENE", state=OWN_GOAL.hex(), rules_hash="of other rules")
+    say(type="DRILL_SCENE")
+    for key in (None, "", row["key"][:-1], {"a": 1}, 7):
+        say(type="DROP_SCENE", key=key)
+    say(type="DRILL_SCENE", state=OWN_GOAL.hex(), rules_hash=BALL.rules_hash)
+    until(lambda: len(w.scenes) == 2)
+    assert w.scenes[0] == row
+    say(type="DROP_SCENE", key=row["key"])
+    until(lambda: len(w.scenes) == 1)
+    w.clear_scenes()
+    assert w.scenes == []
+
+
+def test_a_scene_of_the_match_that_is_shown(make):
+    w = make(**SMALL)
+    with pytest.raises(ValueError, match="show the widget first"):
+        w.add_scene()
+    w.comm.say({"state": {"snapshot": {"tick": 5, "state": OPEN_GOAL}}}, "update")
+    until(lambda: w.snapshot)
+    assert w.add_scene() == w.scenes[0]["key"] == w.add_scene(OPEN_GOAL)
