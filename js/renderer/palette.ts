@@ -22,7 +22,7 @@ const PAINTS: Record<string, Paint> = {
   goal0: ["#2b7de0a8", "#3d8df2b0"],
   goal1: ["#f07818a8", "#f5913ab0"],
   ball: ["#ffffffff", "#fff8e8ff", { shadow: 1, gloss: 0.75, glow: 0.25, actor: true }],
-  player0: ["#1a6fe0ff", "#4a9dffff", { shadow: 1, gloss: 1, actor: true }],
+  player0: ["#1a6fe0ff", "#3f92ffff", { shadow: 1, gloss: 1, actor: true }],
   player1: ["#f5791fff", "#ff9838ff", { shadow: 1, gloss: 1, actor: true }],
   heading: ["#fffffff2", "#ffffffeb"],
   cooldown: ["#fff6d0e0", "#ffe49ad0"],
