@@ -31,7 +31,10 @@ function build({ session, signal }: View): HTMLElement {
   const lesson = h("p", { class: "lesson", role: "status" });
   const list = h("div", { class: "terms" });
   const sum = h("div", { class: "sum" });
-  const reset = button("Reset rewards", { text: "Reset to defaults", title: "Reset rewards: back to the drill's own weights" }, () => put({}));
+  const reset = button("Reset rewards", { text: "Reset to defaults", title: "Reset rewards: back to the drill's own weights" }, () => {
+    put({});
+    rebuild();
+  });
   const body = h("div", { class: "body" }, effect, lesson, list, sum, h("div", { class: "cluster" }, reset));
   const panel = h("details", { class: "fold rewards" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Rewards"), about), body);
 
