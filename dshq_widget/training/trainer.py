@@ -113,6 +113,7 @@ class Trainer:
         self._folder: Scratch | None = None
         if preset is not None:
             self._configure(presets.values(preset, settings.of_drill(self.drill.spec)))
+            self._given = set(presets.PRESETS[preset].hyper)  # what it leaves as it is may yet be fitted to the machine
         self._configure(hyper)
         self._policy = self._untrained()
         if saved is not None:

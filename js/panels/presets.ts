@@ -28,11 +28,12 @@ export function buildPresets({ session, signal }: View): HTMLElement {
   session.events.on("config", follow, signal);
   follow();
 
-  return h("div", { class: "presets" }, h("div", { class: "cluster" }, field("Preset", chosen), ...buildCopy(session)), help);
+  const { copy, shown } = buildCopy(session);
+  return h("div", { class: "presets" }, h("div", { class: "cluster" }, field("Preset", chosen), copy), help, shown);
 }
 
 /** A button, and the code as selected text where the page may not write to the clipboard, as on plain http. */
-function buildCopy(session: View["session"]): HTMLElement[] {
+function buildCopy(session: View["session"]): { copy: HTMLElement; shown: HTMLElement } {
   const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", "aria-label": "Settings as Python" });
   const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "Copy it from here: this page may not write to the clipboard."), code);
   shown.hidden = true;
@@ -47,14 +48,14 @@ function buildCopy(session: View["session"]): HTMLElement[] {
       setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
     } else {
       code.value = text;
-      code.rows = text.split("\n").length;
+      code.rows = text.trimEnd().split("\n").length;
       code.focus();
       code.select();
     }
   });
   const label = copy.querySelector(".text")!;
   label.setAttribute("aria-live", "polite");
-  return [copy, shown];
+  return { copy, shown };
 }
 
 async function write(text: string): Promise<boolean> {
