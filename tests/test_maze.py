@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dshq_widget.drill import compile_drill
-from dshq_widget.drills.maze import DOUBTFUL, FREE, SIZE, Maze
+from dshq_widget.drills.maze import MIDDLE, OFFSETS, REACH, SEEN, SIZE, VIEW, Maze
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
 EVEN = np.arange(SIZE) % 2 == 0
@@ -51,8 +51,8 @@ def test_mazes_are_trees_on_the_grid(mazes):
         ways = (free[1:] & free[:-1]).sum() + (free[:, 1:] & free[:, :-1]).sum()
         assert ways == free.sum() - 1
     assert len({maze.tobytes() for maze in walls}) == len(walls)
-    doubtful = walls.reshape(-1, SIZE * SIZE)[:, DOUBTFUL].mean(0)
-    assert (doubtful > 0.05).all() and (doubtful < 0.95).all()
+    for doubtful in (walls[:, EVEN][:, :, ~EVEN].mean(0), walls[:, ~EVEN][:, :, EVEN].mean(0)):
+        assert (doubtful > 0.05).all() and (doubtful < 0.95).all()
 
 
 def test_start_and_target_are_two_free_cells_and_distances_a_searchs(mazes):
@@ -110,13 +110,18 @@ def test_the_guide_takes_the_shortest_way(game):
     assert over.all() and np.array_equal(length, best)
 
 
-def test_observations_are_the_maze_and_two_places(game, mazes):
+def test_observations_are_the_maze_around_the_walker_and_the_way_to_the_target(game, mazes):
     tiles, walls = mazes
     seen = game.observe(tiles)[:, 0].transpose(0, 2, 1).reshape(len(walls), -1)
-    free = list(FREE)
-    assert np.array_equal(seen[:, : len(DOUBTFUL)], walls.reshape(-1, SIZE * SIZE)[:, DOUBTFUL])
-    for k, name in enumerate(("walker", "target")):
-        places = seen[:, len(DOUBTFUL) + k * len(free) :][:, : len(free)]
-        assert np.array_equal(places.argmax(1), [free.index(cell) for cell in tiles[name].ravel()])
-        assert (places.sum(1) == 1).all()
-    assert (seen[:, -1] == 0).all()
+    for k, maze in enumerate(walls):
+        row, column = divmod(int(tiles["walker"].ravel()[k]), SIZE)
+        target_row, target_column = divmod(int(tiles["target"].ravel()[k]), SIZE)
+        around = np.pad(maze, REACH, constant_values=True)[row : row + VIEW, column : column + VIEW].astype(np.float32)
+        assert around[REACH, REACH] == 0
+        assert np.array_equal(seen[k, :SEEN].reshape(VIEW, VIEW), around), "and no time has passed"
+        right, down = seen[k, SEEN : SEEN + OFFSETS], seen[k, SEEN + OFFSETS :]
+        assert np.flatnonzero(right).tolist() == [target_column - column + SIZE - 1] and right.max() == 1
+        assert np.flatnonzero(down).tolist() == [target_row - row + SIZE - 1] and down.max() == 1
+    later = tiles.copy()
+    later["ticks"] = 50
+    assert (game.observe(later)[:, 0, MIDDLE] == 0.5).all()
