@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dshq_widget import config, protocol
+from dshq_widget import config, presets, protocol
 
 ROOT = Path(__file__).parent.parent
 
@@ -54,6 +54,12 @@ def contract_md() -> str:
         + ", `num_minibatches` (divides `num_envs` x `rollout_length`). The YAML section is "
         + ", alias ".join(f"`{section}`" for section in config.SECTIONS)
         + ".",
+        "## Presets",
+        "`DrillWidget(preset=...)`, `Trainer(preset=...)`, and a list on the page; above a drill's own settings and "
+        "below keywords. A preset sets "
+        + ", ".join(f"`{key}`" for key in presets.KEYS)
+        + ": those that it does not name are the drill's own, fitted to the machine.",
+        _table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
         "## Metrics",
         "Flat names. `reward_<term>` joins them for each reward term of the drill: " + protocol.REWARD_TERM.text,
     ]
@@ -108,6 +114,14 @@ def _setting(key: str) -> tuple[str, ...]:
     if spec["multiple"] > 1:
         limits += f", multiple of {spec['multiple']}"
     return (f"`{key}`", default, limits, spec["unit"], spec["effect"], config.field_docs()[key])
+
+
+def _preset(name: str) -> tuple[str, ...]:
+    preset = presets.PRESETS[name]
+    sets = ", ".join(
+        f"`{key}` {value:.12g}" if key != "device" else f"`{key}` {value}" for key, value in preset.hyper.items()
+    )
+    return (f"`{name}`", sets, preset.help)
 
 
 def _table(head: tuple[str, ...], rows: Any) -> str:
