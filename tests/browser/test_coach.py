@@ -1,0 +1,112 @@
+"""Steering by what is paid for and by scenes arranged by hand, in a real JupyterLab."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Locator
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import NotebookPage, WidgetPage
+from tests.browser.test_watch_it_learn import TRAINED, begin, pause, pytestmark, ticks_on
+
+__all__ = ["pytestmark"]
+
+SMALL = """from dshq_widget import DrillWidget
+w = DrillWidget(num_envs=64, rollout_length=8, minibatch_size=256, hidden_sizes=(16,), pace=20_000)
+w"""
+BALL = "__import__('numpy').frombuffer(w.snapshot['state'], '<f4')[6:8].tolist()"
+WEIGHTS, SHARE = "w.config['values']['reward_weights']", "w.config['values']['scene_share']"
+
+
+def opened(widget: WidgetPage, panel: str) -> Locator:
+    found = widget.root.locator(f"details.{panel}")
+    found.locator("summary").click()
+    return found
+
+
+def told(notebook: NotebookPage, expression: str) -> Any:
+    """The value of an expression in the kernel, as JSON has it."""
+    return json.loads(notebook.kernel.run(f"import json; print(json.dumps({expression}))"))
+
+
+def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
+    """Where a place of the Ball Drill's world is in the window."""
+    box = widget.canvas.bounding_box()
+    assert box
+    unit = min(box["width"] / 9.2, box["height"] / 6.0)
+    return box["x"] + box["width"] / 2 + x * unit, box["y"] + box["height"] / 2 - y * unit
+
+
+def test_the_last_games_are_weighed_anew_before_any_training(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium, SMALL)
+    rewards = opened(widget, "rewards")
+    widget.control("Speed").select_option("32")
+    numbers = lambda: rewards.locator(".sum .number").all_inner_texts()  # noqa: E731
+    before = widget.until(numbers, bool, 120, "a game to end")
+    pause(widget)
+    before = numbers()
+    for name in ("goal", "stall", "ball to goal", "approach"):
+        field = rewards.get_by_label(f"Weight of {name}", exact=True)
+        field.fill("0")
+        field.press("Enter")
+    widget.until(numbers, lambda now: set(now) == {"+0.00"}, 60, "games that pay nothing")
+    assert "nothing" in rewards.locator(".lesson").inner_text()
+    assert rewards.locator(".sum .was").all_inner_texts() == [f"was {number}" for number in before]
+    assert told(notebook, "w.status") == "idle"
+
+    goal = rewards.get_by_label("Weight of goal", exact=True)
+    goal.fill("lots")
+    goal.press("Enter")
+    assert "got lots" in rewards.locator(".problem:not(:empty)").inner_text()
+    widget.control("Reset rewards").click()
+    widget.until(numbers, lambda now: now == before, 60, "the drill's own weights")
+    goal.fill("2")
+    goal.press("Enter")
+    widget.control("Train").click()
+    widget.wait_attribute("status", lambda status: status == "training", TRAINED)
+    assert told(notebook, WEIGHTS) == "goal=2"
+    slider = rewards.get_by_label("goal, slider", exact=True)
+    slider.focus()
+    slider.press("End")
+    widget.until(lambda: told(notebook, WEIGHTS), lambda now: now == "goal=3", 60, "the slider's weight in the kernel")
+    widget.control("Stop training").click()
+
+
+def test_drill_this(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium, SMALL)
+    coach = opened(widget, "coach")
+    drill = widget.control("Drill this")
+    assert drill.is_disabled()
+    widget.control("Reset match").click()
+    ticks_on(widget)
+    pause(widget)
+    widget.canvas.scroll_into_view_if_needed()
+    mouse = widget.page.mouse
+    mouse.move(*on_page(widget, *told(notebook, BALL)))
+    mouse.down()
+    mouse.move(*on_page(widget, 3.0, 0.0), steps=8)
+    widget.page.wait_for_timeout(500)
+    mouse.up()
+    drill.click()
+    scenes = coach.locator(".scene")
+    widget.until(scenes.count, lambda count: count == 1, 60, "the scene")
+    assert "training begins" in scenes.inner_text()
+    [place] = [row["places"][0] for row in told(notebook, "w.scenes")]
+    assert abs(place[0] - 3.0) < 0.3 and abs(place[1]) < 0.3
+
+    widget.control("Step").click()
+    widget.page.wait_for_timeout(500)
+    drill.click()
+    widget.until(scenes.count, lambda count: count == 2, 60, "the second scene")
+    widget.control("Train").click()
+    texts = lambda: scenes.locator(".success").all_inner_texts()  # noqa: E731
+    widget.until(texts, lambda now: all("wins" in text for text in now), TRAINED, "both to be measured")
+    widget.until(texts, lambda now: all("before" in text for text in now), TRAINED, "both to be measured again")
+    widget.control("Remove scene 1").click()
+    widget.until(scenes.count, lambda count: count == 1, 60, "one scene to go")
+    share = widget.control("Share of practice games")
+    share.focus()
+    share.press("End")
+    widget.until(lambda: told(notebook, SHARE), lambda now: now == 0.9, 60, "the share in the kernel")
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
