@@ -27,6 +27,7 @@ from dshq_widget import cells, drills, page, presets, protocol
 from dshq_widget import config as settings
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
+from dshq_widget.ladder import RUNGS
 from dshq_widget.page import SEND_SECONDS, Flow, check_show
 from dshq_widget.training import checkpoint
 from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
@@ -44,6 +45,7 @@ class DrillWidget(anywidget.AnyWidget):
     """A drill, played live in the cell, with its training.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
+    `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path.
     Keywords are hyper-parameters (docs/contract.md), above those of a `preset` (laptop, classroom, gpu), and settings
     of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
     match and the training. `controls` names the panels to show, all by default; it may be set later, too. Raises
@@ -76,6 +78,7 @@ class DrillWidget(anywidget.AnyWidget):
         *,
         seed: int | None = None,
         resume: str | os.PathLike[str] | None = None,
+        policy: str | os.PathLike[str] | None = None,
         preset: str | None = None,
         controls: Iterable[str] | None = None,
         **keywords: Any,
@@ -84,6 +87,8 @@ class DrillWidget(anywidget.AnyWidget):
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, **hyper)
+        if policy is not None:
+            self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         self._write = threading.RLock()
         self._flow = Flow()
         self._dirty: set[str] = set()
@@ -115,6 +120,7 @@ class DrillWidget(anywidget.AnyWidget):
             controls=page.controls(controls),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
+            status=self._trainer.status,
             status_text=self._trainer.status_text,
         )
         self._closed = False

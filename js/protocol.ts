@@ -212,6 +212,9 @@ export interface Recording {
   sha256: string; // of the state there
 }
 
+/** A PNG is a film of one picture: the last. */
+export type FilmFormat = "gif" | "webm" | "png";
+
 /** A pointer on a canvas. `x`, `y` in CSS pixels from its upper left, `t` in ms of the page's clock. */
 export interface PointerInput {
   kind: "down" | "move" | "up" | "leave";
@@ -266,6 +269,7 @@ export type ToWorker =
   | (ToView & { type: "VISIBLE"; visible: boolean })
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
+  | (ToShow & { type: "FILM"; format: FilmFormat; spec: DrillSpec; javascript: string; recording: Recording; theme: Theme }) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
@@ -358,6 +362,7 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "RECORDING"; id: string; recording: Recording }
+  | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
   | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */

@@ -9,10 +9,17 @@ type Motion = Extract<Stamped, { kind: "hold" | "throw" }>;
 
 /** The state at `recording.ticks`. Throws an Error for a recording of other rules, or one that lacks decisions. */
 export function replay(game: Game, spec: DrillSpec, recording: Recording): GameState {
+  const state = game.create();
+  const run = played(game, spec, recording, state);
+  while (!run.next().done);
+  return state;
+}
+
+/** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. */
+export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
   if (recording.rules_hash !== spec.rules_hash) {
     throw new Error(`The recording belongs to rules ${recording.rules_hash}, these are ${spec.rules_hash}: play it with the drill it was made with.`);
   }
-  const state = game.create();
   const held = new Map<string, Motion>();
   const bodies = new Map(spec.drag.map((handle) => [handle.name, new Body(state, handle)]));
   const put = ({ handle, x, y, vx, vy }: Motion) => bodies.get(handle)!.put(x, y, vx, vy);
@@ -52,15 +59,18 @@ export function replay(game: Game, spec: DrillSpec, recording: Recording): GameS
     }
     game.tick(state);
     tick++;
+    let winner = 0;
     if (rest > 0) {
       if (--rest === 0) begin();
     } else if (++phase >= repeat) {
       phase = 0;
       if (game.terminated(state) || state.ticks[0]! >= spec.time_limit) {
-        rest = Math.round((game.winner(state) === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate);
+        winner = game.winner(state);
+        rest = Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate);
       }
     }
+    if (tick < recording.ticks) yield winner;
   }
   apply();
-  return state;
+  return 0;
 }

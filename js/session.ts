@@ -345,6 +345,7 @@ export class Session {
       case "ERROR":
         this.events.emit("notice", message.text);
         return;
+      case "FILMED":
       case "CAPABILITIES":
         return; // the registry's own question
     }

@@ -1,12 +1,17 @@
 /** The Share menu on the scoreboard: the policy as a file, the match as a recording, the picture as a picture. */
 import { button, download, h, setText, type Icon } from "./dom";
+import { makeFilm } from "./filming";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./panels/panel";
+import type { FilmFormat, Theme } from "./protocol";
 
 const NEEDS_KERNEL = "This needs a kernel: run the cell again";
 
-/** The button and its menu; `stage` is what the menu lies over, `root` takes policy files that are dropped. */
-export function buildShare(view: View, stage: HTMLElement): { button: HTMLElement; menu: HTMLElement } {
+const SAVE = "Save policy: the network that plays now, as a .dshq file";
+const LOAD = "Load policy: a .dshq file; dropping one on the match does the same";
+
+/** The button and its menu; `stage` is what the menu lies over, and takes policy files that are dropped. */
+export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement } {
   const { session, signal } = view;
   const said = h("p", { class: "said", role: "status", "aria-live": "polite" });
   const say = (text: string) => {
@@ -37,18 +42,26 @@ export function buildShare(view: View, stage: HTMLElement): { button: HTMLElemen
     if (chosen) loadPolicy(session, chosen).then(() => setOpen(false), (error: Error) => say(error.message));
   });
 
-  const save = entry("Save policy", "Save policy", "save", "Save policy: the network that plays now, as a .dshq file", () => savePolicy(session, signal));
-  const load = entry("Load policy", "Load policy", "open", "Load policy: a .dshq file; dropping one on the widget does the same", () => file.click());
+  const save = entry("Save policy", "Save policy", "save", SAVE, () => savePolicy(session, signal));
+  const load = entry("Load policy", "Load policy", "open", LOAD, () => file.click());
   const replay = entry("Save replay", "Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();
     download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
   });
-  const picture = entry("Save picture", "Picture", "save", "Save picture: the match as it stands, as PNG", async () =>
-    download(`${drillName()}.png`, await pictureOf(stage.querySelector<HTMLCanvasElement>("canvas.match")!)),
-  );
-  const drillName = () => session.model.get("drill")?.spec.name ?? "match";
+  const film = async (format: FilmFormat, called: string) => {
+    const drill = session.model.get("drill");
+    if (!drill) return;
+    const { spec, javascript } = drill;
+    const order = { format, spec, javascript, recording: await session.record(), theme: theme() };
+    const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`));
+    say("");
+    download(`${spec.name}.${format}`, content);
+  };
+  const picture = entry("Save picture", "Picture", "picture", "Save picture: the match as it stands, as PNG", () => film("png", "picture"));
+  const gif = entry("Save GIF", "GIF, last 10 s", "film", "Save GIF: the last 10 seconds of play, small and for everywhere", () => film("gif", "GIF"));
+  const video = entry("Save video", "Video, last 10 s", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
 
-  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, save, load, replay, picture, file, said);
+  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, save, picture, load, gif, replay, video, file, said);
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
   const opener = button("Share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () => setOpen(menu.hidden));
@@ -70,7 +83,7 @@ export function buildShare(view: View, stage: HTMLElement): { button: HTMLElemen
   const follow = () => {
     for (const element of [save, load]) {
       element.disabled = !session.kernel.connected;
-      element.title = element.disabled ? NEEDS_KERNEL : element === save ? "Save policy: the network that plays now, as a .dshq file" : "Load policy: a .dshq file; dropping one on the widget does the same";
+      element.title = element.disabled ? NEEDS_KERNEL : element === save ? SAVE : LOAD;
     }
   };
   session.events.on("status", follow, signal);
@@ -80,13 +93,3 @@ export function buildShare(view: View, stage: HTMLElement): { button: HTMLElemen
 }
 
 let views = 0;
-
-/** What a canvas shows now, as PNG; also of a canvas that a worker draws on. */
-function pictureOf(canvas: HTMLCanvasElement): Promise<Blob> {
-  const copy = document.createElement("canvas");
-  [copy.width, copy.height] = [canvas.width, canvas.height];
-  copy.getContext("2d")?.drawImage(canvas, 0, 0);
-  return new Promise((resolve, reject) =>
-    copy.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture of the match."))), "image/png"),
-  );
-}

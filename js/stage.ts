@@ -28,7 +28,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const { session, signal } = view;
   const address = { id: session.id, view: number };
   const pitch = h("div", { class: "pitch" });
-  const share = buildShare(view, stage);
+  const share = buildShare(view, stage, theme);
   stage.append(buildScoreboard(view, stage, share.button), share.menu, pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
   listenToPicks(pitch, session, number, signal);
 

@@ -219,6 +219,13 @@ export const MESSAGES = {
       "outcome"
     ],
     "RECORD": [],
+    "FILM": [
+      "format",
+      "spec",
+      "javascript",
+      "recording",
+      "theme"
+    ],
     "CAPTURE": [],
     "PAST": [
       "back"
@@ -268,6 +275,10 @@ export const MESSAGES = {
     ],
     "RECORDING": [
       "recording"
+    ],
+    "FILMED": [
+      "share",
+      "content"
     ],
     "SCENE": [
       "state",

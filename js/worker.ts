@@ -4,6 +4,7 @@
  */
 import { Frames } from "./frames";
 import { Ghost } from "./ghost";
+import { film } from "./film";
 import { Grips } from "./grips";
 import { Inspector } from "./inspector";
 import { Policy } from "./policy";
@@ -96,6 +97,12 @@ export class Host {
     switch (message.type) {
       case "PROBE":
         void this.gpu.capabilities().then((capabilities) => this.post({ type: "CAPABILITIES", id, capabilities }));
+        return;
+      case "FILM":
+        void film(message, (share) => this.post({ type: "FILMED", id, share, content: null })).then(
+          ({ buffer }) => this.post({ type: "FILMED", id, share: 1, content: buffer }),
+          (error: Error) => this.post({ type: "ERROR", id, text: error.message }),
+        );
         return;
       case "DISPOSE":
         this.dispose(message);

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TREES = ("kernels", "dshq_widget", "js", "benchmarks", "tools")
-UNSUNG = re.compile(r"(__init__\.py|\.test\.ts|\.md|\.json|py\.typed)$|/(tests|testing|results|static)/")
+UNSUNG = re.compile(r"(__init__\.py|\.test\.ts|\.md|\.json|py\.typed|\.dshq)$|/(tests|testing|results|static)/")
 
 
 def tree_paths() -> set[str]:

@@ -14,7 +14,7 @@ PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels
 
 GAMES = {"dshq_kernels", "drill", "drills", "config", "protocol", "version"}
 PLAYERS = GAMES | {"env", "parallel", "policy", "trace"}
-TRAINING = PLAYERS | {"runtime", "learners", "training", "presets"}
+TRAINING = PLAYERS | {"runtime", "learners", "training", "ladder", "presets"}
 
 # A room is a top-level module or folder of dshq_widget (dshq_kernels is one room). It may import itself and these.
 PYTHON_ARROWS = {
@@ -25,6 +25,7 @@ PYTHON_ARROWS = {
     "page": {"config", "protocol"},
     "presets": {"config"},
     "cells": set(),
+    "ladder": set(),
     "drill": {"dshq_kernels"},
     "drills": {"dshq_kernels", "drill"},
     "trace": GAMES,
@@ -81,7 +82,7 @@ JS_ARROWS = {
     "grips": {"renderer", "show"},
     "archive": set(),
     "ghost": {"archive"},
-    "worker": {"ghost", "grips", "inspector", "policy", "rules", "renderer", "show"},
+    "worker": {"film", "ghost", "grips", "inspector", "policy", "rules", "renderer", "show"},
     "players": set(),
     "journal": {"players"},
     "model": set(),
@@ -96,7 +97,10 @@ JS_ARROWS = {
     "legend": set(),
     "standalone": {"model", "widget"},
     "policy_files": {"model", "session"},
-    "share": {"policy_files", "panels", "session"},
+    "webm": set(),
+    "film": {"renderer", "replay", "rules", "webm"},
+    "filming": {"film"},
+    "share": {"filming", "policy_files", "panels", "session"},
     "picking": set(),
     "controls": {"panels"},
     "stage": {"players", "share", "legend", "picking", "input", "hints", "gamepad", "touch_pad"},

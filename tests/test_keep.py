@@ -1,14 +1,19 @@
 """What is kept: policies that travel between page and kernel as files, and loading one over another."""
 
+import base64
+import json
+import re
 import struct
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from dshq_widget import page
+from dshq_widget import export_html, ladder, page
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.training import checkpoint
+from dshq_widget.training.checkpoint import load_policy
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import DrillWidget
 
@@ -217,3 +222,82 @@ def test_python_loads_a_policy(widget, tmp_path):
     path.write_bytes(policy_bytes(seed=4))
     widget.load(path)
     assert widget.policy["data"] == checkpoint.load(path).weights.tobytes()
+
+
+# ---- the ladder
+
+
+def test_every_rung_plays_and_is_small():
+    rules = compile_drill(drills["ball"]).spec["rules_hash"]
+    assert ladder.rungs("ball") == ladder.RUNGS
+    for rung in ladder.RUNGS:
+        policy = load_policy(f"ball:{rung}")
+        assert policy.metadata["drill"] == "ball" and policy.metadata["rules_hash"] == rules
+        assert ladder.path("ball", rung).stat().st_size < 200_000
+
+
+def test_a_drill_without_a_ladder_says_so():
+    with pytest.raises(checkpoint.CheckpointError, match="only 'ball' has"):
+        load_policy("cartpole:gold")
+
+
+def test_a_widget_begins_with_a_rung():
+    with DrillWidget("ball", policy="gold") as made:
+        assert made.policy["data"] == load_policy("ball:gold").weights.tobytes()
+        assert made.version > 0 and made.status == "stopped"
+
+
+# ---- a match as one file
+
+
+class Parts(HTMLParser):
+    """The text inside each element, by tag and id."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.found: dict[tuple[str, str | None], str] = {}
+        self._inside: tuple[str, str | None] = ("", None)
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self._inside = tag, dict(attributes).get("id")
+        self.found.setdefault(self._inside, "")
+
+    def handle_data(self, data):
+        self.found[self._inside] = self.found.get(self._inside, "") + data
+
+
+@pytest.fixture
+def spiteful(widget):
+    """A widget whose drill would end its element, were its title taken as HTML."""
+    evil = "</script><script>alert(1)</script><!--"
+    widget.drill = {**widget.drill, "spec": {**widget.drill["spec"], "title": evil}}
+    return widget
+
+
+def test_exported_html_holds_the_match_and_nothing_from_elsewhere(spiteful, tmp_path):
+    path = spiteful.export_html(tmp_path / "match.html")
+    text = path.read_text(encoding="utf-8")
+    parts = Parts(text).found
+    match = json.loads(parts["script", "dshq-match"])
+    assert base64.b64decode(match["policy"]["data"]) == spiteful.policy["data"]
+    assert match["drill"]["spec"]["title"].startswith("</script>")
+    assert parts["title", None].startswith("</script>")  # as text
+    assert "alert" not in parts["script", None].split("dshq-match")[0][:200]
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text.split("<script", 1)[0])
+    assert len(text) < 600_000
+
+
+def test_an_embedded_match_is_a_frame_of_bearable_size(spiteful):
+    text = spiteful.embed()._repr_html_()
+    assert text.count("<") == 2 and text.startswith("<iframe srcdoc=")
+    assert len(text) < 400_000
+
+
+def test_bundle_text_cannot_end_its_script():
+    code = export_html.document(
+        {"drill": {"spec": {"title": "x"}}, "policy": {"data": b""}, "config": {}, "show": {}},
+        "a = '<!--<script></SCRIPT>'",
+        "",
+    )
+    assert r"a = '\x3C!--\x3Cscript>\x3C/SCRIPT>'" in code

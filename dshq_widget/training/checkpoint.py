@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from dshq_widget import policy, protocol
+from dshq_widget import ladder, policy, protocol
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -77,7 +77,7 @@ class Checkpoint:
 
 
 def load_policy(path: str | os.PathLike[str]) -> policy.Policy:
-    """The policy in a `.dshq` file, ready to act; raises CheckpointError."""
+    """The policy in a `.dshq` file, or of the package's ladder ("ball:gold"), ready to act; raises CheckpointError."""
     return as_policy(load(path))
 
 
@@ -186,9 +186,12 @@ def _digest(metadata: Mapping[str, str], data: memoryview) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> Checkpoint:
-    """Read and check a `.dshq` file; raises CheckpointError with one sentence, whatever the file holds."""
+    """Read and check a `.dshq` file, or a policy of the package such as "ball:gold"; raises CheckpointError with one
+    sentence, whatever the file holds.
+    """
     name = os.path.basename(os.fspath(path))
     try:
+        path = ladder.resolve(os.fspath(path)) or path
         content = _read(os.path.expanduser(path))
     except CheckpointError as error:
         raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None

@@ -1,0 +1,70 @@
+"""Trains the ladder of the Ball Drill, three policies to measure oneself against, and plays them against one another.
+
+`python -m tools.ladder` writes `dshq_widget/drills/ladder/ball-*.dshq` and prints the table of their matches;
+`--matches-only` prints it for the files as they are. The same seed for each, and a budget in agent steps: the schedules
+end with it, and training ends with the first update after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+
+from dshq_widget import ladder
+from dshq_widget.drill import compile_drill
+from dshq_widget.drills import get
+from dshq_widget.training.evaluate import evaluate, opponent
+from dshq_widget.training.trainer import Trainer
+
+SEED = 7
+BUDGETS = {"bronze": 4_000_000, "silver": 12_000_000, "gold": 60_000_000}
+"""Agent steps of each rung."""
+MATCHES = 2000
+
+
+def train(rung: str, steps: int) -> Path:
+    """Train one rung and write its policy, without the optimiser's state."""
+    with Trainer("ball", seed=SEED, total_agent_steps=steps, workers=0) as trainer:
+        trainer.start()
+        trainer.wait(seconds=0, progress=False)
+        while trainer.metrics.get("agent_steps", 0) < steps:
+            if not trainer.wait(updates=int(trainer.metrics.get("updates", 0)) + 5, progress=False):
+                raise RuntimeError(trainer.error or trainer.status_text)
+        trainer.stop()
+        trainer.join()
+        path = ladder.path("ball", rung)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(trainer.policy_file())
+        print(f"{path.name}: {trainer.latest_policy().step:,} agent steps, {path.stat().st_size:,} bytes")
+        return path
+
+
+def table() -> list[str]:
+    """The matches of every rung against the chaser and against the rungs below it, as rows of Markdown."""
+    drill = compile_drill(get("ball"))
+    names = ["chaser", *ladder.RUNGS]
+    rows = ["| match | won | drawn | lost | of decided matches |", "|---|---|---|---|---|"]
+    for below, above in sorted(itertools.combinations(names, 2), key=lambda pair: names.index(pair[1])):
+        players = [
+            opponent(name if name == "chaser" else str(ladder.path("ball", name)), drill) for name in (above, below)
+        ]
+        found = evaluate(drill, *players, MATCHES)
+        rows.append(
+            f"| {above} against {below} | {found['wins']} | {found['draws']} | {found['losses']} | "
+            f"{found['win_rate']:.1%} |"
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--matches-only", action="store_true", help="train nothing")
+    if not parser.parse_args().matches_only:
+        for rung, steps in BUDGETS.items():
+            train(rung, steps)
+    print("\n".join(table()))
+
+
+if __name__ == "__main__":
+    main()
