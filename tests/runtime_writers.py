@@ -1,6 +1,6 @@
 """Writers that never stop, run as scripts by the runtime tests, which kill them in mid-write.
 
-Usage: `runtime_writers.py weights|records FD NBYTES`, with an inherited shared block that the test laid out.
+Usage: `runtime_writers.py weights|records|crowd FD NBYTES`, with an inherited shared block that the test laid out.
 """
 
 import sys
@@ -12,6 +12,7 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.slots import WeightSlots
 
+CROWD = {"data": ("uint64", (4096, 4))}
 RECORD = {"number": ("int64", ()), "data": ("int64", (20_000,)), "flags": ("uint8", (7,))}
 
 
@@ -37,5 +38,27 @@ def records(block: SharedBlock) -> None:
         lane.commit(3 * chunk.sequence)
 
 
+def pattern(sequence: int) -> np.ndarray:
+    """The records of one chunk, uint64 `[4096, 4]`: each word of each record another one, whatever chunk it is of."""
+    shape = CROWD["data"][1]
+    numbers = np.arange(shape[0] * shape[1], dtype=np.uint64) + np.uint64(sequence * shape[0] * shape[1])
+    numbers *= np.uint64(0x9E3779B97F4A7C15)  # an odd constant: no two numbers give the same word
+    return (numbers ^ (numbers >> np.uint64(31))).reshape(shape)
+
+
+def crowd(block: SharedBlock) -> None:
+    """Chunks of `pattern(sequence)`, made by policy 3 sequence, as fast as it goes; what finds no room is dropped."""
+    lane = Lane.attach(block, CROWD)
+    while True:
+        chunk = lane.reserve()
+        if chunk is None:
+            time.sleep(0.0002)
+            continue
+        chunk.arrays["data"][:] = pattern(chunk.sequence)
+        lane.commit(3 * chunk.sequence)
+
+
 if __name__ == "__main__":
-    {"weights": weights, "records": records}[sys.argv[1]](SharedBlock.attach(int(sys.argv[2]), int(sys.argv[3])))
+    {"weights": weights, "records": records, "crowd": crowd}[sys.argv[1]](
+        SharedBlock.attach(int(sys.argv[2]), int(sys.argv[3]))
+    )

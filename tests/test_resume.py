@@ -107,7 +107,7 @@ class Turns:
     def closed(self) -> bool:
         return self.left <= 0
 
-    def poll(self) -> list[dict]:
+    def poll(self, timeout: float = 0.0) -> list[dict]:
         self.left -= 1
         return []
 
@@ -123,6 +123,7 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
     spec = PolicySpec.for_config(drill.spec, config)
     path = tmp_path / "autosave.dshq"
     job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
+    job["machine"] = {"cpu": 1.0, "memory": 8e9}
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     slots = WeightSlots.create(block, spec.floats)
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane, layout_hash
-from tests.runtime_writers import RECORD
+from tests.runtime_writers import CROWD, RECORD, pattern
 
 FIELDS = {"obs": ("float32", (3, 5)), "done": ("uint8", (7,)), "boot": ("float32", ())}
 WRITERS = os.path.join(os.path.dirname(__file__), "runtime_writers.py")
@@ -194,3 +194,38 @@ def test_killed_producers_tear_lose_and_double_nothing(kills):
         pass
     assert expected > 3 * kills
     assert lane.dropped == 0
+
+
+@pytest.mark.parametrize(("records", "kills"), [(200_000, 3), pytest.param(10_000_000, 20, marks=pytest.mark.slow)])
+def test_a_crowd_of_records_survives_killed_producers_and_what_is_lost_is_counted(records, kills):
+    """The producers do not wait for room, so most is dropped and counted; what arrives is right to the last bit."""
+    block, lane = lane_of(CROWD, 4)
+    random = np.random.default_rng(2)
+    goals = np.sort(random.integers(0, records, kills))  # records after which the producer is killed
+    taken, sequences = 0, []
+    for goal in [*goals, records]:
+        with subprocess.Popen(
+            [sys.executable, WRITERS, "crowd", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
+        ) as producer:
+            try:
+                enough = time.monotonic() + 300
+                while taken <= goal:
+                    assert producer.poll() is None and time.monotonic() < enough
+                    if (chunk := lane.peek()) is None:
+                        continue
+                    assert chunk.policy_version == 3 * chunk.sequence
+                    assert np.array_equal(chunk.arrays["data"], pattern(chunk.sequence))
+                    sequences.append(chunk.sequence)
+                    lane.release()
+                    taken += len(chunk.arrays["data"])
+            finally:
+                producer.kill()
+    while (chunk := lane.peek()) is not None:
+        assert np.array_equal(chunk.arrays["data"], pattern(chunk.sequence))
+        sequences.append(chunk.sequence)
+        lane.release()
+    steps = np.diff([-1, *sequences])
+    assert taken >= records and (steps >= 1).all(), "none twice, none out of order"
+    lost = int((steps - 1).sum())
+    final = lane.reserve().sequence - sequences[-1] - 1  # dropped after the last that arrived
+    assert lane.dropped == lost + final
