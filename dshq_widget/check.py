@@ -78,6 +78,14 @@ class Subject:
         for _ in range(decisions):
             self.game.reset(state, self.advance(state, self.game.actions(state, who)))
 
+    def moments(self, state: NDArray, decisions: int) -> Iterator[int]:
+        """Random play, seen at its start and after every decision, before finished games begin again."""
+        yield 0
+        for k in range(decisions):
+            over = self.advance(state, self.game.actions(state, "random"))
+            yield k + 1
+            self.game.reset(state, over)
+
     def half_turn(self, state: NDArray) -> NDArray:
         """The same moments seen from the other side."""
         turned = state.copy()
@@ -115,6 +123,8 @@ def declaration(it: Subject) -> str:
                 f"no key plays {choice['name']} = {dumb[0]!r}",
                 f'add one to `keys`: "KeyX": ("{choice["name"]}", "{dumb[0]}")',
             )
+    if all(term["kind"] == "potential" for term in spec["terms"]):
+        raise Broken("nothing is rewarded", 'name a rule that says who did well: rewards = {"win": 1.0}')
     return f"{spec['n_actions']} actions, {spec['n_obs']} observations, {len(spec['terms'])} reward terms"
 
 
@@ -199,8 +209,7 @@ def observations(it: Subject) -> str:
     state = it.game.new(8, seed=1, practice=True)
     most = np.zeros(it.spec["n_obs"])
     lowest, highest = np.full(it.spec["n_obs"], np.inf), np.full(it.spec["n_obs"], -np.inf)
-    for _ in range(500):
-        it.play(state, 1)
+    for _ in it.moments(state, 500):
         seen = it.game.observe(state)
         lowest = np.minimum(lowest, seen.min(axis=(0, 1, 3)))
         highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
@@ -224,12 +233,11 @@ def observations(it: Subject) -> str:
 def finite(it: Subject) -> str:
     """No state field and no reward term ever holds NaN or infinity."""
     state = it.game.new(8, seed=11, practice=True)
-    for k in range(500):
-        it.play(state, 1)
+    for k in it.moments(state, 500):
         for name, kind, _ in it.spec["fields"]:
             if kind == "f32" and not np.isfinite(state[name]).all():
                 raise Broken(
-                    f"state field {name!r} is not finite after {k + 1} decisions",
+                    f"state field {name!r} is not finite after {k} decisions",
                     "no division by zero: max(divisor, 1e-6)",
                 )
         wrong = np.argwhere(~np.isfinite(it.game.terms(state)))
@@ -324,6 +332,8 @@ def ends(it: Subject) -> str:
 
 def rewards(it: Subject) -> str:
     """What a decision pays is the sum of its terms, and shaping adds up to the difference of its ends."""
+    if not it.spec["terms"]:
+        raise Impossible("there are no rewards")
     batch = Batch(it.drill, 32, 5, gamma=1.0)
     begin = batch.game.terms(batch.tiles).copy()
     total = np.zeros((32, batch.sides, len(it.spec["terms"])))

@@ -78,7 +78,7 @@ class Drill:
     mirrored: ClassVar[bool] = False
     """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
     half_turn: ClassVar[tuple[str, ...]] = ()
-    """State fields that change sign in that mirror, half a turn of the world. Those of length 2 swap their sides, too."""
+    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap, too."""
     state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}

@@ -33,7 +33,7 @@ const PAINTS: Record<string, Paint> = {
   mark: ["#ffffff8c", "#d9f2e65c"],
   mat: ["#c9d6e2ff", "#25313fff", { ground: 0.5 }],
   clay: ["#dcbd82ff", "#7a6444ff", { gloss: 0.2 }],
-  floor: ["#dfe3eeff", "#262b3dff", { ground: 0.5 }],
+  floor: ["#c6ccdcff", "#262b3dff", { ground: 0.5 }],
   pillar: ["#8a90a8ff", "#5a6180ff", { shadow: 0.8, gloss: 0.5 }],
   ink: ["#1d2430ff", "#10141cff"],
   target: ["#d6336cff", "#ff6b9aff", { shadow: 0.6, gloss: 0.6, glow: 0.3, actor: true }],
