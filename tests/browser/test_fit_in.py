@@ -1,0 +1,266 @@
+"""The widget as a good guest: any ipywidget's habits, keyboard and screen reader, contrast and width, other front ends.
+
+docs/fit-in.md says which front ends were tried; those that are not installed are skipped by name.
+"""
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import WidgetPage
+from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+
+pytestmark = pytest.mark.browser
+
+# ---- an ipywidget like any other
+
+
+def test_observe_link_and_layout(chromium, open_notebook: OpenNotebook):
+    cell = """
+import ipywidgets
+from dshq_widget import DrillWidget
+w, label, mirror = DrillWidget(), ipywidgets.Label(), ipywidgets.Label()
+ipywidgets.jslink((w, "status_text"), (label, "value"))
+ipywidgets.dlink((w, "status"), (mirror, "value"))
+seen = []
+w.observe(lambda change: seen.append(change["new"]["speed"]), "show")
+w.layout.width = "400px"
+w.layout.border = "3px solid red"
+ipywidgets.VBox([w, label, mirror])
+"""
+    notebook, widget = begin(open_notebook, chromium, cell)
+    box = widget.root.bounding_box()
+    assert 380 <= box["width"] <= 400
+    widget.control("Speed").select_option("2")
+    widget.until(lambda: notebook.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")
+    notebook.kernel.run("w.layout.width = '600px'")
+    widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 30, "the new width")
+    labels = notebook.page.locator(".widget-label")
+    assert labels.nth(1).inner_text() == "idle"
+    notebook.kernel.run("w.train()")
+    widget.wait_attribute("status", lambda status: status == "training", TRAINED)
+    widget.until(lambda: labels.nth(1).inner_text(), lambda text: text == "training", 60, "dlink")
+    widget.until(lambda: labels.nth(0).inner_text(), bool, 60, "jslink")
+    notebook.kernel.run("w.close()")
+
+
+# ---- keyboard, screen reader, contrast
+
+
+def test_every_control_has_a_name_and_is_reached_by_tab(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium)
+    for summary in widget.root.locator("summary").all():
+        summary.click()
+    widget.page.wait_for_timeout(500)
+    nameless = widget.root.evaluate(
+        """root => [...root.querySelectorAll("button, input, select, summary, canvas[tabindex], [role=button]")]
+            .filter(element => element.checkVisibility())
+            .filter(element => !element.ariaLabel && !element.labels?.length && !element.textContent.trim())
+            .map(element => element.outerHTML.slice(0, 200))"""
+    )
+    assert nameless == []
+    session = widget.page.context.new_cdp_session(widget.page)
+    tree = session.send("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "combobox", "spinbutton", "checkbox", "slider", "textbox", "application"}
+    controls = [node for node in tree if not node["ignored"] and node.get("role", {}).get("value") in roles]
+    names = [node.get("name", {}).get("value", "") for node in controls]
+    assert {"Train", "Pause", "Speed", "Mode", "Seed", "Match"} <= set(names)
+
+    widget.root.evaluate("root => root.querySelectorAll('button, canvas')[0].focus()")
+    wanted = widget.root.evaluate(
+        """root => [...root.querySelectorAll("button, input, select, summary, canvas[tabindex]")]
+            .filter(element => !element.disabled && element.tabIndex >= 0 && element.checkVisibility()).length"""
+    )
+    met, unringed = [], []
+    for _ in range(wanted + 20):
+        focus = widget.page.evaluate(
+            """() => {
+                const element = document.activeElement;
+                if (!element.closest(".dshq-widget")) return null;
+                const { outlineStyle, outlineWidth } = getComputedStyle(element);
+                element.dataset.met ??= String(performance.now());
+                const name = element.ariaLabel || element.textContent.trim() || element.name;
+                const ring = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+                return { name, key: element.dataset.met, ring };
+            }"""
+        )
+        if focus is None:
+            break
+        if met and focus["key"] == met[-1]["key"]:
+            break
+        met.append(focus)
+        if not focus["ring"]:
+            unringed.append(focus["name"])
+        widget.page.keyboard.press("Tab")
+    assert unringed[1:] == [], "the first one was focused by script, the others by keyboard"
+    assert len({focus["key"] for focus in met}) >= wanted - 1, [focus["name"] for focus in met]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_systems_own_few_colours(chromium, open_notebook: OpenNotebook, scheme: str):
+    how = {"forced_colors": "active", "contrast": "more", "color_scheme": scheme, "reduced_motion": "reduce"}
+    _, widget = begin(open_notebook, chromium, **how)
+    pressed, other = widget.control("Play"), widget.control("Pause")
+    style = "element => getComputedStyle(element).backgroundColor"
+    assert pressed.first.evaluate(style) != other.first.evaluate(style), "what is pressed is seen without colours"
+    marks = (
+        "root => [...root.querySelectorAll('.side')].map(side => getComputedStyle(side, '::before').backgroundColor)"
+    )
+    assert len(set(widget.root.evaluate(marks))) == 2
+    assert widget.colours(widget.picture()) > 5
+    assert ticks_on(widget)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400, 2560])
+def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: OpenNotebook, width: int):
+    _, widget = begin(open_notebook, chromium, viewport={"width": width, "height": 1000})
+    widget.page.wait_for_timeout(500)
+    out = widget.root.evaluate(
+        """root => {
+            const edge = root.getBoundingClientRect();
+            return [...root.querySelectorAll("*")].filter(element => element.checkVisibility()).filter(element => {
+                const { left, right, width } = element.getBoundingClientRect();
+                return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
+            }).map(element => element.outerHTML.slice(0, 120));
+        }"""
+    )
+    assert out == []
+    assert ticks_on(widget)
+
+
+# ---- other front ends
+
+
+@contextmanager
+def served(command: list[str], home: Path, path: str) -> Iterator[str]:
+    """A server's address once it answers; its configuration is all below `home`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "XDG_CONFIG_HOME")
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command, f"--port={port}"],
+            cwd=home,
+            env={**os.environ, **{name: str(home / name.lower()) for name in folders}},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            deadline = time.monotonic() + 120
+            while True:
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/nothing", timeout=10)
+                except urllib.error.HTTPError:
+                    break
+                except OSError:
+                    if time.monotonic() > deadline or process.poll() is not None:
+                        raise RuntimeError((home / "server.log").read_text()[-2000:]) from None
+                    time.sleep(0.2)
+                else:
+                    break
+            yield f"http://127.0.0.1:{port}{path}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def needs(package: str) -> None:
+    """Skip, by name, where a front end is not installed."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f'{package} is not installed: pip install "dshq-widget[fit]"')
+
+
+def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: None) -> None:
+    """What every front end has to do."""
+    page.goto(url, timeout=120_000)
+    before()
+    root = page.locator(".dshq-widget").first
+    root.wait_for(state="visible", timeout=120_000)
+    widget = WidgetPage(page, root)
+    assert widget.wait_attribute("renderer", bool) == "webgpu"
+    assert ticks_on(widget)
+    assert widget.colours(widget.picture()) > 5
+    widget.control("Train").click()
+    assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+
+
+@pytest.fixture
+def page(chromium) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1300, "height": 1000})
+    yield context.new_page()
+    context.close()
+
+
+def write_notebook(home: Path) -> None:
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [nbformat.v4.new_code_cell(PLAIN)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "match.ipynb")
+
+
+AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
+
+
+def test_in_notebook_7(page: Page, tmp_path: Path):
+    needs("notebook")
+    write_notebook(tmp_path)
+    command = ["notebook", "--no-browser", "--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=", *AS_ROOT]
+
+    def run() -> None:
+        page.locator(".jp-Cell .cm-content").first.click(timeout=120_000)
+        page.wait_for_timeout(3000)
+        page.keyboard.press("Shift+Enter")
+
+    with served(command, tmp_path, "/notebooks/match.ipynb") as url:
+        plays_and_learns(page, url, run)
+
+
+def test_in_voila(page: Page, tmp_path: Path):
+    needs("voila")
+    write_notebook(tmp_path)
+    with served(["voila", "match.ipynb", "--no-browser", "--Voila.ip=127.0.0.1"], tmp_path, "/") as url:
+        plays_and_learns(page, url)
+
+
+MARIMO = """
+import marimo
+
+app = marimo.App()
+
+
+@app.cell
+def _():
+    import marimo
+    from dshq_widget import DrillWidget
+
+    w = DrillWidget()
+    marimo.ui.anywidget(w)
+    return
+
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+
+def test_in_marimo(page: Page, tmp_path: Path):
+    needs("marimo")
+    (tmp_path / "match.py").write_text(MARIMO)
+    with served(["marimo", "run", "match.py", "--headless", "--host=127.0.0.1", "--no-token"], tmp_path, "/") as url:
+        plays_and_learns(page, url)
