@@ -163,15 +163,20 @@ function build(view: View): HTMLElement {
     const [figure] = behind;
     if (figure && drawable()) draw(figure);
   };
+  const appear = () => {
+    for (const figure of figures) figure.appear(session.history.rows.at(-1) ?? {});
+  };
   const refresh = () => {
     for (const figure of figures) behind.add(figure);
+    appear();
     empty.hidden = session.history.rows.length > 0;
     for (const part of [first!, grid, tools]) part.hidden = !empty.hidden;
     frames.all ||= requestAnimationFrame(drawAll);
   };
   const grow = () => {
-    if (!empty.hidden) refresh();
-    else for (const figure of figures) behind.add(figure);
+    if (!empty.hidden) return refresh();
+    appear();
+    for (const figure of figures) behind.add(figure);
   };
   const clock = setInterval(() => {
     if (behind.size > 0) frames.next ||= requestAnimationFrame(drawNext);
@@ -233,6 +238,11 @@ class Figure {
       this.plot,
       h("p", { class: "help" }, curve.help),
     );
+  }
+
+  /** Takes its place as soon as there is a point: what takes none is never seen, and what is not seen is not drawn. */
+  appear(row: MetricsRow): void {
+    if (this.element.hidden) this.element.hidden = this.curve.series.every(({ key }) => row[key] === undefined);
   }
 
   /** Draws over metric `x`, or hides where there is nothing to draw. */

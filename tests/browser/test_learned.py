@@ -1,0 +1,91 @@
+"""What it learned: the ghost of yesterday, the league, the event log, and their curves."""
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import WidgetPage
+from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pytestmark, ticks_on
+
+__all__ = ["pytestmark"]
+
+GHOST = "Ghost: versions back"
+
+
+def texts(widget: WidgetPage, selector: str) -> list[str]:
+    return widget.root.locator(selector).all_inner_texts()
+
+
+def unfold(widget: WidgetPage, panel: str) -> None:
+    widget.root.locator(f"details.{panel} > summary").click()
+
+
+def test_an_earlier_version_plays_against_the_newest(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium, PLAIN)
+    slider = widget.control(GHOST)
+    assert slider.is_disabled(), "there is no yesterday yet"
+    widget.control("Train").click()
+    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    widget.until(slider.is_enabled, bool, TRAINED, "an earlier version to choose")
+    tick, score = widget.number("tick"), widget.attribute("score")
+
+    slider.focus()
+    widget.page.keyboard.press("End")
+    names = lambda: texts(widget, ".board .name")  # noqa: E731
+    seen = widget.until(names, lambda now: now[1] == "v0", 60, "the first version on the board")
+    assert seen[0].startswith("v") and seen[0] != "v0"
+    assert "Orange is v0, untrained." in texts(widget, ".ghost .who")[0]
+    assert ticks_on(widget) and widget.number("tick") > tick, "the match went on"
+    before, after = (sum(map(int, text.split("-"))) for text in (score, widget.attribute("score")))
+    assert after >= before
+
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    slider.focus()
+    widget.page.keyboard.press("Home")
+    widget.until(names, lambda now: now == ["AI", "AI"], 60, "the ghost to go")
+
+    widget.page.keyboard.press("End")
+    widget.until(names, lambda now: now[1] == "v0", 60, "the ghost to come again")
+    notebook.reload()
+    again = notebook.widget()
+    again.wait_number("version", lambda version: version > 0)
+    assert texts(again, ".board .name") == ["AI", "AI"]
+    assert again.control(GHOST).is_disabled(), "the page has seen one version only"
+
+
+def test_league_log_and_curves(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium, PLAIN)
+    unfold(widget, "league")
+    unfold(widget, "log")
+    assert widget.root.locator(".league .sentence").is_visible()
+    widget.control("Train").click()
+    players = lambda: texts(widget, ".league tbody th")  # noqa: E731
+    found = widget.until(players, bool, TRAINED, "the first round of the league")
+    assert any("chaser" in name for name in found) and any("v0" in name and "champion" in name for name in found)
+    ranks = [int(text) for text in texts(widget, ".league tbody td:first-child")]
+    assert ranks == sorted(ranks)
+    assert widget.root.locator(".league .range").first.bounding_box()["width"] > 3
+
+    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    log = lambda: texts(widget, ".lines .what")  # noqa: E731
+    widget.until(log, lambda lines: any("takes over from v0" in line for line in lines), 60, "the swap in the log")
+    widget.root.locator("details.hyper > summary").click()
+    widget.control("learning_rate").fill("0.001")
+    widget.control("learning_rate").press("Enter")
+    widget.until(log, lambda lines: any("learning_rate: 0.003 → 0.001" in line for line in lines), 60, "the change")
+
+    widget.root.locator(".curves").evaluate("curves => curves.scrollIntoView()")  # what nobody sees is not drawn
+    for title in ("Elo", "Reward by term"):
+        curve = widget.root.locator("figure.curve", has=widget.page.get_by_text(title, exact=True))
+        curve.locator("canvas").wait_for(state="visible", timeout=TRAINED * 1000)
+        assert "hould rise" in curve.locator(".help").inner_text()
+
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    lines = widget.until(log, lambda now: any("Training rests" in line for line in now), 60, "the end of the training")
+    assert any(line == "Training begins." for line in lines) and len(lines) <= 200
+
+
+def test_a_drill_of_one_side_has_neither_league_nor_ghost(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium, "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w")
+    assert not widget.root.locator(".league").is_visible()
+    assert not widget.control(GHOST).is_visible()
+    assert widget.root.locator("details.log").is_visible()
