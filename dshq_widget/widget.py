@@ -62,7 +62,7 @@ class DrillWidget(anywidget.AnyWidget):
     error = traitlets.Unicode("").tag(sync=True)
     paused = traitlets.Bool(False).tag(sync=True)
     metrics = traitlets.Dict().tag(sync=True)
-    league = traitlets.List().tag(sync=True)
+    league = traitlets.List(traitlets.Dict()).tag(sync=True)
     scenes = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
