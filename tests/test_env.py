@@ -6,6 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
+from dshq_widget.drills import drills
 from dshq_widget.env import Batch, make, make_parallel, make_vec
 
 
@@ -120,15 +121,17 @@ def test_rewards_sum_their_terms_and_shaping_telescopes():
     )
 
 
-@pytest.mark.parametrize("opponent", ["chaser", "random"])
-def test_single_env_passes_gymnasiums_checker(opponent):
-    check_env(make("ball", opponent), skip_render_check=True)
+@pytest.mark.parametrize("name", drills)
+def test_single_env_passes_gymnasiums_checker(name):
+    check_env(make(name), skip_render_check=True)
+    check_env(make(name, "random"), skip_render_check=True)
 
 
-def test_parallel_env_passes_pettingzoos_tests():
+@pytest.mark.parametrize("name", drills)
+def test_parallel_env_passes_pettingzoos_tests(name):
     pettingzoo_test = pytest.importorskip("pettingzoo.test", reason="the extra `pettingzoo` is not installed")
-    pettingzoo_test.parallel_api_test(make_parallel("ball"), num_cycles=700)
-    pettingzoo_test.parallel_seed_test(lambda: make_parallel("ball"))
+    pettingzoo_test.parallel_api_test(make_parallel(name), num_cycles=700)
+    pettingzoo_test.parallel_seed_test(lambda: make_parallel(name))
 
 
 def test_masks_are_told_where_gymnasium_looks_for_them():
