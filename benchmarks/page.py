@@ -1,0 +1,166 @@
+"""What the widget costs the page it lives in, and how soon a person sees what they did.
+
+    python -m benchmarks.page [--seconds 10] [--minutes 10] [--presses 30] [--out FILE]
+
+In a real JupyterLab in a headless Chromium with software WebGPU:
+
+- first frame: from the first output of the cell until the match's canvas shows more than one colour
+- frames/s, and the share of time for which the page's main thread is busy (Chromium's TaskDuration), while it plays and
+  while it trains with the charts and the value map on
+- input to photon: from the time stamp of a key press on "Step decision", the match being paused, until the first
+  animation frame of the page in which the canvas' picture is another one. A picture is copied and compared at every
+  frame, so the figure is rounded up to whole frames and includes the cost of looking
+- memory: the page's heap after a collection, and what its process holds (the show's worker lives there, too), at the
+  beginning and the end of a match of so many minutes
+- the size of the bundle
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+from playwright.sync_api import Browser, CDPSession, sync_playwright
+
+from benchmarks.machine import describe
+from tests.browser.lab import LabServer
+from tests.browser.page import NotebookPage, WidgetPage, launch_chromium
+
+CELL = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
+PATIENCE = 300  # seconds
+STATIC = Path(__file__).parents[1] / "dshq_widget" / "static"
+
+# What the match's canvas shows, small, as pixels: a canvas that a worker draws on can still be copied from by its page.
+PICTURE = """
+(() => {
+    const pen = Object.assign(document.createElement("canvas"), { width: 320, height: 200 });
+    const context = pen.getContext("2d", { willReadFrequently: true });
+    window.picture = canvas => {
+        context.drawImage(canvas, 0, 0, 320, 200);
+        return new Uint32Array(context.getImageData(0, 0, 320, 200).data.buffer);
+    };
+    const started = () => {
+        if (document.querySelector(".jp-OutputArea-output")) window.output ??= performance.now();
+        const canvas = document.querySelector(".dshq-widget canvas.match");
+        if (canvas && new Set(window.picture(canvas)).size > 5) window.drawn = performance.now();
+        else requestAnimationFrame(started);
+    };
+    requestAnimationFrame(started);
+    window.pressed = canvas => new Promise(resolve => {
+        const before = window.picture(canvas).slice();
+        addEventListener("keydown", ({ timeStamp }) => {
+            const look = () => {
+                const now = window.picture(canvas);
+                if (now.some((word, k) => word !== before[k])) resolve(performance.now() - timeStamp);
+                else requestAnimationFrame(look);
+            };
+            requestAnimationFrame(look);
+        }, { once: true, capture: true });
+    });
+})();
+"""
+
+
+def busy_share(page: CDPSession, widget: WidgetPage, seconds: float) -> dict[str, float]:
+    """Share of time that the main thread works, and frames/s (median of one look a second), over `seconds`."""
+
+    def spent() -> tuple[float, float]:
+        values = {entry["name"]: entry["value"] for entry in page.send("Performance.getMetrics")["metrics"]}
+        return values["TaskDuration"], values["Timestamp"]
+
+    frames, (task, start) = [], spent()
+    while (now := spent())[1] - start < seconds:
+        widget.page.wait_for_timeout(1000)
+        frames.append(widget.number("fps"))
+    return {"busy_share": (now[0] - task) / (now[1] - start), "frames_per_second": statistics.median(frames)}
+
+
+def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
+    """Input to photon over so many presses, in milliseconds."""
+    widget.control("Pause").first.click()
+    step = widget.control("Step decision")
+    waits = []
+    for _ in range(presses):
+        widget.page.wait_for_timeout(200)  # effects come to rest
+        step.focus()
+        widget.page.evaluate("() => { window.wait = window.pressed(document.querySelector('canvas.match')) }")
+        widget.page.keyboard.press("Enter")
+        waits.append(
+            widget.page.evaluate("Promise.race([window.wait, new Promise(end => setTimeout(end, 2000, null))])")
+        )
+    seen = [wait for wait in waits if wait is not None]
+    return {"median": statistics.median(seen), "highest": max(seen), "unseen": len(waits) - len(seen)}
+
+
+def memory_mb(page: CDPSession, browser: Browser) -> dict[str, float]:
+    """The page's heap after a collection, and what the largest page process holds."""
+    page.send("HeapProfiler.collectGarbage")
+    heap = page.send("Runtime.getHeapUsage")["usedSize"]
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    held = max(psutil.Process(entry["id"]).memory_info().rss for entry in processes if entry["type"] == "renderer")
+    return {"heap": heap / 1e6, "process": held / 1e6}
+
+
+def measure(browser: Browser, lab: LabServer, seconds: float, minutes: float, presses: int) -> dict[str, object]:
+    """One page, from its first frame to the end of its match."""
+    lab.write_notebook("page.ipynb", [CELL])
+    notebook = NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
+    notebook.run_all()
+    widget = notebook.widget(timeout=PATIENCE)
+    widget.wait_number("tick", lambda tick: tick > 0, PATIENCE)
+    notebook.page.wait_for_function("window.drawn !== undefined", timeout=PATIENCE * 1000)
+    first = notebook.page.evaluate("window.drawn - window.output")
+    cdp = notebook.context.new_cdp_session(notebook.page)
+    cdp.send("Performance.enable")
+    playing = busy_share(cdp, widget, seconds)
+    widget.control("Train").click()
+    widget.wait_number("version", lambda version: version >= 1, PATIENCE)
+    widget.root.locator("summary", has_text="What it thinks").click()
+    widget.control("Value map").click()
+    training = busy_share(cdp, widget, seconds)
+    widget.control("Stop training").click()
+    photon = photon_ms(widget, presses)
+    widget.control("Play").first.click()
+    notebook.page.wait_for_timeout(5000)
+    before = memory_mb(cdp, browser)
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        notebook.page.wait_for_timeout(1000)
+    after = memory_mb(cdp, browser)
+    result = {
+        "first_frame_ms": first,
+        "playing": playing,
+        "training_with_charts_and_map": training,
+        "input_to_photon_ms": photon,
+        "memory_mb": {"minutes": minutes, "before": before, "after": after},
+        "bundle_kb": {name: (STATIC / name).stat().st_size / 1024 for name in ("widget.js", "widget.css")},
+        "renderer": widget.attribute("renderer"),
+        "console_errors": notebook.console_errors,
+    }
+    notebook.close()
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10, help="how long to watch each of playing and training")
+    parser.add_argument("--minutes", type=float, default=10, help="how long the match runs whose memory is compared")
+    parser.add_argument("--presses", type=int, default=30, help="how often a key is pressed")
+    parser.add_argument("--out", type=Path, default=None, help="write the report there, too")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, LabServer(Path(folder)) as lab:
+        browser = launch_chromium(playwright)
+        figures = measure(browser, lab, arguments.seconds, arguments.minutes, arguments.presses)
+        report = {"machine": describe() | {"chromium": browser.version}, **figures}
+        browser.close()
+    text = json.dumps(report, indent=2) + "\n"
+    if arguments.out:
+        arguments.out.write_text(text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
