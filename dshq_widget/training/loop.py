@@ -164,7 +164,9 @@ class Session:
         self._begin_league()
         self.practise(self.job.get("scenes", []))
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
-        text = f"training on {where}" + (f" with {self.workers} rollout processes" if self.workers else "")
+        text = f"training on {where}" + (
+            f" with {self.workers} rollout process{'es' * (self.workers > 1)}" if self.workers else ""
+        )
         text += f", {self.config.num_envs:,} games at once ({tuned['why']})"
         team = {"device": self.device, "workers": self.workers, "threads": self.threads, "tuning": tuned}
         self.channel.send({"type": "PHASE", "phase": "training", "text": text, **team})
