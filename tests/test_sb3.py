@@ -24,10 +24,18 @@ def reached(act, episodes: int) -> float:
     return touched / episodes
 
 
-def test_ppo_learns_approach():
+@pytest.fixture
+def one_thread():
+    """Threads wait for each other longer than networks this small compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_ppo_learns_approach(one_thread):
     from stable_baselines3.common.env_util import make_vec_env
 
-    torch.set_num_threads(1)  # networks this small wait for each other's threads longer than they compute
     rng = np.random.default_rng(0)
     chance = reached(lambda _: rng.integers(9), 100)
     games = make_vec_env(lambda: make("approach"), n_envs=8, seed=0)
