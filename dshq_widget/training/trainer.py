@@ -567,7 +567,7 @@ class Trainer:
         self._configure(self._shape_of(saved, name))
         self._forget()
         self._adopt(saved, checkpoint.save(autosave.with_name(LOADED_NAME), saved))
-        self._set_status("stopped", f"{name}, version {saved.version}, plays{kept}")
+        self._set_status("stopped", f"playing {name}, version {saved.version}{kept}")
 
     def _as_checkpoint(self, state: dict[str, np.ndarray] | None = None) -> checkpoint.Checkpoint:
         """The newest policy with the given optimiser's state, else with that of a file of the same version."""

@@ -1,0 +1,103 @@
+"""What is kept of a match: policies saved and dropped in JupyterLab, films, and matches that play without a kernel."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from dshq_widget import DrillWidget
+from dshq_widget.training import checkpoint
+from dshq_widget.training.checkpoint import load_policy
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import WidgetPage
+
+pytestmark = pytest.mark.browser
+
+CELL = """
+from dshq_widget import DrillWidget
+w = DrillWidget(seed=3)
+w
+"""
+DROP = """(stage, [name, text]) => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], name));
+    for (const type of ["dragover", "drop"]) {
+        stage.dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer}));
+    }
+}"""
+
+
+def saved(widget: WidgetPage, entry: str, folder: Path) -> Path:
+    """What an entry of the Share menu downloads."""
+    if not widget.control(entry).is_visible():
+        widget.control("Share").click()
+    with widget.page.expect_download(timeout=180_000) as download:
+        widget.control(entry).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def drop(widget: WidgetPage, name: str, data: bytes) -> None:
+    widget.root.locator(".stage").evaluate(DROP, [name, base64.b64encode(data).decode()])
+
+
+def test_a_policy_is_saved_and_dropped(chromium, open_notebook: OpenNotebook, tmp_path):
+    notebook = open_notebook(chromium, CELL)
+    notebook.run_all()
+    widget = notebook.widget()
+    widget.wait_number("tick", lambda tick: tick > 0)
+    path = saved(widget, "Save policy", tmp_path)
+    assert path.name == "ball-v0.dshq" and checkpoint.load(path).drill == "ball"
+
+    gold = load_policy("ball:gold")
+    with DrillWidget(policy="gold") as other:
+        drop(widget, "gold.dshq", other.save(tmp_path / "gold.dshq").read_bytes())
+    widget.wait_number("version", lambda version: version == gold.metadata["version"])
+    widget.until(widget.root.inner_text, lambda text: "gold.dshq" in text, 30, "the sentence that says so")
+
+    drop(widget, "evil.dshq", b"\x80\x04 no policy")
+    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' is not a usable" in text, 30, "the refusal")
+    assert widget.number("version") == gold.metadata["version"]
+
+
+def test_an_exported_match_plays_from_disk(chromium, tmp_path):
+    with DrillWidget(policy="gold", seed=3) as made:
+        path = made.export_html(tmp_path / "match.html")
+    context = chromium.new_context(offline=True, viewport={"width": 900, "height": 900})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(error.message))
+    page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
+    page.goto(path.as_uri())
+    widget = WidgetPage(page, page.locator(".dshq-widget"))
+    widget.wait_number("tick", lambda tick: tick > 60)
+    assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
+    assert "needs a kernel" in widget.root.inner_text()
+
+    widget.control("Mode").select_option("human_vs_ai")
+    board = widget.root.get_by_label("Scoreboard")
+    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.control("Pause").click()
+    widget.wait_attribute("playing", lambda playing: playing == "false")
+    widget.control("Play").click()
+    widget.wait_attribute("playing", lambda playing: playing == "true")
+
+    assert saved(widget, "Save picture", tmp_path).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    gif = saved(widget, "Save GIF", tmp_path).read_bytes()
+    assert gif[:6] == b"GIF89a" and gif[-1:] == b";"
+    assert problems == []
+    context.close()
+
+
+def test_an_embedded_match_plays_in_a_notebook_without_a_kernel(chromium, open_notebook: OpenNotebook):
+    notebook = open_notebook(chromium, "from dshq_widget import DrillWidget\nDrillWidget(policy='gold').embed()")
+    notebook.run_all()
+    notebook.save()
+    notebook.command("kernelmenu:shutdown")
+    notebook.page.reload()
+    frame = notebook.page.frame_locator(".jp-OutputArea-output iframe")
+    widget = WidgetPage(notebook.page, frame.locator(".dshq-widget"))
+    widget.root.wait_for(timeout=120_000)
+    widget.wait_number("tick", lambda tick: tick > 60)
