@@ -1,4 +1,4 @@
-"""The ladder: policies that come with the package, to play against and to train on from; `tools/ladder.py` makes them."""
+"""The ladder: policies that come with the package, to play against and to train on from. See `tools/ladder.py`."""
 
 from __future__ import annotations
 
