@@ -1,0 +1,97 @@
+"""Steering from the page: the pace, updates by hand, and which panels stand there."""
+
+import functools
+
+import pytest
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.page import WidgetPage
+from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+
+pytestmark = pytest.mark.browser
+
+SMALL = "from dshq_widget import DrillWidget; w = DrillWidget(num_envs=64, minibatch_size=1024, workers=0); w"
+STOPS = {"1 k": 0, "full": 7}  # of the dial
+
+
+def turn(widget: WidgetPage, stop: str) -> None:
+    widget.control("Learning pace").fill(str(STOPS[stop]))
+
+
+def version(widget: WidgetPage) -> float:
+    return widget.number("version")
+
+
+def test_the_pace_and_updates_by_hand(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium, SMALL)
+    pill = widget.root.locator(".pill")
+
+    widget.control("Next update").click()  # the first update of all
+    widget.wait_number("version", lambda now: now == 1, TRAINED)
+    assert widget.attribute("status") == "training" and pill.inner_text() == "Learning paused"
+    assert ticks_on(widget)
+    assert version(widget) == 1, "it holds"
+    widget.control("Next update").click()
+    widget.wait_number("version", lambda now: now == 2)
+
+    widget.control("Resume learning").click()
+    widget.until(pill.inner_text, lambda text: text == "Training", 60, "Training")
+    widget.wait_number("version", lambda now: now > 5)
+    turn(widget, "1 k")
+    pace = "print(w.config['values']['pace'])"
+    widget.until(lambda: notebook.kernel.run(pace).strip(), lambda said: float(said) == 1000, 60, "the pace")
+    assert widget.root.locator(".pace .help").inner_text() == "At most one update in about 4 seconds."
+    learned = "import time; v = w._trainer.version; time.sleep(2); print(w._trainer.version - v)"
+    widget.until(
+        lambda: notebook.kernel.run(learned).strip(), lambda said: said == "0", 60, "a rest between two updates"
+    )
+    assert ticks_on(widget)
+    slow = float(notebook.kernel.run("print(w._trainer.version)"))
+    turn(widget, "full")
+    widget.wait_number("version", lambda now: now > slow + 5)
+
+    widget.control("Pause learning").click()
+    widget.until(lambda: widget.control("Resume learning").count(), lambda count: count == 1, 60, "paused")
+    notebook.reload()
+    again = notebook.widget()
+    assert again.control("Resume learning").is_visible(), "a reload keeps the pause"
+    again.control("Stop training").click()
+    again.wait_attribute("status", lambda status: status == "stopped")
+    notebook.kernel.run("w.close()")
+
+
+def test_controls_choose_the_panels_and_the_match_stands_in_the_middle(chromium, open_notebook: OpenNotebook):
+    cell = "from dshq_widget import DrillWidget; w = DrillWidget(controls=[]); w"
+    notebook, widget = begin(open_notebook, chromium, cell)
+    assert widget.control("Train").count() == widget.control("Play").count() == 0
+
+    def askew() -> float:
+        """Pixels by which the match's margins differ."""
+        frame, match = widget.root.bounding_box(), widget.canvas.bounding_box()
+        return abs(2 * (match["x"] - frame["x"]) + match["width"] - frame["width"])
+
+    for width in (700, 1400, 2000):
+        notebook.page.set_viewport_size({"width": width, "height": 1000})
+        notebook.page.wait_for_timeout(500)
+        widget.until(askew, lambda pixels: pixels < 24, 60, f"the match in the middle of a window of {width} px")
+    notebook.kernel.run("w.controls = ['training', 'status']")
+    widget.until(widget.control("Train").count, lambda count: count == 1, 60, "Train")
+    assert widget.control("Play").count() == 0
+    assert ticks_on(widget)
+    notebook.kernel.run("w.controls = None")
+    widget.until(widget.control("Play").count, lambda count: count == 1, 60, "Play")
+    with pytest.raises(RuntimeError, match="did you mean 'training'"):
+        notebook.kernel.run("w.controls = ['trainig']")
+    notebook.kernel.run("w.close()")
+
+
+def test_everything_is_reached_by_keyboard(chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, chromium, PLAIN)
+    dial = widget.control("Learning pace")
+    dial.focus()
+    notebook.page.keyboard.press("ArrowLeft")
+    told = functools.partial(dial.get_attribute, "aria-valuetext")
+    widget.until(told, lambda text: "1M steps" in str(text), 60, "one stop less")
+    names = ["Pause learning", "Next update", "Learning pace"]
+    assert [name for name in names if widget.control(name).count() != 1] == []
+    notebook.kernel.run("w.close()")
