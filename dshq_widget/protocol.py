@@ -87,6 +87,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "SET_MODE": ("mode", "opponent"),
         "INPUT_BATCH": ("events",),
         "TAKE_OVER": ("on",),
+        "PAST": ("back",),
         "POINTER": ("kind", "pointer", "touch", "x", "y", "t"),
         "SHOW_CONFIG": ("action_repeat", "swap", "swap_interval_ms", "blend_ms"),
         "PLAY": (),
@@ -106,7 +107,6 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "RECORD": (),
         "FILM": ("format", "spec", "javascript", "recording", "theme"),
         "CAPTURE": (),
-        "PAST": ("back",),
         "DISPOSE": (),
     },
     "worker_to_page": {

@@ -255,10 +255,10 @@ export type ToWorker =
   | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
   | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
   | (ToShow & { type: "TAKE_OVER"; on: boolean })
+  | (ToShow & { type: "PAST"; back: number }) // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
   | (ToView & { type: "POINTER" } & PointerInput)
   | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap?: Swap; swap_interval_ms?: number; blend_ms?: number })
   | (ToShow & { type: "PLAY" })
-  | (ToShow & { type: "PAST"; back: number }) // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
   | (ToShow & { type: "PAUSE" })
   | (ToShow & { type: "STEP"; unit: StepUnit; count: number })
   | (ToShow & { type: "SKIP" }) // to the next goal
@@ -361,13 +361,13 @@ export type FromWorker =
     }
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
+  | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
   | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
   | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
-  | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "ERROR"; id: string; text: string };
 
 /** First 16 hex digits of sha256 of `mlp|28|64|64|31|tanh|v1`. */

@@ -161,6 +161,9 @@ export const MESSAGES = {
     "TAKE_OVER": [
       "on"
     ],
+    "PAST": [
+      "back"
+    ],
     "POINTER": [
       "kind",
       "pointer",
@@ -227,9 +230,6 @@ export const MESSAGES = {
       "theme"
     ],
     "CAPTURE": [],
-    "PAST": [
-      "back"
-    ],
     "DISPOSE": []
   },
   "worker_to_page": {

@@ -2,9 +2,9 @@
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
  */
-import { Frames } from "./frames";
 import { Ghost } from "./ghost";
 import { film } from "./film";
+import { Frames } from "./frames";
 import { Grips } from "./grips";
 import { Inspector } from "./inspector";
 import { Policy } from "./policy";
