@@ -33,8 +33,8 @@ REFERENCE_CPU = 2.0
 """Processors on which the defaults were found to learn fastest (docs/LOG.md)."""
 LEAST_GAMES, MOST_GAMES = 256, 4096
 """Games grow with the square root of the processors, in powers of two: 512 for half a processor, 1,024 for one to
-seven, 2,048 for eight. Twice the games took twice the agent steps to 80 % against the chaser, half of them a quarter
-fewer (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
+seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
+as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
 """
 SAMPLE_SHARE = 1 / 16
 """Samples take at most this share of the memory (assumed: the rest is code, network and everybody else)."""
