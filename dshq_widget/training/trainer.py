@@ -21,7 +21,8 @@ from dshq_widget import config as settings
 from dshq_widget import drills, policy, presets, protocol
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
-from dshq_widget.training import checkpoint
+from dshq_widget.training import checkpoint, fitting
+from dshq_widget.training.goals import Goals
 from dshq_widget.training.scenes import Scenes
 from dshq_widget.training.telemetry import History, Progress, clean
 
@@ -39,8 +40,6 @@ WARNING_SECONDS = 10.0
 PAUSED_TEXT = "learning is paused and the match goes on; Next update learns once, Resume learning goes on"
 MAX_DEATHS = 3
 """Learners that die one after the other without a new version before training gives up."""
-WIN_SHARE_FLOOR = 0.2
-"""A win rate against the chaser counts only with this share of all matches won."""
 AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "replaced.dshq"
 RUNNING = ("starting", "training", "stopping")
 
@@ -92,7 +91,7 @@ class Trainer:
         self._listeners: list[Callable[[], None]] = []
         self._warned: list[Callable[[str], None]] = []
         self._given: set[str] = set()
-        self._config = settings.of_drill(self.drill.spec) if saved is None else self._settings_of(saved)
+        self._config = settings.of_drill(self.drill.spec) if saved is None else fitting.settings_of(saved)
         self._status, self._status_text, self._error = "idle", "not started", ""
         self._metrics: dict[str, float | int] = {}
         self._league: list[dict[str, Any]] = []
@@ -387,17 +386,7 @@ class Trainer:
         training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when
         training failed or nobody started it.
         """
-        given = {"seconds": seconds, "updates": updates, "win_rate": win_rate, "return_mean": return_mean}
-        goals = {key: value for key, value in given.items() if value is not None}
-        if not goals or any(
-            isinstance(value, bool) or not (value >= 0 or key == "return_mean") for key, value in goals.items()
-        ):
-            raise ValueError("wait() needs seconds=, updates=, win_rate= or return_mean=, a number of at least 0")
-        alone = self.drill.spec["sides"] == 1
-        if alone and "win_rate" in goals:
-            raise ValueError(f"{self.drill.name!r} has one side and nobody to beat: wait(return_mean=), not win_rate=")
-        if not alone and "return_mean" in goals:
-            raise ValueError(f"{self.drill.name!r} has two sides: wait(win_rate=), not return_mean=")
+        goals = Goals(self.drill.spec, seconds, updates, win_rate, return_mean)
         if self._status in ("idle", "stopped"):
             raise RuntimeError("nothing is training, so there is nothing to wait for: call train() or start() first")
         bar = Progress(enabled=progress)
@@ -408,8 +397,7 @@ class Trainer:
                     raise RuntimeError(self._error)
                 if began is None and self._status == "training":
                     began = time.monotonic()
-                passed = None if began is None else time.monotonic() - began
-                done = self._progress(goals, passed)
+                done = goals.share(self._metrics, None if began is None else time.monotonic() - began)
                 bar.show(done, f"{self._status}: {self._status_text}")
                 if done >= 1 or self._status in ("idle", "stopped"):
                     return done >= 1
@@ -454,7 +442,7 @@ class Trainer:
         """
         with self._lock:
             self._check_open()
-            self._shape_of(saved, name)
+            fitting.shape_of(saved, name, self.drill.spec)
             if self._crew is None:
                 self._replace_policy(saved, name)
             else:
@@ -506,26 +494,16 @@ class Trainer:
     def _network(self) -> policy.PolicySpec:
         return policy.PolicySpec.for_config(self.drill.spec, self._config)
 
-    def _layers(self) -> tuple[int, ...]:
-        return self._network().layers
-
     def _untrained(self) -> PolicyVersion:
         network = self._network()
         weights = policy.initial_weights(network.layers, self._config.seed, network.separate)
         weights.setflags(write=False)
         return PolicyVersion(0, 0, network.layers, network.activation, weights)
 
-    @staticmethod
-    def _settings_of(saved: checkpoint.Checkpoint) -> TrainConfig:
-        """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
-        known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
-        hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1]]
-        return TrainConfig.from_values(known, {"hidden_sizes": hidden, "activation": saved.activation})
-
     def _adopt(self, saved: checkpoint.Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
         spec = self.drill.spec
-        self._check_layers(saved, path.name, self._layers())
+        fitting.check_layers(saved, path.name, spec, self._network().layers)
         if saved.rules_hash != spec["rules_hash"]:
             log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
         self._policy = PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights)
@@ -538,25 +516,6 @@ class Trainer:
             except ValueError as error:
                 raise checkpoint.CheckpointError(f"the scenes in {path.name!r} cannot be used: {error}") from None
 
-    def _check_layers(self, saved: checkpoint.Checkpoint, name: str, layers: tuple[int, ...]) -> None:
-        if saved.layers != layers:
-            raise checkpoint.CheckpointError(
-                f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {self.drill.name!r} "
-                f"needs {list(layers)}: take a file of this drill and network"
-            )
-
-    def _shape_of(self, saved: checkpoint.Checkpoint, name: str) -> dict[str, Any]:
-        """The settings that give this drill the file's network; raises CheckpointError where none do."""
-        try:
-            config = self._settings_of(saved)
-            network = policy.PolicySpec.for_config(self.drill.spec, config)
-        except ValueError as error:
-            raise checkpoint.CheckpointError(
-                f"{name!r} has settings that this release does not take: {error}"
-            ) from None
-        self._check_layers(saved, name, network.layers)
-        return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}
-
     def _replace_policy(self, saved: checkpoint.Checkpoint, name: str) -> None:
         """Put a checkpoint that fits in place of everything learned so far, which is kept in a file of its own."""
         autosave = self._autosave_path()
@@ -564,7 +523,7 @@ class Trainer:
         if self._resume == str(autosave) and autosave.exists():
             os.replace(autosave, autosave.with_name(REPLACED_NAME))
             kept = f"; what was trained before is kept in {autosave.with_name(REPLACED_NAME)}"
-        self._configure(self._shape_of(saved, name))
+        self._configure(fitting.shape_of(saved, name, self.drill.spec))
         self._forget()
         self._adopt(saved, checkpoint.save(autosave.with_name(LOADED_NAME), saved))
         self._set_status("stopped", f"playing {name}, version {saved.version}{kept}")
@@ -731,23 +690,6 @@ class Trainer:
         return self._folder.path / AUTOSAVE_NAME
 
     # ---- small things
-
-    def _progress(self, goals: Mapping[str, float], passed: float | None) -> float:
-        """How much of the nearest goal is reached, 0..1; `passed` is None before training has begun."""
-        metrics = self._metrics
-        shares = []
-        if "seconds" in goals and passed is not None:
-            shares.append(passed / goals["seconds"] if goals["seconds"] else 1.0)
-        if "updates" in goals:
-            shares.append(metrics.get("updates", 0) / goals["updates"] if goals["updates"] else 1.0)
-        if "win_rate" in goals:
-            counts = metrics.get("win_share", 0.0) >= WIN_SHARE_FLOOR
-            reached = metrics.get("win_rate_ema", 0.0) / goals["win_rate"] if goals["win_rate"] else 1.0
-            shares.append(reached if counts else min(reached, 0.99))
-        if "return_mean" in goals and "evaluated_return" in metrics:
-            found, wanted = metrics["evaluated_return"], goals["return_mean"]
-            shares.append(1.0 if found >= wanted else min(max(found / wanted, 0.0), 0.99) if wanted > 0 else 0.0)
-        return min(max(shares, default=0.0), 1.0)
 
     def _set_status(self, status: str, text: str) -> None:
         assert status in protocol.STATUSES, status

@@ -1,0 +1,53 @@
+"""What somebody waits for, and how much of it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WIN_SHARE_FLOOR = 0.2
+"""A win rate against the chaser counts only with this share of all matches won."""
+
+
+class Goals:
+    """Any of: seconds of training, updates in all, a win rate against the chaser, a mean return.
+
+    Raises ValueError for none at all, for what is no number of at least 0 (a return may be less), and for what a drill
+    of so many sides does not have.
+    """
+
+    def __init__(
+        self,
+        spec: Mapping[str, Any],
+        seconds: float | None,
+        updates: int | None,
+        win_rate: float | None,
+        return_mean: float | None,
+    ) -> None:
+        given = {"seconds": seconds, "updates": updates, "win_rate": win_rate, "return_mean": return_mean}
+        self._wanted = {key: value for key, value in given.items() if value is not None}
+        if not self._wanted or any(
+            isinstance(value, bool) or not (value >= 0 or key == "return_mean") for key, value in self._wanted.items()
+        ):
+            raise ValueError("wait() needs seconds=, updates=, win_rate= or return_mean=, a number of at least 0")
+        alone = spec["sides"] == 1
+        if alone and win_rate is not None:
+            raise ValueError(f"{spec['name']!r} has one side and nobody to beat: wait(return_mean=), not win_rate=")
+        if not alone and return_mean is not None:
+            raise ValueError(f"{spec['name']!r} has two sides: wait(win_rate=), not return_mean=")
+
+    def share(self, metrics: Mapping[str, float | int], passed: float | None) -> float:
+        """How much of the nearest goal is reached, 0..1; `passed` seconds, None before training has begun."""
+        wanted, shares = self._wanted, [0.0]
+        if "seconds" in wanted and passed is not None:
+            shares.append(passed / wanted["seconds"] if wanted["seconds"] else 1.0)
+        if "updates" in wanted:
+            shares.append(metrics.get("updates", 0) / wanted["updates"] if wanted["updates"] else 1.0)
+        if "win_rate" in wanted:
+            counts = metrics.get("win_share", 0.0) >= WIN_SHARE_FLOOR
+            reached = metrics.get("win_rate_ema", 0.0) / wanted["win_rate"] if wanted["win_rate"] else 1.0
+            shares.append(reached if counts else min(reached, 0.99))
+        if "return_mean" in wanted and "evaluated_return" in metrics:
+            found, mean = metrics["evaluated_return"], wanted["return_mean"]
+            shares.append(1.0 if found >= mean else min(max(found / mean, 0.0), 0.99) if mean > 0 else 0.0)
+        return min(max(shares), 1.0)
