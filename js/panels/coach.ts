@@ -49,7 +49,7 @@ function build({ session, signal }: View): HTMLElement {
     const things = now.drag.map(({ name }) => name).join(", ");
     setText(help, `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`);
     const rows = scenes();
-    setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "arrange a scene to practise");
+    setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "Arrange a scene to practise");
     shares.hidden = rows.length === 0;
     const remove = (key: string) => session.kernel.send({ type: "DROP_SCENE", key });
     list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));

@@ -45,7 +45,7 @@ function build({ session, signal }: View): HTMLElement {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;
     const rows = session.model.get("league") ?? [];
     const best = rows.find((row) => row.champion);
-    setText(about, best ? `champion ${best.name} · Elo ${Math.round(best.elo)}` : "who is how strong");
+    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "Who is how strong");
     if (!panel.open) return;
     empty.hidden = rows.length > 0;
     table.hidden = rows.length === 0;

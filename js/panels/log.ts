@@ -38,7 +38,7 @@ function build({ session, signal }: View): HTMLElement {
   };
   const follow = () => {
     const entries = session.journal.lines;
-    setText(about, entries.length > 0 ? "newest first, by match time" : "goals, new policies, changed settings");
+    setText(about, entries.length > 0 ? "Newest first, by match time" : "Goals, new policies, changed settings");
     if (!panel.open) return;
     empty.hidden = entries.length > 0;
     lines.hidden = entries.length === 0;

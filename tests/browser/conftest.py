@@ -1,5 +1,6 @@
 """Fixtures: a Chromium, a JupyterLab, and notebooks open in both."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -50,7 +51,9 @@ def open_notebook(lab: LabServer, request: pytest.FixtureRequest) -> Iterator[Op
     pages: list[NotebookPage] = []
 
     def open_(browser: Browser, *cells: str, **how: Any) -> NotebookPage:
-        name = f"{request.node.name}_{len(pages)}.ipynb"
+        name = (
+            f"{re.sub(r'[^A-Za-z0-9]+', '_', request.node.name)}_{len(pages)}.ipynb"  # brackets mislead Lab's addresses
+        )
         lab.write_notebook(name, list(cells))
         pages.append(NotebookPage(lab, browser, name, **how))
         return pages[-1]

@@ -36,6 +36,7 @@ HARMLESS = [
     re.compile(r"Failed to load resource: .*404"),  # a workspace or setting that does not exist yet
 ]
 
+NARROW = 800  # pixels
 OPEN_SECONDS = 120  # Lab on a busy machine; three seconds on an idle one
 
 
@@ -81,6 +82,9 @@ class NotebookPage:
         workspace = f"lab/workspaces/{Path(name).stem}"
         self.page.goto(f"{url or lab.url}/{workspace}/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
         self._wait_for_kernel()
+        size = self.page.viewport_size
+        if size and size["width"] < NARROW:
+            self.command("application:toggle-left-area")  # the file browser, as anybody does who wants to see a cell
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not any(known.search(message.text) for known in HARMLESS):

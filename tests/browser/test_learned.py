@@ -66,7 +66,7 @@ def test_league_log_and_curves(chromium, open_notebook: OpenNotebook):
 
     widget.wait_number("version", lambda version: version > 0, TRAINED)
     log = lambda: texts(widget, ".lines .what")  # noqa: E731
-    widget.until(log, lambda lines: any("takes over from v0" in line for line in lines), 60, "the swap in the log")
+    widget.until(log, lambda lines: any(" takes over from v" in line for line in lines), 60, "a swap in the log")
     widget.root.locator("details.hyper > summary").click()
     widget.control("learning_rate").fill("0.001")
     widget.control("learning_rate").press("Enter")

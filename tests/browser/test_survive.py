@@ -89,12 +89,13 @@ def test_train_and_stop_work_while_a_cell_runs(chromium, open_notebook: OpenNote
             window.jupyterapp.commands.execute("notebook:run-cell");
         }"""
     )
-    busy = f"{LAB_KERNEL}.status"
-    widget.until(lambda: notebook.page.evaluate(busy), lambda status: status == "busy", 30, "a busy kernel")
+    # The kernel's status is no measure: JupyterLab takes what a subshell says of itself for it.
+    running = notebook.page.locator(".jp-CodeCell").nth(1).locator(".jp-InputPrompt")
+    widget.until(lambda: running.inner_text(), lambda prompt: "*" in prompt, 30, "a running cell")
     learns(widget)
     widget.control("Stop training").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
-    assert notebook.page.evaluate(busy) == "busy", "all this happened while the cell ran"
+    assert "*" in running.inner_text(), "all this happened while the cell ran"
     notebook.page.evaluate(f"{LAB_KERNEL}.interrupt()")
 
 
@@ -233,6 +234,8 @@ def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, op
         scroll = "at => { document.querySelector('.jp-WindowedPanel-outer').scrollTop = at }"
         attached = "root => root.isConnected && root.getBoundingClientRect().bottom > 0"
         root = widget.root.element_handle()
+        # Lab keeps the active cell in sight, and that is the last one that ran.
+        notebook.page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
         for _ in range(3):
             notebook.page.evaluate(scroll, 9000)
             widget.until(lambda: root.evaluate(attached), lambda there: not there, 20, "the cell to leave")
@@ -290,7 +293,7 @@ def test_a_cell_run_fifty_times_leaves_nothing(chromium, open_notebook: OpenNote
         run(False)
     after = count()
     assert after["processes"] <= before["processes"]
-    assert after["files"] <= before["files"] + 2
+    assert after["files"] <= before["files"] + 10, "sockets of subshells come and go; a leak would be one a run"
     assert after["threads"] <= before["threads"]
     assert after["workers"] == 1
     assert after["listeners"] == before["listeners"]
