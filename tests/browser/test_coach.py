@@ -45,8 +45,8 @@ def test_the_last_games_are_weighed_anew_before_any_training(chromium, open_note
     before = widget.until(numbers, bool, 120, "a game to end")
     pause(widget)
     before = numbers()
-    for name in ("goal", "stall", "ball to goal", "approach"):
-        field = rewards.get_by_label(f"Weight of {name}", exact=True)
+    for name in told(notebook, "[term['name'] for term in w.drill['spec']['terms']]"):
+        field = rewards.get_by_label(f"Weight of {name.replace('_', ' ')}", exact=True)
         field.fill("0")
         field.press("Enter")
     widget.until(numbers, lambda now: set(now) == {"+0.00"}, 60, "games that pay nothing")
