@@ -228,14 +228,23 @@ def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, op
     settings.mkdir(parents=True, exist_ok=True)
     (settings / "tracker.jupyterlab-settings").write_text(json.dumps({"windowingMode": "full"}))
     try:
-        notebook, widget = begin(open_notebook, chromium, PLAIN, *[f"print('line\\n' * 60, {k})" for k in range(12)])
+        notebook = open_notebook(chromium, PLAIN, *[f"print('line\\n' * 60, {k})" for k in range(12)])
+        notebook.run_all()
+        # Lab keeps the active cell in sight, and that is the last one that ran.
+        notebook.page.evaluate(
+            """() => {
+                const { content } = window.jupyterapp.shell.currentWidget;
+                content.activeCellIndex = 0;
+                return content.scrollToItem(0);
+            }"""
+        )
+        widget = notebook.widget()
+        widget.wait_number("tick", lambda tick: tick > 0)
         notebook.page.wait_for_timeout(1000)
         widget.wait_number("fps", lambda fps: fps > 1)
         scroll = "at => { document.querySelector('.jp-WindowedPanel-outer').scrollTop = at }"
         attached = "root => root.isConnected && root.getBoundingClientRect().bottom > 0"
         root = widget.root.element_handle()
-        # Lab keeps the active cell in sight, and that is the last one that ran.
-        notebook.page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
         for _ in range(3):
             notebook.page.evaluate(scroll, 9000)
             widget.until(lambda: root.evaluate(attached), lambda there: not there, 20, "the cell to leave")
@@ -275,6 +284,10 @@ def test_a_cell_run_fifty_times_leaves_nothing(chromium, open_notebook: OpenNote
         fresh.wait_number("tick", lambda tick: tick > 0)
         if trained:
             learns(fresh)
+            curves = fresh.root.locator(
+                ".curve canvas"
+            )  # uPlot comes with the first one and listens for good, once a page
+            fresh.until(curves.count, bool, 60, "a curve")
 
     def count() -> dict[str, int]:
         kernel = json.loads(notebook.kernel.run("print(json.dumps(used()))"))
@@ -291,12 +304,15 @@ def test_a_cell_run_fifty_times_leaves_nothing(chromium, open_notebook: OpenNote
     notebook.page.wait_for_timeout(3000)
     for _ in range(2):
         run(False)
+    listeners = "window.dshqListeners()"
+    widget.until(
+        lambda: notebook.page.evaluate(listeners), lambda n: n <= before["listeners"], 30, "the old listeners' end"
+    )
     after = count()
     assert after["processes"] <= before["processes"]
     assert after["files"] <= before["files"] + 10, "sockets of subshells come and go; a leak would be one a run"
     assert after["threads"] <= before["threads"]
     assert after["workers"] == 1
-    assert after["listeners"] == before["listeners"]
     assert after["buffers"] == before["buffers"]
     assert notebook.page.workers[0].evaluate("self.devices.length") == 1
 
