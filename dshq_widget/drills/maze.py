@@ -10,6 +10,7 @@ cells, a blocked move is none. Cells are numbered row by row from the top left.
 from __future__ import annotations
 
 from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.drills.snake import Snake
 
 SIZE = 10
 CELLS = SIZE * SIZE
@@ -162,16 +163,7 @@ class Maze(Drill):
         "target": "i32",
     }
     actions = (Choice("go", ("stay", "up", "right", "down", "left")),)
-    keys = {
-        "ArrowUp": ("go", "up"),
-        "ArrowRight": ("go", "right"),
-        "ArrowDown": ("go", "down"),
-        "ArrowLeft": ("go", "left"),
-        "KeyW": ("go", "up"),
-        "KeyD": ("go", "right"),
-        "KeyS": ("go", "down"),
-        "KeyA": ("go", "left"),
-    }
+    keys = Snake.keys
     observations = (
         *(Observation(f"wall {k // VIEW - REACH:+d} {k % VIEW - REACH:+d}") for k in range(MIDDLE)),
         Observation("time", scale=TIME_LIMIT, unit="moves"),

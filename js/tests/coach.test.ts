@@ -1,8 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Episode, SceneRow } from "../protocol";
-import widget from "../widget";
-import { config, FakeModel, FakeWorker, installBrowser, settle, spec as plain } from "./fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, settle, spec as plain } from "./fakes";
 
 beforeAll(installBrowser);
 
@@ -35,17 +34,7 @@ beforeEach(async () => {
     drill: { spec, javascript: "return {}" },
     config: { ...config, values, schema: { ...config.schema, reward_weights: { ...config.schema.epochs!, kind: "weights" } } },
   });
-  const { initialize, render } = widget();
-  const el = document.createElement("div");
-  document.body.append(el);
-  const destroy = initialize({ model });
-  const gone = render({ model, el });
-  end = () => {
-    gone();
-    destroy();
-  };
-  root = el.querySelector<HTMLElement>(".dshq-widget")!;
-  await settle();
+  ({ root, end } = await mount(model));
   id = worker().of("DRILL").at(-1)!.id;
   for (const panel of root.querySelectorAll<HTMLDetailsElement>("details.rewards, details.coach")) {
     panel.open = true;

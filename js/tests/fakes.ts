@@ -1,6 +1,7 @@
 /** A kernel's end of the traits and a browser's worker, as far as the page can tell. */
 import type { Model, Traits } from "../model";
 import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, ToWorker } from "../protocol";
+import widget from "../widget";
 
 export const spec: DrillSpec = {
   name: "ball",
@@ -159,4 +160,19 @@ export function settle(): Promise<void> {
 
 export function row(step: number, more: MetricsRow = {}): MetricsRow {
   return { agent_steps: step, return_mean: step / 10, ...more };
+}
+
+/** A widget on the page: its root, once it has settled, and what takes it off again. */
+export async function mount(model: FakeModel): Promise<{ root: HTMLElement; end: () => void }> {
+  const { initialize, render } = widget();
+  const el = document.createElement("div");
+  document.body.append(el);
+  const destroy = initialize({ model });
+  const gone = render({ model, el });
+  await settle();
+  const end = () => {
+    gone();
+    destroy();
+  };
+  return { root: el.querySelector<HTMLElement>(".dshq-widget")!, end };
 }

@@ -4,8 +4,7 @@ import { PANEL_NAMES, type PanelName } from "../panels";
 import { FULL, nearestStop, PACES, updatesAt } from "../pace";
 import { pythonOf, type Settings } from "../python";
 import { SHOW_DEFAULTS } from "../tables";
-import widget from "../widget";
-import { config, FakeModel, installBrowser, row, settle, spec } from "./fakes";
+import { config, FakeModel, installBrowser, mount, row, settle, spec } from "./fakes";
 
 beforeAll(installBrowser);
 
@@ -15,17 +14,7 @@ let end: () => void;
 
 async function open(given: FakeModel): Promise<void> {
   model = given;
-  const { initialize, render } = widget();
-  const el = document.createElement("div");
-  document.body.append(el);
-  const destroy = initialize({ model });
-  const gone = render({ model, el });
-  end = () => {
-    gone();
-    destroy();
-  };
-  root = el.querySelector<HTMLElement>(".dshq-widget")!;
-  await settle();
+  ({ root, end } = await mount(model));
 }
 
 const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
