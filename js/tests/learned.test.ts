@@ -1,8 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { LeagueRow } from "../protocol";
-import widget from "../widget";
-import { FakeModel, FakeWorker, installBrowser, settle, spec } from "./fakes";
+import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "./fakes";
 
 beforeAll(installBrowser);
 
@@ -13,16 +12,7 @@ let close: () => void;
 
 async function open(given = new FakeModel()): Promise<void> {
   model = given;
-  const { initialize, render } = widget();
-  const el = document.createElement("div");
-  document.body.append(el);
-  const [destroy, end] = [initialize({ model }), render({ model, el })];
-  close = () => {
-    end();
-    destroy();
-  };
-  root = el.querySelector<HTMLElement>(".dshq-widget")!;
-  await settle();
+  ({ root, end: close } = await mount(model));
   id = worker().of("DRILL").at(-1)!.id;
 }
 
