@@ -14,8 +14,8 @@ from dshq_widget.drill import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.runtime.budget import MOST_THREADS
-from dshq_widget.training import tuning
-from dshq_widget.training.crew import share_out
+from dshq_widget.training import crew, tuning
+from dshq_widget.training.crew import Shares, share_out
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.training.tuning import Machine, Rates, Team, choose, fitted, open_choice, report
 
@@ -159,6 +159,28 @@ def test_the_first_training_measures_and_says_so(tmp_path, monkeypatch):
         t.start()
         assert t.wait(updates=1, progress=False)
         assert (t.tuning["workers"], t.tuning["threads"], t.tuning["rates"]) == (0, 1, None)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor leaves nothing to choose")
+def test_another_team_takes_over_and_knows_what_the_first_was_told(tmp_path, monkeypatch):
+    """The first one is made of one thread, which the learner finds wrong once it has measured."""
+    (tmp_path / "rules").symlink_to(tuning.cache_dir() / "rules")
+    monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path))
+    teams = []
+
+    def begin_with_one_thread(*arguments):
+        teams.append(share_out(*arguments) if teams else Shares((), 1))
+        return teams[-1]
+
+    monkeypatch.setattr(crew, "share_out", begin_with_one_thread)
+    with Trainer("ball") as t:
+        t.start()
+        t.set_hyper(learning_rate=1.25e-3)  # heard by the first team, or by none yet
+        assert t.wait(updates=2, progress=False)
+        assert len(teams) == 2 and teams[1].threads == t.tuning["threads"] > 1
+        assert t.metrics["learning_rate"] == pytest.approx(1.25e-3, rel=0.01)
+        t.stop()
+        assert t.join(PATIENCE)
 
 
 SAY = "from dshq_widget.cli import main; main(['train', 'ball', '--seconds', '0.5', '--json'])"
