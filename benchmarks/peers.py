@@ -1,9 +1,12 @@
 """Ours beside other people's libraries, in one run: simulation of small games, and PPO on CartPole.
 
 `python -m benchmarks.peers --python PATH` where PATH is the interpreter of an environment that has stable-baselines3,
-envpool and vmas (they are not dependencies of this project); it writes benchmarks/results/peers-*.json. Rounds are
-interleaved, ours and theirs in turn; what is reported is min / median / max and the ratio of medians. An agent step is
-one decision of one learning side; CartPole has one side.
+envpool and vmas (they are not dependencies of this project); it writes benchmarks/results/peers-*.json. With
+`--purejaxrl CHECKOUT`, a clone of luchris429/purejaxrl, its PPO is measured, too; that environment then needs jax,
+flax, optax, distrax and gymnax. Rounds are interleaved, ours and theirs in turn; what is reported is min / median / max
+and the ratio of medians. An agent step is one decision of one learning side; CartPole has one side. Targets (stated
+before measuring): 400 times Stable-Baselines3; 10 times PureJaxRL with networks of the same size. PufferLib is not
+among the peers: its source build fetches files from elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Callable
 
 from benchmarks.machine import describe, write
 
-PEERS = ("stable-baselines3", "envpool", "vmas", "torch")
+PEERS = ("stable-baselines3", "envpool", "vmas", "torch", "jax", "gymnax", "flax")
 SB3 = """
 import json, time, torch, gymnasium as gym
 from stable_baselines3 import PPO
@@ -53,6 +56,25 @@ while time.perf_counter() - begin < 5:
     env.step(actions); steps += 1
 print(json.dumps(steps * n / (time.perf_counter() - begin)))
 """
+PUREJAXRL = """
+import json, sys, time, types
+for name in ("brax", "brax.envs", "brax.envs.wrappers", "brax.envs.wrappers.training", "navix"):
+    sys.modules[name] = types.ModuleType(name)  # its wrappers import them for other games
+sys.modules["brax"].envs = sys.modules["brax.envs"]
+sys.modules["brax.envs.wrappers.training"].EpisodeWrapper = object
+sys.modules["brax.envs.wrappers.training"].AutoResetWrapper = object
+sys.path.insert(0, {checkout!r} + "/purejaxrl")
+import jax
+from ppo import make_train
+config = dict(LR=2.5e-4, NUM_ENVS=4, NUM_STEPS=128, TOTAL_TIMESTEPS=5e5, UPDATE_EPOCHS=4, NUM_MINIBATCHES=4, GAMMA=0.99,
+              GAE_LAMBDA=0.95, CLIP_EPS=0.2, ENT_COEF=0.01, VF_COEF=0.5, MAX_GRAD_NORM=0.5, ACTIVATION="tanh",
+              ENV_NAME="CartPole-v1", ANNEAL_LR=True, DEBUG=False)
+key = jax.random.PRNGKey(30)
+train = jax.jit(make_train(config)).lower(key).compile()
+begin = time.perf_counter()
+jax.block_until_ready(train(key))
+print(json.dumps(5e5 / (time.perf_counter() - begin)))
+"""
 OURS_SIMULATION = """
 import json
 from dshq_widget.bench import simulation
@@ -62,8 +84,8 @@ print(json.dumps(simulation(drill, 3) / drill.spec["action_repeat"]))
 """
 OURS_TRAINING = """
 import json, subprocess, sys
-run = subprocess.run([sys.executable, "-m", "dshq_widget.cli", "train", {drill!r}, "--seconds", "5", "--json"],
-                     capture_output=True, text=True, check=True)
+train = [sys.executable, "-m", "dshq_widget.cli", "train", {drill!r}, *{flags!r}]
+run = subprocess.run([*train, "--seconds", "5", "--json"], capture_output=True, text=True, check=True)
 said = json.loads(run.stdout.splitlines()[-1])
 print(json.dumps(said["agent_steps"] / said["seconds"]))
 """
@@ -94,6 +116,7 @@ def compare(name: str, ours: Callable[[], float], theirs: Callable[[], float], r
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", required=True, help="an interpreter with stable-baselines3, envpool and vmas")
+    parser.add_argument("--purejaxrl", help="a checkout of it")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     here, there = sys.executable, arguments.python
@@ -112,12 +135,24 @@ def main() -> None:
         ),
         compare(
             "PPO on CartPole, two cores, against Stable-Baselines3 (agent steps/s)",
-            lambda: measure(here, OURS_TRAINING.format(drill="cartpole")),
+            lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=[])),
             lambda: measure(there, SB3),
             arguments.rounds,
         ),
     ]
-    versions = f"import json, importlib.metadata as m; print(json.dumps({{p: m.version(p) for p in {PEERS!r}}}))"
+    if arguments.purejaxrl:
+        rows.append(
+            compare(
+                "PPO on CartPole, two cores, networks as PureJaxRL's (agent steps/s)",
+                lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=["--separate-value-net", "true"])),
+                lambda: measure(there, PUREJAXRL.format(checkout=arguments.purejaxrl)),
+                arguments.rounds,
+            )
+        )
+    versions = (
+        "import json, importlib.metadata as m; found = {d.name: d.version for d in m.distributions()}; "
+        f"print(json.dumps({{p: found.get(p) for p in {PEERS!r}}}))"
+    )
     peers = json.loads(subprocess.run([there, "-c", versions], capture_output=True, text=True, check=True).stdout)
     write("peers", {"machine": describe(), "peers": peers, "rows": rows})
 
