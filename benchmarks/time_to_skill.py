@@ -26,7 +26,8 @@ from typing import Any
 
 from benchmarks.machine import describe, write
 
-NO_CHASER = {"opponents": "self=.75,random=.25"}
+NO_CHASER = {"opponents": "self=.6,pool=.25,random=.15", "collapse_guard": False}
+"""The guard looks at matches with the chaser: without it the chaser is never met before it is the judge."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {"hyper": {}, "target_seconds": 12},
     "no chaser in training": {"hyper": NO_CHASER, "target_seconds": 45},
