@@ -5,9 +5,10 @@ exits 2 with one sentence.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -62,7 +63,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
     given = {**settings.canonical(given, settings.TrainConfig()), **settings.canonical(hyper, settings.TrainConfig())}
     if options.seconds is not None:
         _positive("--seconds", options.seconds)
-    out = None if options.out is None else _writable(options.out)
+    out = None if options.out is None else _writable("--out", options.out, ".dshq")
     log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
     with Trainer(options.drill, log_dir=log_dir, **given) as trainer:
         spec = trainer.drill.spec
@@ -163,20 +164,69 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def export(options: argparse.Namespace) -> dict[str, Any]:
-    """Write a policy in another format."""
+    """Write a policy in another format: a page that plays, or ONNX."""
     from dshq_widget.training import checkpoint
-    from dshq_widget.training.export import save_onnx
 
+    if options.html is None and options.onnx is None:
+        raise UsageError("nothing to write: give --html MATCH.html, --onnx BOT.onnx or both")
     policy = checkpoint.load_policy(options.policy)
-    try:
-        path = save_onnx(policy, options.onnx)
-    except ImportError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"--onnx: cannot write {options.onnx!r}: {error.strerror or error}") from error
+    result: dict[str, Any] = {"policy": str(options.policy), "drill": policy.metadata["drill"]}
+    if options.onnx is not None:
+        from dshq_widget.training.export import save_onnx
+
+        with _written("--onnx", options.onnx):
+            result["onnx"] = str(save_onnx(policy, options.onnx))
+        if not options.json:
+            shape = f"observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value"
+            print(f"{result['onnx']}: {shape}")
+    if options.html is not None:
+        from dshq_widget.widget import DrillWidget
+
+        with _written("--html", options.html), DrillWidget(result["drill"], policy=options.policy) as widget:
+            result["html"] = str(widget.export_html(options.html))
+        if not options.json:
+            print(f"{result['html']}: {policy.metadata['drill']}, version {policy.metadata['version']}, in one page")
+    return result
+
+
+def record(options: argparse.Namespace) -> dict[str, Any]:
+    """Write a policy's best goal as a GIF: the end of the quickest match that it won."""
+    from dshq_widget import record as films
+    from dshq_widget.env import compiled
+    from dshq_widget.training import checkpoint
+
+    target = _writable("--gif", options.gif, ".gif")
+    for name, value in (("--matches", options.matches), ("--seconds", options.seconds)):
+        _positive(name, value)
+    if not 64 <= options.width <= 1920:
+        raise UsageError(f"--width: wanted 64 to 1920 pixels, got {options.width}")
+    policy = checkpoint.load_policy(options.policy)
+    drill = compiled(options.drill or policy.metadata["drill"])
+    players = [films.by_policy(policy, options.greedy)]
+    if drill.spec["sides"] == 2:
+        players.append(films.by_name(options.against or "scripted", drill, options.greedy))
+    elif options.against is not None:
+        raise UsageError(f"--against: {drill.name!r} has one side and nobody to play against; leave it out")
+    played = films.play(drill, players, options.matches, options.seed)
+    match = films.best(drill, played)
+    film = films.pictures(drill, match, seconds=options.seconds, width=options.width, theme=options.theme)
+    with _written("--gif", options.gif):
+        shown = films.save_gif(target, film)
+    result = {
+        "policy": str(options.policy),
+        "drill": drill.name,
+        "matches": options.matches,
+        "wins": sum(one.winner > 0 for one in played),
+        "seed": match.seed,
+        "decisions": len(match.actions),
+        "return": match.score,
+        "pictures": shown,
+        "gif": str(target),
+    }
     if not options.json:
-        print(f"{path}: observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value")
-    return {"policy": str(options.policy), "drill": policy.metadata["drill"], "onnx": str(path)}
+        length = len(match.actions) * drill.spec["action_repeat"] / drill.spec["tick_rate"]
+        print(f"{target}: {shown} pictures, the end of a match of {length:.1f} s (seed {match.seed})")
+    return result
 
 
 def trace(options: argparse.Namespace) -> dict[str, Any]:
@@ -217,6 +267,7 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     """Measure this machine's ceilings and this package's rates."""
     from dshq_widget.bench import bench as run
 
+    _positive("--seconds", options.seconds)
     result = run(options.drill, seconds=options.seconds)
     if not options.json:
         for group in ("ceilings", "rates", "ratios"):
@@ -239,6 +290,32 @@ def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     return {"checks": found}, 0
 
 
+def lab(options: argparse.Namespace) -> None:
+    """Open JupyterLab on the package's notebooks, copied to a folder; runs until it is shut down."""
+    from dshq_widget.lab import copy_notebooks, serve
+
+    if options.port is not None and not 1 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 1 to 65535, got {options.port}")
+    folder = _folder("FOLDER", options.folder).resolve()
+    with _written("FOLDER", options.folder):
+        notebook = copy_notebooks(folder)
+    try:
+        serve(notebook, port=options.port, browser=not options.no_browser, as_json=options.json)
+    except ImportError as error:
+        raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
+
+
+@contextlib.contextmanager
+def _written(name: str, path: str) -> Iterator[None]:
+    """What is written under an option: a file that cannot be, or a missing extra, is wrong input."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
+
+
 def _positive(name: str, value: float) -> None:
     if not value > 0:
         raise UsageError(f"{name}: wanted more than 0, got {value:g}")
@@ -253,12 +330,12 @@ def _folder(name: str, path: str) -> Path:
     return folder
 
 
-def _writable(path: str) -> Path:
+def _writable(name: str, path: str, ending: str) -> Path:
     target = Path(path).expanduser()
-    if target.suffix != ".dshq":
-        raise UsageError(f"--out: wanted a file name that ends in .dshq, got {path!r}")
+    if target.suffix != ending:
+        raise UsageError(f"{name}: wanted a file name that ends in {ending}, got {path!r}")
     if not target.absolute().parent.is_dir():
-        raise UsageError(f"--out: the folder {str(target.absolute().parent)!r} does not exist; make it first")
+        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist; make it first")
     return target
 
 
@@ -317,7 +394,23 @@ def _parser() -> argparse.ArgumentParser:
 
     v = verb(export)
     v.add_argument("policy", help="a .dshq file")
-    v.add_argument("--onnx", required=True, help="where to write the ONNX model, NAME.onnx")
+    v.add_argument("--html", help="where to write a page on which it plays, without a kernel or a network, NAME.html")
+    v.add_argument("--onnx", help="where to write the ONNX model, NAME.onnx")
+
+    v = verb(record)
+    v.add_argument("policy", help="a .dshq file")
+    v.add_argument("--gif", required=True, help="where to write the film, NAME.gif")
+    v.add_argument(
+        "--against",
+        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
+    )
+    v.add_argument("--matches", type=int, default=64, help="how many matches to choose from (default 64)")
+    v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
+    v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
+    v.add_argument("--seconds", type=float, default=10.0, help="the film's length at most (default 10)")
+    v.add_argument("--width", type=int, default=480, help="its width in pixels (default 480)")
+    v.add_argument("--theme", choices=("light", "dark"), default="light", help="its colours (default light)")
+    v.add_argument("--drill", help="the drill, if not the one that the file names")
 
     v = verb(trace)
     v.add_argument("drill", help="a drill's name")
@@ -333,6 +426,11 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
 
     verb(doctor)
+
+    v = verb(lab)
+    v.add_argument("folder", nargs="?", default="dshq-notebooks", help="where to put them (default ./dshq-notebooks)")
+    v.add_argument("--port", type=int, help="the port to serve on; the next free one where it is taken")
+    v.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
     return parser
 
 

@@ -213,7 +213,7 @@ class DrillWidget(anywidget.AnyWidget):
     def export_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the match, with the policy that plays now, as one HTML file that needs no kernel and no network.
 
-        About 0.3 MB; returns its absolute path, raises OSError where it cannot be written.
+        About 0.4 MB; returns its absolute path, raises OSError where it cannot be written.
         """
         target = Path(os.path.abspath(os.path.expanduser(path)))
         target.write_text(self._document(), encoding="utf-8")

@@ -1,4 +1,4 @@
-// Written by `python -m tools.tables` from dshq_widget/protocol.py: change it there.
+// Written by `python -m tools.tables` from dshq_widget/protocol.py and palette.py: change it there.
 
 export const PROTOCOL_VERSION = 1 as const;
 
@@ -548,4 +548,126 @@ export const REWARD_TERM = {
   "unit": "reward",
   "text": "Mean reward per match from this term.",
   "should_rise": null
+} as const;
+
+export const PAINTS = {
+  "turf": {
+    "light": "#7cc48bff",
+    "dark": "#1d5c4aff",
+    "ground": 1
+  },
+  "line": {
+    "light": "#ffffffd8",
+    "dark": "#e6fff4c8"
+  },
+  "goal0": {
+    "light": "#2b7de0a8",
+    "dark": "#3d8df2b0"
+  },
+  "goal1": {
+    "light": "#f07818a8",
+    "dark": "#f5913ab0"
+  },
+  "ball": {
+    "light": "#ffffffff",
+    "dark": "#fff8e8ff",
+    "shadow": 1,
+    "gloss": 0.75,
+    "glow": 0.25,
+    "actor": true
+  },
+  "player0": {
+    "light": "#1a6fe0ff",
+    "dark": "#3f92ffff",
+    "shadow": 1,
+    "gloss": 1,
+    "actor": true
+  },
+  "player1": {
+    "light": "#f5791fff",
+    "dark": "#ff9838ff",
+    "shadow": 1,
+    "gloss": 1,
+    "actor": true
+  },
+  "heading": {
+    "light": "#fffffff2",
+    "dark": "#ffffffeb"
+  },
+  "cooldown": {
+    "light": "#fff6d0e0",
+    "dark": "#ffe49ad0"
+  },
+  "accent": {
+    "light": "#ffc53dff",
+    "dark": "#ffd166ff",
+    "glow": 0.5
+  },
+  "shadow": {
+    "light": "#0b3a24c0",
+    "dark": "#000000ff",
+    "soft": 1.1,
+    "actor": true
+  },
+  "wall": {
+    "light": "#f4faf6ff",
+    "dark": "#4a9483ff",
+    "shadow": 0.5
+  },
+  "post": {
+    "light": "#ffffffff",
+    "dark": "#f4f8f6ff",
+    "shadow": 0.7,
+    "gloss": 0.6
+  },
+  "mark": {
+    "light": "#ffffff8c",
+    "dark": "#d9f2e65c"
+  },
+  "mat": {
+    "light": "#c9d6e2ff",
+    "dark": "#25313fff",
+    "ground": 0.5
+  },
+  "clay": {
+    "light": "#dcbd82ff",
+    "dark": "#7a6444ff",
+    "gloss": 0.2
+  },
+  "floor": {
+    "light": "#c6ccdcff",
+    "dark": "#262b3dff",
+    "ground": 0.5
+  },
+  "pillar": {
+    "light": "#8a90a8ff",
+    "dark": "#5a6180ff",
+    "shadow": 0.8,
+    "gloss": 0.5
+  },
+  "ink": {
+    "light": "#1d2430ff",
+    "dark": "#10141cff"
+  },
+  "target": {
+    "light": "#d6336cff",
+    "dark": "#ff6b9aff",
+    "shadow": 0.6,
+    "gloss": 0.6,
+    "glow": 0.3,
+    "actor": true
+  }
+} as const;
+
+export const GROUNDS = {
+  "light": {
+    "apron": "#cfe6d3ff",
+    "vignette": 0.1,
+    "shade": 0.26
+  },
+  "dark": {
+    "apron": "#132c28ff",
+    "vignette": 0.34,
+    "shade": 0.42
+  }
 } as const;

@@ -3,9 +3,13 @@ for wrong input.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import urllib.request
 
+import nbformat
 import pytest
 
 TIMEOUT = 300  # seconds; a machine that never compiled anything
@@ -88,6 +92,62 @@ def test_traces_agree_between_back_ends():
     assert cpu["ticks"] == 600 and cpu["episodes"] == js["episodes"]
 
 
+def test_export_writes_a_page_and_onnx_at_once(tmp_path):
+    pytest.importorskip("onnx")
+    said = answer("export", "ball:bronze", "--html", tmp_path / "match.html", "--onnx", tmp_path / "bot.onnx")
+    assert {"html": str(tmp_path / "match.html"), "onnx": str(tmp_path / "bot.onnx")}.items() <= said.items()
+    page = (tmp_path / "match.html").read_text()
+    assert page.startswith("<!doctype html>") and "Ball Drill" in page
+    assert (tmp_path / "bot.onnx").stat().st_size > 10_000
+
+
+def test_record_films_the_best_goal(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    said = answer(
+        "record", "ball:gold", "--gif", tmp_path / "goal.gif", "--matches", 16, "--seconds", 3, "--width", 160
+    )
+    assert 0 < said["wins"] <= said["matches"] == 16 and said["drill"] == "ball"
+    assert 16 > said["seed"] >= 0 and 10 < said["pictures"] <= 60
+    with image.open(tmp_path / "goal.gif") as gif:
+        assert gif.size[0] == 160 and 1 < gif.n_frames <= said["pictures"]
+
+
+def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
+    pytest.importorskip("jupyterlab")
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    (folder / "01_watch_it_learn.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    mine = (folder / "01_watch_it_learn.ipynb").read_bytes()
+    command = [sys.executable, "-m", "dshq_widget.cli", "lab", folder, "--no-browser", "--port", "18765", "--json"]
+    environment = {
+        **os.environ,
+        **{f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "RUNTIME")},
+    }
+    with subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as lab:
+        try:
+            said = json.loads(lab.stdout.readline())
+            assert said["folder"] == str(folder) and said["notebook"] == str(folder / "01_watch_it_learn.ipynb")
+            address, token = said["url"].split("/lab/tree/01_watch_it_learn.ipynb?token=")
+            files = f"{address}/api/contents/?token={token}"
+            with urllib.request.urlopen(files, timeout=60) as listing:
+                names = {entry["name"] for entry in json.load(listing)["content"]}
+            assert "01_watch_it_learn.ipynb" in names
+            assert (folder / "01_watch_it_learn.ipynb").read_bytes() == mine
+        finally:
+            lab.send_signal(signal.SIGTERM)
+            assert lab.wait(60) is not None
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
+def test_every_verb_explains_itself_and_speaks_json(verb):
+    text = dshq(verb, "--help").stdout
+    assert text.startswith(f"usage: dshq {verb} ") and "--json" in text
+    summary = text.split("\n\n")[1]
+    assert summary[0].isupper() and summary.rstrip().endswith((".", "games")) and verb in dshq("--help").stdout
+
+
 def test_doctor_names_every_check():
     checks = answer("doctor")["checks"]
     assert {"name", "ok", "value", "advice"} == set(checks[0])
@@ -125,6 +185,22 @@ def test_bench_measures_ceilings_and_rates():
         (["evaluate", __file__], ""),
         (["trace", "ball", "--backend", "gpu"], "cpu, js"),
         (["trace", "ball", "--ticks", "many"], "--ticks"),
+        (["evaluate", "ball:bronze", "--against", "nobody"], "chaser"),
+        (["evaluate", "ball:bronze", "--against", "ball:tin"], "ball:tin"),
+        (["export", "ball:bronze"], "--html"),
+        (["export", "ball:bronze", "--html", "no/such/folder/match.html"], "cannot write"),
+        (["record", "ball:bronze", "--gif", "goal.png"], ".gif"),
+        (["record", "ball:bronze", "--gif", "no/such/folder/goal.gif"], "does not exist"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--against", "nobody"], "chaser"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--matches", "0"], "--matches"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--width", "9"], "64 to 1920"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
+        (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
+        (["record", __file__, "--gif", "goal.gif"], "test_cli"),
+        (["lab", __file__], "cannot make the folder"),
+        (["lab", "--port", "70000"], "1 to 65535"),
+        (["bench", "--seconds", "0"], "more than 0"),
+        (["check", "no_such.py"], "no_such.py"),
         (["dance"], "VERB"),
     ],
 )

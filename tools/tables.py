@@ -1,4 +1,4 @@
-"""Writes the copies of the tables in dshq_widget/config.py and dshq_widget/protocol.py: `python -m tools.tables`.
+"""Writes the copies of the tables in dshq_widget's config.py, protocol.py and palette.py: `python -m tools.tables`.
 
 `js/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
 """
@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dshq_widget import config, presets, protocol
+from dshq_widget import config, palette, presets, protocol
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,10 +31,16 @@ def tables_ts() -> str:
         "METRIC_CATEGORIES": protocol.METRIC_CATEGORIES,
         "METRICS": {name: dataclasses.asdict(metric) for name, metric in protocol.METRICS.items()},
         "REWARD_TERM": dataclasses.asdict(protocol.REWARD_TERM),
+        "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
+        "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
     }
-    head = "// Written by `python -m tools.tables` from dshq_widget/protocol.py: change it there.\n"
+    head = "// Written by `python -m tools.tables` from dshq_widget/protocol.py and palette.py: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
+
+
+def _without_zeros(paint: palette.Paint) -> dict[str, Any]:
+    return {key: value for key, value in dataclasses.asdict(paint).items() if value}
 
 
 def contract_md() -> str:

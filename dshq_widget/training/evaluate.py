@@ -41,12 +41,13 @@ def network(layers: Sequence[int], activation: str, weights: np.ndarray) -> Play
 
 
 def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
-    """A player by name: "scripted" (the first baseline), a baseline, "random", "idle", or the path of a `.dshq` file.
+    """A player by name: "scripted" (the first baseline), a baseline, "random", "idle", the path of a `.dshq`
+    file, or a policy of the package ("ball:gold").
 
     Raises ValueError for an unknown name and CheckpointError for a file that does not fit.
     """
     text = os.fspath(who)
-    if text.endswith(".dshq"):
+    if text.endswith(".dshq") or ":" in text:
         saved = checkpoint.load(text)
         wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
         if (saved.layers[0], saved.layers[-1]) != wanted:

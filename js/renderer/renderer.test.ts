@@ -6,7 +6,7 @@ import { TOY } from "../testing/toy_game";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "./effects";
 import { FixedPart } from "./fixed";
 import { choose, settle } from "./ladder";
-import { ENTRY_FLOATS, Look } from "./palette";
+import { ENTRY_FLOATS, Look, rgba } from "./palette";
 import { interpolate, place, putShape, type Picture } from "./scene";
 
 describe("the ladder", () => {
@@ -97,6 +97,7 @@ describe("Look", () => {
     expect(colour("lava")).toEqual(colour("lava"));
     expect(colour("lava")).not.toEqual(colour("moss"));
     expect(colour("lava").every((channel) => channel >= 0 && channel <= 1)).toBe(true);
+    expect(colour("banana")).toEqual([...Float32Array.from(rgba("#7be06cff"))]); // as tests/test_record.py expects it
   });
 });
 
