@@ -73,12 +73,15 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
         "SAVE_POLICY": (),
         "LOAD_POLICY": ("name", "part", "parts"),
+        "STEP": ("unit", "count"),
+        "FRAME_SHOWN": ("tick",),
     },
     "kernel_to_page": {
         "HISTORY": ("start", "rows"),
         "STEP": ("unit", "count"),
         "LOG": ("level", "text"),
         "POLICY_FILE": ("name",),
+        "FRAME": ("tick", "score", "version", "playing", "events"),
     },
     "page_to_worker": {
         "INIT_CANVAS": ("offscreen", "width", "height", "dpi", "theme"),
@@ -143,6 +146,18 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "FAILED": ("error", "traceback"),
         "STOPPED": (),
     },
+    "kernel_to_show": {
+        "STOP": (),
+        "SHOW": ("playing", "speed", "swap"),
+        "RESET_SHOW": ("seed",),
+        "STEP": ("count",),
+        "LOOK": ("visible",),
+        "FRAME_SHOWN": (),
+    },
+    "show_to_kernel": {
+        "FRAME": ("tick", "score", "version", "playing", "events", "jpeg"),
+        "FAILED": ("error", "traceback"),
+    },
 }
 """Direction -> message type -> fields. Between page and worker each also carries `id`, the widget it speaks of."""
 
@@ -191,9 +206,9 @@ METRICS: dict[str, Metric] = {
     "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of finished matches."),
     "policy_lag": Metric("ACTOR", "versions", "How many versions behind the learner the playing policy was."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout pieces thrown away because the learner was busy."),
-    "win_rate_ema": Metric("EVALUATOR", "share", "Won of decided matches against the chaser, smoothed.", True),
+    "win_rate_ema": Metric("EVALUATOR", "share", "Won of decided matches against the drill's script, smoothed.", True),
     "win_share": Metric(
-        "EVALUATOR", "share", "Won of all matches against the chaser, smoothed; draws count against it.", True
+        "EVALUATOR", "share", "Won of all matches against the drill's script, smoothed; draws count against it.", True
     ),
     "win_rate_random": Metric("EVALUATOR", "share", "Won of decided matches against random play, smoothed.", True),
     "win_share_random": Metric("EVALUATOR", "share", "Won of all matches against random play, smoothed.", True),

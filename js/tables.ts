@@ -442,13 +442,13 @@ export const METRICS = {
   "win_rate_ema": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of decided matches against the chaser, smoothed.",
+    "text": "Won of decided matches against the drill's script, smoothed.",
     "should_rise": true
   },
   "win_share": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of all matches against the chaser, smoothed; draws count against it.",
+    "text": "Won of all matches against the drill's script, smoothed; draws count against it.",
     "should_rise": true
   },
   "win_rate_random": {

@@ -30,29 +30,17 @@ interface Curve {
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
 
-const DUELS = ["Win rate", "Elo"]; // curves that need somebody to win against
 const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4"];
 const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
 
+const ELO: Curve = {
+  title: "Elo",
+  help: "Strength of the newest version in the league; the band holds it with 95 % certainty. Should rise.",
+  series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
+  band: ["elo_high", "elo_low"],
+  format: (value) => (value == null ? "–" : String(Math.round(value))),
+};
 const CURVES: Curve[] = [
-  {
-    title: "Win rate",
-    help: "Won of decided matches, against each opponent. Should rise.",
-    series: [
-      { key: "win_rate_chaser", name: "chaser", colour: "--curve-1" },
-      { key: "win_rate_random", name: "random", colour: "--curve-2" },
-      { key: "win_rate_ema", name: "chaser, smoothed", colour: "--curve-3" },
-    ],
-    format: percent,
-    range: [0, 1],
-  },
-  {
-    title: "Elo",
-    help: "Strength of the newest version in the league; the band holds it with 95 % certainty. Should rise.",
-    series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
-    band: ["elo_high", "elo_low"],
-    format: (value) => (value == null ? "–" : String(Math.round(value))),
-  },
   {
     title: "Return",
     help: told("return_mean"),
@@ -90,6 +78,15 @@ const CURVES: Curve[] = [
     log: { distr: 3 },
   },
 ];
+
+/** What needs somebody to win against: the drill's own script, and random play. */
+function duelsOf(spec: DrillSpec | undefined): Curve[] {
+  if (spec?.sides === 1) return [];
+  const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_rate_ema", name, colour: "--curve-1" }));
+  const series = [...script, { key: "win_rate_random", name: "random", colour: "--curve-2" }];
+  const help = "Won of decided matches against each opponent, smoothed. Should rise.";
+  return [{ title: "Win rate", help, series, format: percent, range: [0, 1] }, ELO];
+}
 
 /** What the terms of the reward bring, each on its own. */
 function rewardsOf(spec: DrillSpec | undefined): Curve[] {
@@ -139,8 +136,7 @@ function build(view: View): HTMLElement {
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
   const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, csv, png);
   const spec = session.model.get("drill")?.spec;
-  const curves = CURVES.filter(({ title }) => spec?.sides !== 1 || !DUELS.includes(title));
-  const figures = [...curves, ...rewardsOf(spec)].map((curve) => new Figure(curve, cursor));
+  const figures = [...duelsOf(spec), ...CURVES, ...rewardsOf(spec)].map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
   const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);

@@ -4,16 +4,14 @@ import { clock, compact, percent } from "../format";
 import type { MetricsRow } from "../protocol";
 import type { Panel, View } from "./panel";
 
-const WIN_RATES = ["win_rate_chaser", "win_rate_ema", "win_rate_random"] as const;
-
 export const headline: Panel = { area: "learn", build };
 
 function build({ session, signal }: View): HTMLElement {
   const spec = session.model.get("drill")?.spec;
-  const rival = spec?.baselines[0] ?? "random";
-  const tiles = [spec?.sides === 1 ? RETURN : WINS, ...OTHERS].map(({ caption, title, read }) => {
+  const [script] = spec?.baselines ?? [];
+  const tiles = [spec?.sides === 1 ? RETURN : winsAgainst(script), ...OTHERS].map(({ caption, title, read }) => {
     const value = h("span", { class: "value" }, "–");
-    const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption ?? `vs ${rival}`));
+    const tile = h("div", { class: "tile", title }, value, h("span", { class: "caption" }, caption));
     return { tile, show: (row: MetricsRow) => setText(value, read(row)) };
   });
   const follow = () => {
@@ -27,16 +25,17 @@ function build({ session, signal }: View): HTMLElement {
 }
 
 interface Headline {
-  caption: string | null; // null: the drill's script by name
+  caption: string;
   title: string;
   read: (row: MetricsRow) => string;
 }
 
-const WINS: Headline = {
-  caption: null,
-  title: "Share of decided matches won against this script",
-  read: (row) => percent(WIN_RATES.map((key) => row[key]).find((value) => value !== undefined)),
-};
+/** Against the drill's script, by its name; against random play in a drill without one. */
+const winsAgainst = (script?: string): Headline => ({
+  caption: `vs ${script ?? "random"}`,
+  title: script ? "Share of decided matches won against this script" : "Share of decided matches won against random play",
+  read: (row) => percent(row[script ? "win_rate_ema" : "win_rate_random"]),
+});
 const RETURN: Headline = {
   caption: "mean return",
   title: "Mean reward of an episode, by the last evaluation",

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { SENTENCES } from "../panels/status";
 import type { Status } from "../protocol";
 import widget from "../widget";
-import { config, FakeModel, FakeWorker, installBrowser, row, settle, spec } from "./fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle, spec } from "./fakes";
 
 beforeAll(installBrowser);
 
@@ -176,6 +176,15 @@ describe("training", () => {
     model.fire("msg:custom", { type: "HISTORY", start: 0, rows: [row(10), row(20)] });
     model.set("metrics", row(30, { win_rate_ema: 0.82, agent_steps_per_second: 1_050_000, updates: 9, seconds: 61 }));
     expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toEqual(["82%", "1.05M", "9", "1:01"]);
+  });
+
+  it("calls the drill's script by its name", async () => {
+    const chase = { ...spec, name: "chase", baselines: ["tracker", "sleeper"] };
+    const { root: other, end: close } = await mount(new FakeModel({ drill: { spec: chase, javascript: "return {}" } }));
+    expect(other.querySelector(".tile .caption")!.textContent).toBe("vs tracker");
+    expect([...other.querySelectorAll(".curve .series")].map((series) => series.textContent).slice(0, 2)).toEqual(["tracker–", "random–"]);
+    expect(other.textContent).not.toContain("chaser");
+    close();
   });
 });
 
