@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 WIN_SHARE_FLOOR = 0.2
-"""A win rate against the chaser counts only with this share of all matches won."""
+"""A win rate against the drill's script counts only with this share of all matches won."""
 
 
 class Goals:
-    """Any of: seconds of training, updates in all, a win rate against the chaser, a mean return.
+    """Any of: seconds of training, updates in all, a win rate against the drill's script, a mean return.
 
     Raises ValueError for none at all, for what is no number of at least 0 (a return may be less), and for what a drill
     of so many sides does not have.
