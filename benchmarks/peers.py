@@ -3,7 +3,7 @@
 `python -m benchmarks.peers --python PATH` where PATH is the interpreter of an environment that has stable-baselines3,
 envpool and vmas (they are not dependencies of this project); it writes benchmarks/results/peers-*.json. With
 `--purejaxrl CHECKOUT`, a clone of luchris429/purejaxrl, its PPO is measured, too; that environment then needs jax,
-flax, optax, distrax and gymnax. Rounds are interleaved, ours and theirs in turn; what is reported is min / median / max
+flax, optax, distrax and gymnax 0.0.9. Rounds are interleaved, ours and theirs in turn; reported are min, median, max,
 and the ratio of medians. An agent step is one decision of one learning side; CartPole has one side. Targets (stated
 before measuring): 400 times Stable-Baselines3; 10 times PureJaxRL with networks of the same size. PufferLib is not
 among the peers: its source build fetches files from elsewhere.
