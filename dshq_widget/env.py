@@ -8,6 +8,7 @@ Gymnasium. Games are numbered
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -104,9 +105,13 @@ class Batch:
         kinds = self.kinds[:, None]
         paid = np.where(kinds, self.gamma * after - before, after) * self.weights[:, None]
         paid = self._games(paid)
+        return paid.sum(-1), paid, *self.over()
+
+    def over(self) -> tuple[NDArray, NDArray]:
+        """Which games have ended: terminated and truncated, bool (num_games,)."""
         terminated = self.game.status(self.tiles)[0].reshape(-1)[: self.num_games]
         late = (self.tiles["ticks"] >= self.spec["time_limit"]).reshape(-1)[: self.num_games]
-        return paid.sum(-1), paid, terminated, late & ~terminated
+        return terminated, late & ~terminated
 
     def winners(self) -> NDArray:
         """+1, 0 or -1 as the rules see it now: i32 (num_games,)."""
@@ -115,19 +120,26 @@ class Batch:
     def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
         """The whole state of some games, u32 (n, words): a copy of their lanes."""
         tile, lane = self._where(games)
-        return self._words()[tile, :, lane]
+        return self.state_words()[tile, :, lane]
 
     def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
         """Put snapshots back, bit for bit; any snapshot fits any game of the same drill."""
         tile, lane = self._where(games)
-        words = self._words()
+        words = self.state_words()
         if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
             raise ValueError(
                 f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
             )
         words[tile, :, lane] = states
 
-    def _words(self) -> NDArray:
+    def like(self, num_games: int) -> Batch:
+        """Games of the same drill that pay the same, for states to be restored into: they have none yet."""
+        other = copy.copy(self)
+        other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
+        return other
+
+    def state_words(self) -> NDArray:
+        """The states themselves, lane by lane: u32 (n_tiles, words, 16)."""
         return self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)
 
     def _where(self, games: Sequence[int] | NDArray) -> tuple[NDArray, NDArray]:

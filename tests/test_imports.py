@@ -34,6 +34,7 @@ PYTHON_ARROWS = {
     "replay": GAMES,
     "env": GAMES | {"policy", "parallel"},  # make_parallel, beside its sisters; parallel.py needs an extra
     "parallel": GAMES | {"env"},
+    "snapshots": GAMES | {"env"},
     "policy": GAMES,
     "runtime": PLAYERS,
     "learners": PLAYERS,

@@ -152,3 +152,28 @@ def each_lane(function, tiles, stride, chosen):
         for lane in range(chosen.shape[1]):
             if chosen[k, lane] != 0:
                 call_verb(function, tiles + k * stride, lane)
+
+
+@njit(cache=True, nogil=True)
+def to_lanes(states, rows, tiles):
+    """Lane k of u32 `[n_tiles, words, 16]`, counted over all tiles, becomes row `rows[k]` of u32 `[n, words]`."""
+    for tile in range(tiles.shape[0]):
+        lanes = tiles[tile]
+        source = rows[tile * LANES : (tile + 1) * LANES]
+        if (source == source[0]).all():
+            state = states[source[0]]
+            for word in range(lanes.shape[0]):
+                lanes[word, :] = state[word]
+        else:
+            for word in range(lanes.shape[0]):
+                for lane in range(LANES):
+                    lanes[word, lane] = states[source[lane], word]
+
+
+@njit(cache=True, nogil=True)
+def to_rows(tiles, states, rows):
+    """Row `rows[k]` of u32 `[n, words]` becomes lane k of u32 `[n_tiles, words, 16]`; spare lanes are left."""
+    for k in range(rows.shape[0]):
+        state, lanes = states[rows[k]], tiles[k // LANES]
+        for word in range(lanes.shape[0]):
+            state[word] = lanes[word, k % LANES]

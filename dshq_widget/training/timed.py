@@ -1,0 +1,29 @@
+"""Training for a number of seconds, its schedules made to end with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from dshq_widget.training.trainer import Trainer
+
+PROBE_SECONDS = 1.0
+"""Training whose rate tells how many agent steps the rest will bring; at most a quarter of the whole."""
+
+
+def train_for(trainer: Trainer, seconds: float, *, planned: Collection[str] = (), progress: bool = True) -> None:
+    """Start, and return once training has run for `seconds`; the learner goes on until it is stopped.
+
+    Schedules run on agent steps. Unless `total_agent_steps` is among the settings that the drill or the caller
+    (`planned`) gave, or the run is in lock-step, they are laid out over `seconds` at the rate of the first of them.
+    """
+    trainer.start()
+    trainer.wait(seconds=0, progress=progress)
+    if trainer.config.deterministic or "total_agent_steps" in {*trainer.drill.spec["training"], *planned}:
+        trainer.wait(seconds=seconds, progress=progress)
+        return
+    probe = min(PROBE_SECONDS, seconds / 4)
+    trainer.wait(seconds=probe, progress=False)
+    steps, passed = trainer.metrics.get("agent_steps", 0), trainer.metrics.get("seconds", 0.0)
+    if steps and passed > 0:
+        trainer.set_hyper(total_agent_steps=max(1000, int(steps / passed * seconds)))
+    trainer.wait(seconds=seconds - probe, progress=progress)
