@@ -239,6 +239,34 @@ def test_long_loops_may_share_names():
     assert (tiles["row"][0, :, 0] == [9, 7, 8]).all()
 
 
+@rule
+def put(s, i, k, value):
+    s.grid[2 * k - 1, i] = value
+
+
+def reaches_outside(s, i):
+    """Indices made of a long loop's: where they leave the array they are clamped, else taken as they are."""
+    for k in range(21):
+        put(s, i, k, k + 1)
+    for n in range(20):
+        s.grid[2 * n, i] = s.grid[2 * n + 1, i] * 100 + n % 7
+
+
+def test_indices_that_stay_inside_are_not_clamped():
+    drill = compile_drill(drill_with(reaches_outside, state={"x": "f32", "grid": ("i32", 40)}))
+    game = drill.game()
+    tiles = game.new(1)
+    game.tick(tiles)
+    grid = np.zeros(40, int)
+    for k in range(21):
+        grid[np.clip(2 * k - 1, 0, 39)] = k + 1
+    for n in range(20):
+        grid[2 * n] = grid[2 * n + 1] * 100 + n % 7
+    assert np.array_equal(tiles["grid"][0, :, 5], grid)
+    tick = drill.python.partition("def tick(")[2].partition("def ")[0]
+    assert tick.count("i32(39)") == 2, "only the first loop's index has to be held inside"
+
+
 def test_different_seeds_give_different_traces():
     assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.ir import BOOL, F32, I32, U32, Binary, Compare, Const, Expr, Logic, Unary
+from dshq_kernels.ir import BOOL, F32, I32, U32, Binary, Compare, Const, Expr, Logic, Unary, Var
 from dshq_kernels.reading import Parsed
 
 LITERAL = "int literal"  # the type of an int literal until its neighbour or its use decides
@@ -159,3 +159,22 @@ def fold(op: str, a: Const, b: Const) -> Const:
         return Const(round32(x / y) if y else math.inf, F32)
     value = 0 if op in ("//", "%") and y == 0 else FOLD[op](x, y)
     return Const(wrap(value, I32) if a.type == I32 else value, a.type)
+
+
+def bounds(value: Expr) -> tuple[int, int] | None:
+    """The least and the largest value of an i32 made of constants and loop indices, inclusive; None where unknown."""
+    if isinstance(value, Const):
+        return int(value.value), int(value.value)
+    if isinstance(value, Var):
+        return value.bounds
+    if not isinstance(value, Binary) or value.op not in ("+", "-", "*", "//", "%"):
+        return None
+    a, b = bounds(value.a), bounds(value.b)
+    if a is None or b is None or (value.op in ("//", "%") and b[0] <= 0):
+        return None
+    if value.op == "%":
+        return 0, b[1] - 1
+    operation = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}[value.op]
+    ends = [operation(x, y) for x in a for y in b]
+    inside = wrap(min(ends), I32) == min(ends) and wrap(max(ends), I32) == max(ends)
+    return (min(ends), max(ends)) if inside else None

@@ -10,6 +10,7 @@ from dshq_kernels.arithmetic import (
     COMPARE,
     LITERAL,
     binary,
+    bounds,
     compare,
     convert,
     literal,
@@ -173,7 +174,8 @@ class Expressions:
                 error = f"index {value.value} is outside {what} of length {length}"
                 raise scope.error(node, error, f"use 0 to {length - 1}")
             return value
-        if isinstance(value, Var) and value.bounds and value.bounds[0] >= 0 and value.bounds[1] < length:
+        ends = bounds(value)
+        if ends is not None and ends[0] >= 0 and ends[1] < length:
             return value
         first, last = Const(0, I32), Const(length - 1, I32)
         value = self.writer.hold("k", value)

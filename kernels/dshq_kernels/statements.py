@@ -56,7 +56,8 @@ class Statements:
         self.check_size(parsed.node, scope)
         written = stored_names(parsed.node)
         for name, arg in zip(parsed.params, args, strict=True):
-            if isinstance(arg, (Marker, Const)) and name not in written:
+            fixed = isinstance(arg, (Marker, Const)) or (isinstance(arg, Var) and arg.bounds is not None)
+            if fixed and name not in written:
                 scope.names[name] = arg
             elif isinstance(arg, Marker):
                 raise unassignable(name, arg, parsed.node, scope)
