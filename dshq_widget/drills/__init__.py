@@ -8,6 +8,7 @@ from dshq_widget.drill import Drill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit
+from dshq_widget.drills.binpack import BinPack
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.chase import Chase
 from dshq_widget.drills.maze import Maze
@@ -16,7 +17,8 @@ from dshq_widget.drills.snake import Snake
 from dshq_widget.drills.sumo import Sumo
 
 drills: dict[str, type[Drill]] = {
-    drill.name: drill for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, Bandit)
+    drill.name: drill
+    for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Bandit)
 }
 
 
