@@ -56,7 +56,7 @@ def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
     offered = state.get("controls")
     return {
         "drill": state["drill"],
-        "policy": {**policy, "data": base64.b64encode(policy["data"]).decode()},
+        "policy": _as_text(policy),
         "show": {**state["show"], "playing": True, "match": 0},
         "status": "idle",
         "status_text": "",
@@ -65,10 +65,16 @@ def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "controls": [name for name in PANELS if offered is None or name in offered],
         "metrics": {},
         "league": [],
+        "scenes": [],
+        "rivals": {name: _as_text(rival) for name, rival in state["rivals"].items() if rival},
         "config": {**config, "schema": {}, "presets": []},
         "snapshot": None,
         "seq": 0,
     }
+
+
+def _as_text(policy: Mapping[str, Any]) -> dict[str, Any]:
+    return {**policy, "data": base64.b64encode(policy["data"]).decode()}
 
 
 def document(state: Mapping[str, Any], script: str, css: str, *, packed: bool = False) -> str:

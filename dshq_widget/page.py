@@ -25,14 +25,16 @@ FILE_BYTES_MAX = 64 << 20
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
 """Players of the league that the page shows, and how many of them for being new."""
 LIVE = (
-    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "config"),
-    *("show", "controls", "seq"),
+    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
+    *("config", "show", "controls", "seq"),
 )
 """Traits that a keyframe carries."""
 
 
-def check_show(name: str, value: Any, baselines: Iterable[str]) -> Any:
-    """One setting of the show, checked; raises ValueError with what was wanted."""
+def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
+    """One setting of the show, checked; `opponents` are those beside idle and random. Raises ValueError with what was
+    wanted.
+    """
     if name not in protocol.SHOW_DEFAULTS:
         raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
     if name == "mode":
@@ -40,7 +42,7 @@ def check_show(name: str, value: Any, baselines: Iterable[str]) -> Any:
     if name == "swap":
         return one_of(name, value, protocol.SWAPS)
     if name == "opponent":
-        return one_of(name, value, ("", "idle", "random", *baselines))
+        return one_of(name, value, ("", "idle", "random", *opponents))
     if name == "playing":
         if isinstance(value, bool):
             return value

@@ -29,6 +29,7 @@ from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
 from dshq_widget.ladder import RUNGS
 from dshq_widget.page import SEND_SECONDS, Flow, check_show
+from dshq_widget.rivals import Rivals
 from dshq_widget.training import checkpoint
 from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
 
@@ -64,6 +65,7 @@ class DrillWidget(anywidget.AnyWidget):
     metrics = traitlets.Dict().tag(sync=True)
     league = traitlets.List(traitlets.Dict()).tag(sync=True)
     scenes = traitlets.List(traitlets.Dict()).tag(sync=True)
+    rivals = traitlets.Dict().tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
     controls = traitlets.Any(None).tag(sync=True)
@@ -103,9 +105,12 @@ class DrillWidget(anywidget.AnyWidget):
         self._upload = page.Upload()
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
-        self._baselines = compiled.spec["baselines"]
+        self._rivals = Rivals(compiled)
+        if "opponent" in show:
+            show["opponent"] = self._rivals.named(show["opponent"])
+            self._rivals.meet(show["opponent"])
         base = settings.of_drill(compiled.spec)
-        checked = {key: check_show(key, value, self._baselines) for key, value in show.items()}
+        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
@@ -120,6 +125,7 @@ class DrillWidget(anywidget.AnyWidget):
             controls=page.controls(controls),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
+            rivals=self._rivals.known,
             status=self._trainer.status,
             status_text=self._trainer.status_text,
         )
@@ -228,7 +234,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _document(self, packed: bool = False) -> str:
         with self._write:
-            state = {name: getattr(self, name) for name in ("drill", "policy", "show", "controls", "config")}
+            state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
         return document(state, _bundle("standalone.js"), self._css, packed=packed)
 
     @property
@@ -291,12 +297,14 @@ class DrillWidget(anywidget.AnyWidget):
 
     @property
     def opponent(self) -> str:
-        """Who plays the other side in the sandbox: idle, random or a baseline; "" is the drill's first one."""
+        """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
+        gold for the Ball Drill) or of a `.dshq` file, by its path; "" is the drill's first baseline.
+        """
         return self.show["opponent"]
 
     @opponent.setter
     def opponent(self, value: str) -> None:
-        self._set_show(opponent=value)
+        self._set_show(opponent=self._rivals.named(value))
 
     def close(self) -> None:
         """End the training and take the widget off the page; closing twice is fine. The policy can still be saved."""
@@ -323,9 +331,16 @@ class DrillWidget(anywidget.AnyWidget):
         return page.controls(proposal["value"])
 
     def _set_show(self, **changes: Any) -> None:
-        checked = {key: check_show(key, value, self._baselines) for key, value in changes.items()}
+        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
         with self._write:
             self.show = {**self.show, **checked}
+        self._meet_rival()
+
+    def _meet_rival(self) -> None:
+        """Give the page the policy of the opponent that was chosen, if it is one; raises CheckpointError."""
+        self._rivals.meet(self.show["opponent"])
+        with self._write:
+            self.rivals = self._rivals.known
 
     def _refresh(self) -> None:
         """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
@@ -451,7 +466,7 @@ class DrillWidget(anywidget.AnyWidget):
         good, bad = {}, False
         for name, setting in value.items():
             try:
-                good[name] = check_show(name, setting, self._baselines)
+                good[name] = check_show(name, setting, self._rivals.opponents)
             except ValueError as error:
                 bad = True
                 self._complain(f"a bad show setting: {error}")
@@ -462,6 +477,10 @@ class DrillWidget(anywidget.AnyWidget):
             if not before and not bad and all(self.show.get(name) == setting for name, setting in value.items()):
                 self._dirty.discard("show")
         self._flow.heard()
+        try:
+            self._meet_rival()
+        except checkpoint.CheckpointError as error:
+            self._outbox.append({"type": "LOG", "level": "error", "text": str(error)})
 
     def _page_snapshot(self, value: Any) -> None:
         """Keep what the match needs to go on after a reload."""

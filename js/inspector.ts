@@ -117,11 +117,11 @@ export class Inspector implements Overlay {
 
   /** Who decides for the sides that are not asked about. */
   private others(policy: Policy): Decide {
-    const { mode, opponent, game, spec } = this.show;
+    const { opponent, game, spec } = this.show;
     const rng = new Random(1);
     const senses = new Senses(game, spec);
     return (copy, side) => {
-      if (mode !== "sandbox" || side !== 1) return this.mind.likeliest(this.show.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
+      if (side === 0 || !this.show.scripted(side)) return this.mind.likeliest(this.show.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
       if (opponent === "random") return senses.chance(copy, side, rng.next());
       return game.baselines[opponent]?.(copy, side) ?? 0;
     };

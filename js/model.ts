@@ -13,6 +13,7 @@ export interface Traits {
   metrics: MetricsRow;
   league: LeagueRow[];
   scenes: SceneRow[];
+  rivals: Record<string, PolicyTrait | null>; // other policies for side 1, by name; null until one is chosen
   config: ConfigTrait;
   show: ShowTrait;
   snapshot: SavedSnapshot | null;

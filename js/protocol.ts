@@ -88,7 +88,7 @@ export interface ShowTrait {
   swap_interval_ms: number;
   blend_ms: number;
   action_repeat: number; // ticks per decision
-  opponent: string; // "idle", "random" or one of spec.baselines
+  opponent: string; // "idle", "random", one of spec.baselines or a name of the trait `rivals`
 }
 
 /** Everything the show needs to go on exactly where it was; small enough for a trait. */
@@ -252,6 +252,7 @@ export type ToWorker =
     })
   | (ToShow & { type: "DRILL" } & DrillTrait)
   | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes })
+  | (ToShow & { type: "RIVAL"; name: string; version: number; layers: number[]; activation: Activation; data: Bytes }) // before SET_MODE names it
   | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
   | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
   | (ToShow & { type: "TAKE_OVER"; on: boolean })

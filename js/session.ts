@@ -6,7 +6,7 @@ import { Events } from "./events";
 import { History } from "./history";
 import { keepJournal, type Journal } from "./journal";
 import { KernelLink } from "./kernel";
-import { listen, type Model, type SavedSnapshot } from "./model";
+import { listen, type Model, type SavedSnapshot, type Traits } from "./model";
 import type { Bytes, ConfigValue, Cursor, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "./protocol";
 import type { Status, StepUnit, ToWorker } from "./protocol";
 import { registry, type ShowHost } from "./registry";
@@ -33,6 +33,7 @@ export interface SessionEvents {
   history: void;
   league: void;
   past: void;
+  rivals: void;
   journal: void;
   warning: string; // one sentence from the kernel, which its status line says, too
   notice: string; // one sentence from the kernel's log or the show; "" takes it back
@@ -98,6 +99,7 @@ export class Session {
     listen(model, "change:drill", () => this.beginDrill(null), signal);
     listen(model, "change:policy", () => this.sendPolicy(), signal);
     listen(model, "change:show", () => this.showChanged(), signal);
+    listen(model, "change:rivals", () => this.rivalsChanged(), signal);
     listen(model, "change:config", () => this.configChanged(), signal);
     listen(model, "change:controls", () => this.events.emit("controls", undefined), signal);
     for (const trait of ["status", "status_text", "error", "paused"]) {
@@ -135,6 +137,11 @@ export class Session {
   /** Who plays side 1 in the sandbox, and both sides before any training. */
   get opponent(): string {
     return this.show.opponent || (this.model.get("drill")?.spec.baselines[0] ?? "random");
+  }
+
+  /** Policies that may be the opponent, by name; null: chosen once, its weights would come from the kernel. */
+  get rivals(): Traits["rivals"] {
+    return this.model.get("rivals") ?? {};
   }
 
   // ---- what a person does
@@ -291,10 +298,28 @@ export class Session {
       const action_repeat = now.action_repeat || (this.model.get("drill")?.spec.action_repeat ?? 1);
       this.post({ type: "SHOW_CONFIG", id, action_repeat, swap, swap_interval_ms, blend_ms });
     }
-    if (differs("mode", "opponent")) this.post({ type: "SET_MODE", id, mode: now.mode, opponent: this.opponent });
+    if (differs("mode", "opponent")) this.tellMode();
     if (differs("speed")) this.post({ type: "SET_SIM_SPEED", id, multiplier: now.speed });
     if (before && differs("match")) this.post({ type: "RESET_SHOW", id, seed: now.seed });
     if (differs("playing")) this.post({ type: now.playing ? "PLAY" : "PAUSE", id });
+  }
+
+  /** Who plays. An opponent that is a network goes before; until its weights are here, everybody plays on as before. */
+  private tellMode(): void {
+    const { id, opponent } = this;
+    const rival = this.rivals[opponent];
+    if (rival === null) return;
+    if (rival) {
+      const { version, layers, activation } = rival;
+      const data = copyBytes(rival.data);
+      this.post({ type: "RIVAL", id, name: opponent, version, layers, activation, data }, [data]);
+    }
+    this.post({ type: "SET_MODE", id, mode: this.show.mode, opponent });
+  }
+
+  private rivalsChanged(): void {
+    if (this.rivals[this.opponent]) this.tellMode();
+    this.events.emit("rivals", undefined);
   }
 
   private fromHost(message: FromWorker): void {

@@ -344,9 +344,36 @@ describe("who plays", () => {
 
   it("refuses unknown modes and opponents with the choices", () => {
     const show = newShow();
+    expect(() => show.setMode("sandbox", "gold")).toThrow("choose one of idle, random, pusher.");
     expect(() => show.setMode("solo" as never)).toThrow("choose one of ai_vs_ai, human_vs_ai, sandbox");
     expect(() => show.setMode("sandbox", "messi")).toThrow("choose one of idle, random, pusher");
     expect(show.mode).toBe("ai_vs_ai");
+  });
+
+  it("lets another network be the opponent of the sandbox, and of a person while nothing is learned", () => {
+    const show = newShow();
+    const [mine, gold] = [newPolicy(3), newPolicy(900)];
+    show.setPolicy(mine);
+    show.setRival("gold", gold);
+    show.setMode("sandbox", "gold");
+    expect([show.policyOf(0), show.policyOf(1)]).toEqual([mine, gold]);
+    expect([show.scripted(0), show.scripted(1)]).toEqual([false, false]);
+    const against = newShow();
+    against.setPolicy(newPolicy(3));
+    against.setMode("sandbox", "idle");
+    frames(show, 60);
+    frames(against, 60);
+    expect(bytes(show)).not.toEqual(bytes(against));
+    show.setMode("human_vs_ai");
+    expect(show.policyOf(1)).toBe(mine);
+    const fresh = newShow();
+    fresh.setPolicy(newPolicy(0));
+    fresh.setRival("gold", gold);
+    fresh.setMode("human_vs_ai", "gold");
+    expect(fresh.policyOf(1)).toBe(gold);
+    show.setMode("sandbox", "pusher");
+    expect([show.scripted(0), show.scripted(1)]).toEqual([false, true]);
+    expect(() => show.setRival("tin", new Policy(1, [2, 2], "tanh", new Float32Array(6)))).toThrow("Choose another opponent.");
   });
 
   it("gives the policy's opinion without touching anything", () => {

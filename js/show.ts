@@ -35,6 +35,7 @@ export class Show {
   playing = true;
   policy: Policy | null = null;
   ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
+  private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
   spectator: Spectator | null = null;
   events: ShowEvent[] = []; // since the last takeEvents()
 
@@ -102,7 +103,19 @@ export class Show {
 
   /** The network that plays `side` where a network plays it. */
   policyOf(side: number): Policy | null {
-    return side === 1 && this.mode === "ai_vs_ai" && this.ghost ? this.ghost : this.policy;
+    if (side === 1 && this.mode === "ai_vs_ai" && this.ghost) return this.ghost;
+    const met = side === 1 && this.opponent === this.rival?.name && (this.mode === "sandbox" || !this.learned);
+    return met ? this.rival!.policy : this.policy;
+  }
+
+  /** Whether a script, or chance, decides for `side`: the opponent of the sandbox, and everybody before any training. */
+  scripted(side: number): boolean {
+    return this.policyOf(side) === this.policy && ((side === 1 && this.mode === "sandbox") || !this.learned);
+  }
+
+  /** Whether the network is worth watching; AI vs AI shows it untrained, too. */
+  private get learned(): boolean {
+    return this.policy !== null && (this.policy.version > 0 || this.mode === "ai_vs_ai");
   }
 
   get speed(): number {
@@ -217,7 +230,7 @@ export class Show {
   /** Throws an Error for an unknown mode or opponent. */
   setMode(mode: Mode, opponent = this.opponent): void {
     if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
-    const offered = ["idle", "random", ...this.spec.baselines];
+    const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
     if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
     if (mode !== this.mode) this.keys.releaseAll();
     this.mode = mode;
@@ -243,16 +256,25 @@ export class Show {
 
   /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
   setPolicy(policy: Policy): void {
-    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
-    const { n_obs, n_actions } = this.spec;
-    if (first !== n_obs || last !== n_actions + 1) {
-      throw new Error(
-        `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
-          `got layers ${policy.layers.join("-")}. Reset the training.`,
-      );
-    }
+    this.fit(policy, "Reset the training.");
     this.pending = policy;
     if (!this.policy) this.swap();
+  }
+
+  /** A network that setMode may name as the opponent. */
+  setRival(name: string, policy: Policy): void {
+    this.fit(policy, "Choose another opponent.");
+    this.rival = { name, policy };
+  }
+
+  private fit(policy: Policy, mend: string): void {
+    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
+    const { n_obs, n_actions } = this.spec;
+    if (first === n_obs && last === n_actions + 1) return;
+    throw new Error(
+      `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
+        `got layers ${policy.layers.join("-")}. ${mend}`,
+    );
   }
 
   input(event: KeyInput): void {
@@ -432,10 +454,8 @@ export class Show {
 
   private choose(side: number): number {
     if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
-    if (this.mode === "sandbox" && side === 1) return this.baseline(this.opponent, side);
     const policy = this.policyOf(side);
-    const ready = policy && (policy.version > 0 || this.mode === "ai_vs_ai");
-    if (!ready) return this.baseline(side === 0 ? "random" : this.opponent, side);
+    if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, side);
 
     this.senses.look(this.state, side).ask(policy);
     const fresh = policy.probabilities;

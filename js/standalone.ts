@@ -3,10 +3,12 @@
  * writes the file; the traits stand in it as JSON, bytes as base64.
  */
 import type { Model, Traits } from "./model";
+import type { PolicyTrait } from "./protocol";
 import widget from "./widget";
 
 type Handler = (...values: never[]) => void;
-type Saved = Omit<Traits, "policy"> & { policy: Omit<NonNullable<Traits["policy"]>, "data"> & { data: string } };
+type SavedPolicy = Omit<PolicyTrait, "data"> & { data: string };
+type Saved = Omit<Traits, "policy" | "rivals"> & { policy: SavedPolicy; rivals: Record<string, SavedPolicy> };
 
 /** What ipywidgets' model does for a page, without a kernel: keeps traits and tells of their changes. */
 class SavedModel implements Model {
@@ -39,8 +41,12 @@ class SavedModel implements Model {
 
 function traitsOf(text: string): Traits {
   const saved = JSON.parse(text) as Saved;
-  const data = Uint8Array.from(atob(saved.policy.data), (letter) => letter.charCodeAt(0));
-  return { ...saved, policy: { ...saved.policy, data } };
+  const rivals = Object.fromEntries(Object.entries(saved.rivals).map(([name, policy]) => [name, withBytes(policy)]));
+  return { ...saved, policy: withBytes(saved.policy), rivals };
+}
+
+function withBytes(policy: SavedPolicy): PolicyTrait {
+  return { ...policy, data: Uint8Array.from(atob(policy.data), (letter) => letter.charCodeAt(0)) };
 }
 
 const model = new SavedModel(traitsOf(document.getElementById("dshq-match")!.textContent!));

@@ -152,6 +152,9 @@ export class Host {
       case "POLICY":
         this.swapIn(widget, show, new Policy(message.version, message.layers, message.activation, message.data));
         break;
+      case "RIVAL":
+        show.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
+        break;
       case "PAST":
         widget.ghost?.goBack(message.back);
         break;

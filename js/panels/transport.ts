@@ -6,7 +6,7 @@ import type { Panel, View } from "./panel";
 const MODE_NAMES: Record<Mode, string> = {
   ai_vs_ai: "AI vs AI",
   human_vs_ai: "You vs AI",
-  sandbox: "AI vs script",
+  sandbox: "AI vs opponent",
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
@@ -69,7 +69,8 @@ function build({ session, signal }: View): HTMLElement {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
     const names = sides === 1 ? MODE_NAMES_ALONE : MODE_NAMES;
     setOptions(mode, MODES.flatMap((value) => (names[value] ? [[value, names[value]]] as const : [])));
-    setOptions(opponent, [...new Set([...baselines, "random", "idle"])].map((name) => [name, name]));
+    const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
+    setOptions(opponent, [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, name]));
     rival.hidden = sides === 1;
     follow();
   };
@@ -83,10 +84,10 @@ function build({ session, signal }: View): HTMLElement {
     selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
     selectValue(opponent, session.opponent);
     opponent.disabled = show.mode !== "sandbox";
-    opponent.title = opponent.disabled ? "The script to play against, in the mode AI vs script" : "The script on the other side";
+    opponent.title = opponent.disabled ? "Whom to play against, in the mode AI vs opponent" : "Who plays the other side: a script, or a trained policy";
     if (document.activeElement !== seed) seed.value = String(show.seed);
   };
-  session.events.on("drill", offerPlayers, signal);
+  for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);
   session.events.on("show", follow, signal);
   offerPlayers();
 

@@ -231,6 +231,25 @@ describe("the show", () => {
     expect(control("Play").getAttribute("aria-pressed")).toBe("true");
   });
 
+  it("offers policies as opponents, and plays on as before until their weights are there", async () => {
+    const names = () => [...control<HTMLSelectElement>("Opponent").options].map(({ value }) => value);
+    expect(names()).toEqual(["chaser", "random", "idle"]);
+    model.set("rivals", { bronze: null, gold: null });
+    expect(names()).toEqual(["chaser", "random", "idle", "bronze", "gold"]);
+    change("Mode", "sandbox");
+    change("Opponent", "gold");
+    await settle();
+    expect(worker().of("SET_MODE").map(({ opponent }) => opponent)).toEqual(["chaser"]);
+    const gold = { ...model.get("policy")!, version: 1031, data: new Float32Array(35) };
+    model.set("rivals", { bronze: null, gold });
+    await settle();
+    expect(worker().of("RIVAL").map(({ name, version, data }) => [name, version, data.byteLength])).toEqual([["gold", 1031, 140]]);
+    expect(worker().of("SET_MODE").at(-1)).toMatchObject({ mode: "sandbox", opponent: "gold" });
+    expect(worker().received.findLastIndex(({ type }) => type === "RIVAL")).toBe(worker().received.findLastIndex(({ type }) => type === "SET_MODE") - 1);
+    model.fire("comm:close");
+    expect(names()).toEqual(["chaser", "random", "idle", "gold"]);
+  });
+
   it("steps and resets", async () => {
     control("Step").click();
     control("Step decision").click();
