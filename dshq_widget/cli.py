@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train a drill and save the policy."""
     from dshq_widget.training.champion import crown
+    from dshq_widget.training.timed import train_for
     from dshq_widget.training.trainer import Trainer
 
     hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
@@ -65,20 +66,14 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         _positive("--seconds", options.seconds)
     out = None if options.out is None else _writable("--out", options.out, ".dshq")
     log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
-    with Trainer(options.drill, log_dir=log_dir, **given) as trainer:
+    with Trainer(_game(options.drill), log_dir=log_dir, **given) as trainer:
         spec = trainer.drill.spec
         progress = not (options.json or options.quiet)
         if options.seconds is None and spec["target"] is not None:
             trainer.start(until_solved=True)
             trainer.wait(seconds=SECONDS, progress=progress)
         else:
-            seconds = options.seconds or SECONDS
-            trainer.start()
-            trainer.wait(seconds=0, progress=progress)
-            planned = "total_agent_steps" in {**spec["training"], **given}
-            if not planned and not trainer.config.deterministic:
-                _schedule(trainer, seconds)
-            trainer.wait(seconds=seconds - min(1.0, seconds / 4), progress=progress)
+            train_for(trainer, options.seconds or SECONDS, planned=given, progress=progress)
         trainer.stop()
         trainer.join()
         metrics = trainer.metrics
@@ -115,18 +110,6 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def _schedule(trainer: Any, seconds: float) -> None:
-    """Turn the budget in seconds into agent steps: the rate of the first second (at most a quarter of the budget)
-    times the budget.
-    """
-    probe = min(1.0, seconds / 4)
-    trainer.wait(seconds=probe, progress=False)
-    steps = trainer.metrics.get("agent_steps", 0)
-    passed = trainer.metrics.get("seconds", 0.0)
-    if steps and passed > 0:
-        trainer.set_hyper(total_agent_steps=max(1000, int(steps / passed * seconds)))
-
-
 def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     """Play a policy against a baseline or another policy."""
     from dshq_widget.env import compiled
@@ -136,7 +119,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if options.matches < 1:
         raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
-    drill = compiled(options.drill or saved.drill)
+    drill = compiled(_game(options.drill or saved.drill))
     player = matches.opponent(options.policy, drill)
     result = {"policy": str(options.policy), "drill": drill.name, "greedy": options.greedy, "seed": options.seed}
     if drill.spec["sides"] == 1:
@@ -201,7 +184,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     if not 64 <= options.width <= 1920:
         raise UsageError(f"--width: wanted 64 to 1920 pixels, got {options.width}")
     policy = checkpoint.load_policy(options.policy)
-    drill = compiled(options.drill or policy.metadata["drill"])
+    drill = compiled(_game(options.drill or policy.metadata["drill"]))
     players = [films.by_policy(policy, options.greedy)]
     if drill.spec["sides"] == 2:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
@@ -234,7 +217,7 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.env import compiled
     from dshq_widget.trace import trace as run
 
-    result = run(compiled(options.drill), options.ticks, options.seed, options.backend)
+    result = run(compiled(_game(options.drill)), options.ticks, options.seed, options.backend)
     if not options.json:
         played = f"{result['ticks']} ticks, {result['episodes']} episodes"
         print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
@@ -266,9 +249,10 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
 def bench(options: argparse.Namespace) -> dict[str, Any]:
     """Measure this machine's ceilings and this package's rates."""
     from dshq_widget.bench import bench as run
+    from dshq_widget.env import compiled
 
     _positive("--seconds", options.seconds)
-    result = run(options.drill, seconds=options.seconds)
+    result = run(compiled(_game(options.drill)), seconds=options.seconds)
     if not options.json:
         for group in ("ceilings", "rates", "ratios"):
             for name, value in result[group].items():
@@ -316,6 +300,19 @@ def _written(name: str, path: str) -> Iterator[None]:
         raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
 
 
+def _game(given: str) -> Any:
+    """What was given for a drill: the class that a Python file defines; anything else as it is."""
+    if not given.endswith(".py"):
+        return given
+    from dshq_widget.check import drills_in
+
+    found = drills_in(given)
+    if len(found) > 1:
+        names = ", ".join(drill.__name__ for drill in found)
+        raise UsageError(f"{given!r} defines {len(found)} drills, {names}: give a file with one")
+    return found[0]
+
+
 def _positive(name: str, value: float) -> None:
     if not value > 0:
         raise UsageError(f"{name}: wanted more than 0, got {value:g}")
@@ -352,7 +349,7 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     v = verb(train)
-    v.add_argument("drill", help="a drill's name, or a .dshq file to go on from")
+    v.add_argument("drill", help="a drill's name, a Python file with a Drill class, or a .dshq file to go on from")
     v.add_argument(
         "--seconds",
         type=float,
@@ -390,7 +387,7 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("--matches", type=int, default=500, help="how many matches or episodes (default 500)")
     v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
     v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
-    v.add_argument("--drill", help="the drill, if not the one that the file names")
+    v.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
 
     v = verb(export)
     v.add_argument("policy", help="a .dshq file")
@@ -410,10 +407,10 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("--seconds", type=float, default=10.0, help="the film's length at most (default 10)")
     v.add_argument("--width", type=int, default=480, help="its width in pixels (default 480)")
     v.add_argument("--theme", choices=("light", "dark"), default="light", help="its colours (default light)")
-    v.add_argument("--drill", help="the drill, if not the one that the file names")
+    v.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
 
     v = verb(trace)
-    v.add_argument("drill", help="a drill's name")
+    v.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
     v.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
     v.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
     v.add_argument("--backend", default="cpu", help="cpu or js (default cpu)")
@@ -422,7 +419,9 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
 
     v = verb(bench)
-    v.add_argument("drill", nargs="?", default="ball", help="a drill's name (default ball)")
+    v.add_argument(
+        "drill", nargs="?", default="ball", help="a drill's name, or a Python file with a Drill class (default ball)"
+    )
     v.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
 
     verb(doctor)

@@ -12,6 +12,8 @@ import urllib.request
 import nbformat
 import pytest
 
+from tests.test_check import LESSON
+
 TIMEOUT = 300  # seconds; a machine that never compiled anything
 
 
@@ -84,6 +86,18 @@ def test_training_goes_on_from_a_file(trained, tmp_path):
     out = tmp_path / "more.dshq"
     more = answer("train", path, "--seconds", 1, "--out", out)
     assert more["agent_steps"] > said["agent_steps"] and more["version"] > said["version"]
+
+
+def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
+    file, out = tmp_path / "slider.py", tmp_path / "slider.dshq"
+    file.write_text(LESSON)
+    assert answer("train", file, "--seconds", 2, "--out", out)["drill"] == "slider"
+    said = answer("evaluate", out, "--drill", file, "--matches", 100)
+    assert said["drill"] == "slider" and said["return_mean"] > 1, "it holds the mark for a while"
+    assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
+    file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
+    assert "defines 2 drills, Slider, Another" in dshq("train", file, expect=2).stderr
+    assert "Python file" in dshq("train", tmp_path / "nothing.py", expect=2).stderr
 
 
 def test_traces_agree_between_back_ends():
