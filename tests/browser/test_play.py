@@ -10,7 +10,7 @@ from dshq_widget.drills import drills
 from dshq_widget.replay import replay, state_hash
 from tests.browser.conftest import OpenNotebook
 from tests.browser.page import NotebookPage, WidgetPage
-from tests.page_code import matches_script
+from tests.page_code import in_node, matches_script
 
 pytestmark = pytest.mark.browser
 
@@ -73,6 +73,12 @@ def check_replay(chromium, found: dict) -> None:
     trait = {"spec": drill.spec, "javascript": drill.javascript}
     assert page.evaluate("given => matches.replayedHash(...given)", [trait, found]) == found["sha256"]
     page.close()
+
+
+def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(chromium):
+    drill = compile_drill(drills["ball"])
+    for found in in_node("recordMatches", {"spec": drill.spec, "javascript": drill.javascript}, list(range(10)), 2000):
+        check_replay(chromium, found)
 
 
 def test_shift_takes_over_in_any_mode_and_gives_back(chromium, open_notebook: OpenNotebook):
