@@ -183,3 +183,28 @@ def test_fingers(chromium, open_notebook: OpenNotebook):
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
+
+
+def test_a_policy_of_the_ladder_is_an_opponent(chromium, open_notebook: OpenNotebook, tmp_path):
+    notebook, widget = begin(open_notebook, chromium)
+    assert widget.control("Opponent").locator("option").all_inner_texts() == [
+        *("chaser", "random", "idle"),
+        *("bronze", "silver", "gold"),
+    ]
+    widget.control("Mode").select_option("sandbox")
+    widget.control("Speed").select_option("16")
+    widget.control("Opponent").select_option("gold")
+    board = widget.root.get_by_label("Scoreboard")
+    widget.until(board.inner_text, lambda text: "gold" in text, 60, "its name on the scoreboard")
+    notebook.kernel.run("from dshq_widget import load_policy; gold = load_policy('ball:gold')")
+    assert notebook.kernel.run("print(w.rivals['gold']['version'] == gold.metadata['version'])").strip() == "True"
+
+    def goals() -> list[int]:
+        return [int(goal) for goal in widget.attribute("score").split("-")]
+
+    ours, theirs = widget.until(goals, lambda score: score[1] >= 4, 120, "gold scores against random play")
+    assert theirs > ours
+    match = recording(widget, tmp_path)
+    assert any(deed.get("opponent") == "gold" for deed in match["inputs"])
+    again = replay(compile_drill(drills["ball"]).game(), match)
+    assert state_hash(again) == match["sha256"], "the recording needs no network to play it again"

@@ -1,6 +1,7 @@
 """Steering from the page: the pace, updates by hand, and which panels stand there."""
 
 import functools
+import json
 
 import pytest
 
@@ -95,3 +96,48 @@ def test_everything_is_reached_by_keyboard(chromium, open_notebook: OpenNotebook
     names = ["Pause learning", "Next update", "Learning pace"]
     assert [name for name in names if widget.control(name).count() != 1] == []
     notebook.kernel.run("w.close()")
+
+
+def test_presets_and_the_code_that_gives_the_same_settings(chromium, open_notebook: OpenNotebook):
+    def may_copy(context):
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    notebook, widget = begin(open_notebook, chromium, PLAIN, prepare=may_copy)
+    presets = json.loads(notebook.kernel.run("import json; print(json.dumps(w.config['presets']))"))
+    assert list(presets) == ["laptop", "classroom", "gpu"]
+    widget.root.locator("details.hyper > summary").click()
+    for name in ("gpu", "laptop", "classroom"):
+        widget.control("Preset").select_option(name)
+        for key, value in presets[name]["values"].items():
+            shown = functools.partial(widget.control(key).input_value)
+            widget.until(shown, lambda text, value=value: same(text, value), 30, f"{key} of {name}")
+        assert widget.control("Preset").input_value() == name
+        assert presets[name]["help"] in widget.root.locator(".presets").inner_text()
+
+    settings = {"learning_rate": "0.001", "hidden_sizes": "32, 32", "opponents": "self=0.5, random=0.5"}
+    for key, typed in settings.items():
+        widget.control(key).fill(typed)
+        widget.control(key).press("Tab")
+    widget.control("Mode").select_option("sandbox")
+    widget.control("Opponent").select_option("gold")
+    widget.control("Speed").select_option("2")
+    widget.control("Copy as Python").click()
+    read = functools.partial(notebook.page.evaluate, "navigator.clipboard.readText()")
+    code = widget.until(read, lambda text: "DrillWidget(" in text, 30, "the code")
+    assert 'preset="classroom"' in code and 'opponent="gold"' in code and "num_envs" not in code
+    notebook.kernel.run(f"again = get_ipython().run_cell({code!r}).result")
+    values, show = json.loads(notebook.kernel.run("print(json.dumps([again.config['values'], again.show]))"))
+    assert {key: values[key] for key in presets["classroom"]["values"]} == presets["classroom"]["values"]
+    assert (values["learning_rate"], values["hidden_sizes"]) == (0.001, [32, 32])
+    assert values["opponents"] == "self=0.5,random=0.5"
+    assert show == json.loads(notebook.kernel.run("print(json.dumps(w.show))"))
+
+    widget.control("Train").click()  # with what was chosen here
+    widget.wait_attribute("status", lambda status: status == "training", TRAINED)
+    assert json.loads(notebook.kernel.run("print(json.dumps(w.config['values']))")) == values
+    notebook.kernel.run("w.close(); again.close()")
+
+
+def same(text: str, value: object) -> bool:
+    """Whether a control shows the value of a setting."""
+    return text == str(value) or (isinstance(value, (int, float)) and float(text or "nan") == value)
