@@ -1,5 +1,5 @@
-"""Snake and Maze step for step against Jumanji's own (Bonnet et al., 2023), where it is installed: it brings JAX, which
-is large, so that nothing of the package asks for it."""
+"""Snake, Maze and Bin Pack step for step against Jumanji's own (Bonnet et al., 2023), where it is installed: it brings
+JAX, which is large, so that nothing of the package asks for it."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,8 @@ def played(name):
     for _ in range(STEPS):
         tiles["action"] = game.actions(tiles, rng.choice(["random", game.baselines[0]]))
         before, mask = tiles.copy()[0], game.mask(tiles)[0, 0].T
-        mask = mask[:, 1:] & ~mask[:, :1]  # ours has a first action for people; where it is allowed, nothing else was
+        if name != "binpack":  # ours has a first action for people; where it is allowed, nothing else was
+            mask = mask[:, 1:] & ~mask[:, :1]
         game.decide(tiles)
         game.tick(tiles)
         over = game.status(tiles)[0]
@@ -85,3 +86,40 @@ def test_maze():
         assert np.array_equal(told.last(), over)
         arrivals += paid.sum()
     assert arrivals > 100
+
+
+def test_binpack():
+    """Ours numbers the spaces from the largest, theirs keep their places; both know 40, but forget others beyond."""
+
+    def boxes(tile):
+        return tile["space"].T.reshape(16, 40, 6), np.arange(40) < tile["spaces"][:, None]
+
+    def change(state, spaces, known, sizes, corners, packed, mask):
+        faces = {name: spaces[:, k] for k, name in enumerate(("x1", "x2", "y1", "y2", "z1", "z2"))}
+        lengths = {name: sizes[:, k] for k, name in enumerate(("x_len", "y_len", "z_len"))}
+        return state.replace(
+            ems=type(state.ems)(**faces),
+            ems_mask=known,
+            items=type(state.items)(**lengths),
+            items_mask=jax.numpy.ones(20, bool),
+            items_placed=packed,
+            items_location=type(state.items_location)(**{name: corners[:, k] for k, name in enumerate("xyz")}),
+            action_mask=mask.reshape(20, 40).T,
+            sorted_ems_indexes=jax.numpy.arange(40),
+        )
+
+    step, compared = reference("BinPack-v2", change), 0
+    for before, mask, after, paid, over in played("binpack"):
+        item, space = divmod(before["action"][0], 40)
+        rows = [before[name].T.reshape(16, 20, 3) for name in ("size", "corner")]
+        state, told = step(np.stack([space, item], 1), *boxes(before), *rows, before["packed"].T != 0, mask)
+        found, known = boxes(after)
+        theirs = np.stack([state.ems[name] for name in ("x1", "x2", "y1", "y2", "z1", "z2")], -1)
+        for lane in range(16):
+            mine, wanted = found[lane][known[lane]], theirs[lane][np.asarray(state.ems_mask[lane])]
+            if max(len(mine), len(wanted)) < 30:
+                assert {tuple(row) for row in mine} == {tuple(row) for row in wanted}
+                assert told.last()[lane] == over[lane]
+                compared += 1
+        np.testing.assert_allclose(told.reward, paid, rtol=1e-4)
+    assert compared > 4000
