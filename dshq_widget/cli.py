@@ -119,13 +119,22 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if options.matches < 1:
         raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
-    drill = compiled(_game(options.drill or saved.drill))
-    player = matches.opponent(options.policy, drill)
-    result = {"policy": str(options.policy), "drill": drill.name, "greedy": options.greedy, "seed": options.seed}
-    if drill.spec["sides"] == 1:
+    drill = None if saved.environment else compiled(_game(options.drill or saved.drill))
+    name = saved.drill if drill is None else drill.name
+    result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
+    if drill is None or drill.spec["sides"] == 1:
         if options.against is not None:
-            raise UsageError(f"--against: {drill.name!r} has one side and nobody to play against; leave it out")
-        result |= matches.evaluate_alone(drill, player, options.matches, seed=options.seed, greedy=options.greedy)
+            raise UsageError(f"--against: {name!r} has one side and nobody to play against; leave it out")
+        how = {"seed": options.seed, "greedy": options.greedy}
+        if drill is None:
+            from dshq_widget.training.gym_evaluate import evaluate_environment
+
+            if options.drill not in (None, name):
+                raise UsageError(f"--drill: this policy was trained on {name!r} and plays nothing else; leave it out")
+            result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
+        else:
+            player = matches.opponent(options.policy, drill)
+            result |= matches.evaluate_alone(drill, player, options.matches, **how)
         if not options.json:
             low, high = result["ci95"]
             print(
@@ -133,6 +142,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 f"of {result['episode_length_mean']:.1f} decisions"
             )
         return result
+    player = matches.opponent(options.policy, drill)
     options.against = options.against or "scripted"
     against = matches.opponent(options.against, drill)
     result["against"] = options.against

@@ -120,6 +120,12 @@ class TrainConfig:
     """The function between layers."""
     separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
     """Whether policy and value get hidden layers of their own, each as wide as `hidden_sizes` says."""
+    action_distribution: str = setting(
+        "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")
+    )
+    """What continuous actions of a Gymnasium environment are drawn from: a Gaussian that is clipped to their bounds, or
+    a beta distribution between them. Drills have none.
+    """
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
     """Whether the network learns on observations of running mean 0 and deviation 1; folded into its first layer."""
     normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")

@@ -55,15 +55,17 @@ def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
     return float(value) if name == "speed" else int(value)
 
 
-def controls(value: Any) -> list[str] | None:
-    """Names of the panels to show, in the order in which they stand; None for all. Raises ValueError."""
+def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> list[str] | None:
+    """Names of the panels to show, in the order in which they stand; None for all of the page's. `offered` are those
+    that make sense for the drill, and stand where `value` is None. Raises ValueError.
+    """
     if value is None:
-        return None
+        return None if len(offered) == len(protocol.PANELS) else list(offered)
     names = list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else None
     if names is None:
         raise ValueError(f"controls must be a list of panels such as ['transport', 'training'], got {value!r:.60}")
     for name in names:
-        one_of("each of controls", name, tuple(protocol.PANELS))
+        one_of("each of controls", name, tuple(offered))
     return [name for name in protocol.PANELS if name in names]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.mlp import FORBIDDEN
-from dshq_widget import protocol
+from dshq_widget import protocol, trunk
 from dshq_widget.config import TrainConfig
 
 ACTIVATIONS = ("tanh", "relu")
@@ -26,12 +26,15 @@ class PolicySpec:
     """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them.
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between
-    the halves are zero and stay zero. To whoever only plays it is a network like any other.
+    the halves are zero and stay zero. To whoever only plays it is a network like any other. `pixels` (channels, height,
+    width), where there are any, are read by a convolutional trunk (trunk.py), whose features are the n_obs; its weights
+    stand behind those of the layers.
     """
 
     layers: tuple[int, ...]
     activation: str = "tanh"
     separate: bool = False
+    pixels: trunk.Pixels = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
@@ -51,7 +54,8 @@ class PolicySpec:
     ) -> PolicySpec:
         """The network that plays a compiled drill; `separate` doubles the hidden layers."""
         hidden = [size * (1 + separate) for size in hidden_sizes]
-        return cls((spec["n_obs"], *hidden, spec["n_actions"] + 1), activation, separate)
+        layers = (spec["n_obs"], *hidden, spec["n_actions"] + 1)
+        return cls(layers, activation, separate, tuple(spec.get("pixels", ())))
 
     @classmethod
     def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
@@ -65,7 +69,7 @@ class PolicySpec:
     @property
     def floats(self) -> int:
         """Length of the flat weights."""
-        return protocol.blob_floats(self.layers)
+        return protocol.blob_floats(self.layers) + trunk.floats(self.pixels)
 
     @property
     def shape_hash(self) -> str:
@@ -73,7 +77,7 @@ class PolicySpec:
         return protocol.shape_hash(self.layers, self.activation)
 
     def split(self, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(W, b) views of each layer of flat weights; raises ValueError for another length."""
+        """(W, b) views of each dense layer in flat weights; raises ValueError for another length."""
         if weights.shape != (self.floats,):
             raise ValueError(
                 f"a network of layers {list(self.layers)} has {self.floats} weights in one row; "
@@ -99,9 +103,14 @@ class PolicySpec:
             value.append(matrix[row:, column:])
         return [policy, value]
 
+    def trunk(self, weights: np.ndarray) -> np.ndarray:
+        """A view of the trunk's flat weights; empty without pixels."""
+        return weights[protocol.blob_floats(self.layers) :]
+
     def mask(self) -> np.ndarray:
         """f32 `[floats]`: 1 for weights that learn, 0 for those between separate networks."""
         mask = np.zeros(self.floats, np.float32)
+        self.trunk(mask)[:] = 1
         for _, bias in self.split(mask):
             bias[:] = 1
         for network in self.networks(mask):
@@ -120,10 +129,16 @@ class PolicySpec:
         for network in networks:
             for matrix in network[:-1]:
                 matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
+        for matrix, _ in trunk.split(self.trunk(weights), self.pixels) if self.pixels else []:
+            matrix[:] = (_orthogonal(rng, (len(matrix), matrix[0].size)) * HIDDEN_GAIN).reshape(matrix.shape)
         head, value = networks[0][-1][:, : self.n_actions], networks[-1][-1][:, -1:]
         head[:] = _orthogonal(rng, head.shape) * POLICY_GAIN
         value[:] = _orthogonal(rng, value.shape) * VALUE_GAIN
         return weights
+
+    def untrained(self, seed: int) -> np.ndarray:
+        """Fresh flat weights from a seed: version 0 of a training."""
+        return self.initial(np.random.default_rng([seed, 0x1417]))
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -137,7 +152,7 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
 
 def initial_weights(layers: Sequence[int], seed: int, separate: bool = False) -> np.ndarray:
     """Fresh flat weights from a seed."""
-    return PolicySpec(tuple(layers), separate=separate).initial(np.random.default_rng([seed, 0x1417]))
+    return PolicySpec(tuple(layers), separate=separate).untrained(seed)
 
 
 class Policy:

@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import queue
+import re
 import threading
 import time
 from collections import deque
@@ -27,9 +28,11 @@ from dshq_widget import cells, drills, page, presets, protocol
 from dshq_widget import config as settings
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.ladder import RUNGS
 from dshq_widget.page import SEND_SECONDS, Flow, check_show
 from dshq_widget.rivals import Rivals
+from dshq_widget.screen import PANELS, Screen
 from dshq_widget.training import checkpoint
 from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
 
@@ -105,6 +108,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._upload = page.Upload()
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
+        self._screen: Screen | None = None
         self._rivals = Rivals(compiled)
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
@@ -115,14 +119,14 @@ class DrillWidget(anywidget.AnyWidget):
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
-            policy=_policy_trait(self._sent_policy),
+            policy=_policy_trait(self._sent_policy, bare=isinstance(compiled, Environment)),
             config={
                 "values": page.typed(self._trainer.config.to_json()),
                 "schema": settings.schema(),
                 "defaults": page.typed(base.to_json()),
                 "presets": presets.described(base),
             },
-            controls=page.controls(controls),
+            controls=page.controls(controls, _panels(compiled)),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
             rivals=self._rivals.known,
@@ -130,6 +134,11 @@ class DrillWidget(anywidget.AnyWidget):
             status_text=self._trainer.status_text,
         )
         self._closed = False
+        if isinstance(compiled, Environment):
+            self._screen = Screen(compiled, self.show, self._wake.set)
+            self._screen.take(self._sent_policy, self._trainer.config.action_distribution)
+            screen = self._screen
+            self.observe(lambda change: screen.follow(change["new"]), "show")
         self._let_the_page_choose_its_shell()
         self.on_msg(self._on_page_message)
         self._trainer.on_change(self._wake.set)
@@ -233,6 +242,8 @@ class DrillWidget(anywidget.AnyWidget):
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _document(self, packed: bool = False) -> str:
+        if self._screen is not None:
+            raise ValueError(f"{self._trainer.drill.name} needs its environment to play: a page alone cannot show it")
         with self._write:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
         return document(state, _bundle("standalone.js"), self._css, packed=packed)
@@ -312,6 +323,8 @@ class DrillWidget(anywidget.AnyWidget):
             return
         self._closed = True
         self._trainer.close()
+        if self._screen is not None:
+            self._screen.close()
         self._refresh()
         self._wake.set()
         if self._sender is not None and self._sender is not threading.current_thread():
@@ -328,7 +341,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     @traitlets.validate("controls")
     def _controls_are_panels(self, proposal: Mapping[str, Any]) -> list[str] | None:
-        return page.controls(proposal["value"])
+        return page.controls(proposal["value"], _panels(self._trainer.drill))
 
     def _set_show(self, **changes: Any) -> None:
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
@@ -367,7 +380,9 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = _policy_trait(newest)
+                    self.policy = _policy_trait(newest, bare=self._screen is not None)
+                    if self._screen is not None:
+                        self._screen.take(newest, trainer.config.action_distribution)
 
     def _swap_seconds(self) -> float:
         return max(self.show["swap_interval_ms"], protocol.SWAP_INTERVAL_MS_MIN) / 1000
@@ -404,8 +419,21 @@ class DrillWidget(anywidget.AnyWidget):
             self._wake.clear()
             self._work_inbox()
             self._refresh()
-            if self._send_due(time.monotonic(), running):
+            if self._send_due(time.monotonic(), running) or self._send_frame():
                 time.sleep(SEND_SECONDS)
+
+    def _send_frame(self) -> bool:
+        """Pass on the newest picture of a show that the kernel plays, where nothing else was to be sent."""
+        if self._screen is None or not self._flow.reachable:
+            return False
+        if trouble := self._screen.trouble():
+            self._outbox.append({"type": "LOG", "level": "error", "text": trouble})
+        frame = self._screen.frame()
+        if frame is None:
+            return False
+        self.send(frame, frame.pop("buffers"))
+        self._flow.sent_message(time.monotonic())
+        return True
 
     def _send_due(self, now: float, running: bool) -> bool:
         """Send at most one message; whether one went out."""
@@ -510,6 +538,8 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _obey(self, kind: str, content: Mapping[str, Any], buffers: Any) -> None:
         if kind == "HELLO":
+            if self._screen is not None:
+                self._screen.begin()
             self._outbox.append(
                 {"type": "HISTORY", "start": 0, "rows": page.thinned(self._trainer.history, HISTORY_ROWS)}
             )
@@ -534,9 +564,15 @@ class DrillWidget(anywidget.AnyWidget):
         elif kind == "PAGE_STATE":
             self._page = page.page_state(content)
             self._flow.hidden = not self._page["visible"]
+            if self._screen is not None:
+                self._screen.look(self._page["visible"])
+        elif kind == "FRAME_SHOWN" and self._screen is not None:
+            self._screen.shown()
+        elif kind == "STEP" and self._screen is not None:
+            self._screen.step(int(content.get("count", 1)))
         elif kind == "SAVE_POLICY":
             trainer = self._trainer
-            name = f"{trainer.drill.name}-v{trainer.version}.dshq"
+            name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
             self._outbox.append(page.policy_file(name, trainer.policy_file()))
         elif kind == "LOAD_POLICY":
             arrived = self._upload.take(content, buffers)
@@ -567,18 +603,26 @@ class DrillWidget(anywidget.AnyWidget):
 def _expression(drill: Any, compiled: CompiledDrill) -> str:
     """What a person would write in Python for this drill: the name of a registered one, else that of the class."""
     name = compiled.name
+    if isinstance(compiled, Environment):
+        return f'"{name}"'
     if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
         return f'"{name}"'
     return drill.__name__ if isinstance(drill, type) else "drill"
 
 
-def _policy_trait(newest: PolicyVersion) -> dict[str, Any]:
+def _panels(drill: Any) -> tuple[str, ...]:
+    """The panels that make sense for it."""
+    return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
+
+
+def _policy_trait(newest: PolicyVersion, bare: bool = False) -> dict[str, Any]:
+    """The trait; `bare` without the weights, where the page does not play."""
     layers = list(newest.layers)
     return {
         **{key: value for key, value in dataclasses.asdict(newest).items() if key in ("version", "step", "activation")},
         "layers": layers,
         "shape_hash": protocol.shape_hash(layers, newest.activation),
-        "data": newest.weights.tobytes(),
+        "data": b"" if bare else newest.weights.tobytes(),
     }
 
 

@@ -60,6 +60,7 @@ export interface DrillSpec {
   palette: string[];
   tags?: string[];
   rules_hash: string;
+  pictures?: boolean; // no rules: the kernel plays it and sends pictures
 }
 
 export interface DrillTrait {
@@ -166,13 +167,16 @@ export type PageToKernel =
       visible: boolean;
     }
   | { type: "SAVE_POLICY" }
-  | { type: "LOAD_POLICY"; name: string; part: number; parts: number }; // its bytes are the message's buffer
+  | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
+  | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
+  | { type: "FRAME_SHOWN"; tick: number }; // the next picture may come
 
 export type KernelToPage =
   | { type: "HISTORY"; start: number; rows: MetricsRow[] }
   | { type: "STEP"; unit: StepUnit; count: number }
   | { type: "LOG"; level: string; text: string }
-  | { type: "POLICY_FILE"; name: string }; // its bytes are the message's buffer
+  | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
+  | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
 export type StepUnit = "tick" | "decision";
 

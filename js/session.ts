@@ -11,6 +11,7 @@ import type { Bytes, ConfigValue, Cursor, Episode, FromWorker, KernelToPage, Rec
 import type { Status, StepUnit, ToWorker } from "./protocol";
 import { registry, type ShowHost } from "./registry";
 import { readWeights } from "./scores";
+import { Screen, type Ends } from "./screen";
 import { SHOW_DEFAULTS } from "./tables";
 
 const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
@@ -46,7 +47,10 @@ export interface SessionEvents {
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };
+  picture: { width: number; height: number }; // pictures of the kernel's show have this size now
 }
+
+type Buffers = readonly DataView<ArrayBuffer>[] | undefined;
 
 const CLAIM_MS = 1500; // how long a choice made here stands against what was under way from the kernel
 
@@ -64,7 +68,8 @@ export class Session {
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
-  private readonly host = registry().host;
+  private readonly screen: Screen | null; // of a show that the kernel plays
+  private readonly host: Promise<ShowHost>;
   /** What a person has just chosen: what the kernel sent before it heard of it must not undo it. */
   private claim: { change: Partial<ShowTrait>; until: number } | null = null;
   private shown: ShowTrait;
@@ -80,6 +85,8 @@ export class Session {
   constructor(readonly model: Model) {
     const signal = this.ending.signal;
     const saved = this.savedSnapshot();
+    this.screen = this.pictures ? new Screen(this.screenEnds()) : null;
+    this.host = this.screen ? Promise.resolve(this.screen) : registry().host;
     this.shown = this.show;
     this.state = {
       tick: saved?.tick ?? 0,
@@ -108,7 +115,7 @@ export class Session {
     listen(model, "change:scenes", () => this.events.emit("scenes", undefined), signal);
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
     listen(model, "change:league", () => this.events.emit("league", undefined), signal);
-    listen(model, "msg:custom", (message: KernelToPage) => this.fromKernel(message), signal);
+    listen(model, "msg:custom", (message: KernelToPage, buffers: Buffers) => this.fromKernel(message, buffers), signal);
     window.addEventListener("pagehide", () => this.saveSnapshot(), { signal });
     document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
 
@@ -125,6 +132,11 @@ export class Session {
   }
 
   // ---- what the panels read
+
+  /** Whether the kernel plays the show and the page only draws its pictures: there are no rules here. */
+  get pictures(): boolean {
+    return this.model.get("drill")?.spec.pictures === true;
+  }
 
   get show(): ShowTrait {
     return { ...SHOW_DEFAULTS, ...this.model.get("show") };
@@ -394,7 +406,7 @@ export class Session {
     this.post({ type: "INSPECT", id: this.id, weights: readWeights(text) });
   }
 
-  private fromKernel(message: KernelToPage): void {
+  private fromKernel(message: KernelToPage, buffers: Buffers): void {
     switch (message.type) {
       case "HISTORY":
         this.history.replace(message.start, message.rows);
@@ -408,9 +420,21 @@ export class Session {
         return;
       case "POLICY_FILE":
         return; // whoever asked for it listens
+      case "FRAME":
+        if (buffers?.[0]) void this.screen?.take(message, buffers[0]);
+        return;
       default:
         console.warn("dshq-widget: unknown message from the kernel:", message);
     }
+  }
+
+  private screenEnds(): Ends {
+    return {
+      id: this.id,
+      toKernel: (message) => this.kernel.send(message),
+      toPage: (message) => this.fromHost(message),
+      resized: (width, height) => this.events.emit("picture", { width, height }),
+    };
   }
 
   private tellKernel(now = false): void {

@@ -62,6 +62,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   const video = entry("Save video", "Video, last 10 s", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
 
   const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, save, picture, load, gif, replay, video, file, said);
+  for (const element of [picture, gif, replay, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
   const opener = button("Share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () => setOpen(menu.hidden));

@@ -30,7 +30,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const pitch = h("div", { class: "pitch" });
   const share = buildShare(view, stage, theme);
   stage.append(buildScoreboard(view, stage, share.button), share.menu, pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
-  listenToPicks(pitch, session, number, signal);
+  if (!session.pictures) listenToPicks(pitch, session, number, signal);
 
   const hands = new Hands(
     (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }),
@@ -69,7 +69,8 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const place = () => {
     canvasEnd.abort();
     canvasEnd = new AbortController();
-    pitch.replaceChildren(canvas, hint);
+    pitch.replaceChildren(canvas, ...(session.pictures ? [] : [hint]));
+    if (session.pictures) return; // nothing in it obeys a hand
     const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
     listenToKeys(canvas, keyboard, hands, canvasEnd.signal);
     listenToGamepads(canvas, keyboard, hands, canvasEnd.signal);

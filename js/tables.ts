@@ -114,6 +114,13 @@ export const MESSAGES = {
       "name",
       "part",
       "parts"
+    ],
+    "STEP": [
+      "unit",
+      "count"
+    ],
+    "FRAME_SHOWN": [
+      "tick"
     ]
   },
   "kernel_to_page": {
@@ -131,6 +138,13 @@ export const MESSAGES = {
     ],
     "POLICY_FILE": [
       "name"
+    ],
+    "FRAME": [
+      "tick",
+      "score",
+      "version",
+      "playing",
+      "events"
     ]
   },
   "page_to_worker": {

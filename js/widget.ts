@@ -80,6 +80,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("drill", spec?.name ?? "");
     if (spec) root.style.setProperty("--aspect", String((spec.world[2] - spec.world[0]) / (spec.world[3] - spec.world[1])));
   };
+  const picture = ({ width, height }: { width: number; height: number }) => root.style.setProperty("--aspect", String(width / height));
   const state = () => {
     const { version, tick, score, fps, playing } = session.state;
     set("version", version);
@@ -98,6 +99,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   session.events.on("status", status, signal);
   session.events.on("show", show, signal);
   session.events.on("drill", drill, signal);
+  session.events.on("picture", picture, signal);
   session.events.on("state", state, signal);
   session.events.on("ready", ready, signal);
   for (const follow of [status, show, drill, state]) follow();

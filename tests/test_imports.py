@@ -13,8 +13,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels" / "dshq_kernels"}
 
 GAMES = {"dshq_kernels", "drill", "drills", "config", "protocol", "version"}
-PLAYERS = GAMES | {"env", "parallel", "policy", "trace"}
-TRAINING = PLAYERS | {"runtime", "learners", "training", "ladder", "presets"}
+PLAYERS = GAMES | {"env", "parallel", "policy", "trace", "trunk"}
+TRAINING = PLAYERS | {"gyms", "runtime", "learners", "training", "ladder", "presets"}
 
 # A room is a top-level module or folder of dshq_widget (dshq_kernels is one room). It may import itself and these.
 PYTHON_ARROWS = {
@@ -35,15 +35,18 @@ PYTHON_ARROWS = {
     "env": GAMES | {"policy", "parallel"},  # make_parallel, beside its sisters; parallel.py needs an extra
     "parallel": GAMES | {"env"},
     "snapshots": GAMES | {"env"},
-    "policy": GAMES,
+    "policy": GAMES | {"trunk"},
+    "trunk": set(),
+    "gyms": {"policy", "trunk", "runtime"},
     "runtime": PLAYERS,
-    "learners": PLAYERS,
+    "learners": PLAYERS | {"gyms"},
+    "screen": TRAINING,
     "training": TRAINING,
     "export_html": set(),
     "record": TRAINING | {"picture"},
     "rivals": TRAINING,
     "lab": set(),
-    "widget": TRAINING | {"page", "export_html", "cells", "rivals"},
+    "widget": TRAINING | {"screen", "page", "export_html", "cells", "rivals"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": TRAINING,
@@ -55,6 +58,7 @@ PYTHON_ARROWS = {
 
 # torch takes seconds to import and hundreds of MB: it stays out of the kernel, the games and the workers.
 TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "page", "widget", "__init__"}
+TORCH_FREE |= {"trunk", "gyms", "screen"}
 
 # A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
 # `import type` draws no arrow: it is gone before the page runs.
@@ -95,7 +99,8 @@ JS_ARROWS = {
     "model": set(),
     "kernel": {"model"},
     "registry": {"renderer"},
-    "session": {"model", "kernel", "registry", "journal"},
+    "screen": {"registry"},
+    "session": {"model", "kernel", "registry", "journal", "screen"},
     "input": set(),
     "gamepad": {"input"},
     "touch_pad": {"input"},

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 def tables_ts() -> str:
     """`js/tables.ts`: what the page shares with the kernel, as TypeScript constants."""
-    page = {direction: messages for direction, messages in protocol.MESSAGES.items() if "learner" not in direction}
+    page = {direction: messages for direction, messages in protocol.MESSAGES.items() if "page" in direction}
     constants = {
         "PROTOCOL_VERSION": protocol.PROTOCOL_VERSION,
         "STATUSES": protocol.STATUSES,

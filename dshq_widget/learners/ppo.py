@@ -44,6 +44,12 @@ class TorchPPO:
         """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`; `mask`, bool `[N,
         n_actions]`, says which actions are allowed.
         """
+        x = self.outputs(obs)
+        logits = x[:, :-1] if mask is None else x[:, :-1].masked_fill(~mask, FORBIDDEN)
+        return torch.log_softmax(logits, -1), x[:, -1]
+
+    def outputs(self, obs: torch.Tensor) -> torch.Tensor:
+        """What the network's last layer says, `[N, n_actions + 1]`."""
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
         layers, x, at = self.spec.layers, obs, 0
         for k, (n_in, n_out) in enumerate(itertools.pairwise(layers)):
@@ -51,19 +57,22 @@ class TorchPPO:
             at += n_in * n_out + n_out
             x = torch.addmm(self.weights[at - n_out : at], x, matrix)
             x = activation(x) if k < len(layers) - 2 else x
-        logits = x[:, :-1] if mask is None else x[:, :-1].masked_fill(~mask, FORBIDDEN)
-        return torch.log_softmax(logits, -1), x[:, -1]
+        return x
+
+    def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Log-probabilities `[N]` of the actions taken, the mean entropy, and values `[N]`."""
+        log_probs, values = self.forward(obs, mask)
+        return log_probs.gather(1, action[:, None])[:, 0], losses.entropy(log_probs), values
 
     def loss(
         self, obs, action, log_prob, value, advantage, returns, hyper: Hyper, mask=None
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss of one minibatch and its metrics."""
-        log_probs, values = self.forward(obs, mask)
-        chosen = log_probs.gather(1, action[:, None])[:, 0]
+        chosen, entropy, values = self.assess(obs, action, mask)
         parts = {
             "loss_policy": losses.policy_loss(chosen, log_prob, advantage, hyper.clip_epsilon),
             "loss_value": losses.value_loss(values, value, returns, hyper.clip_epsilon if hyper.clip_value else None),
-            "entropy": losses.entropy(log_probs),
+            "entropy": entropy,
             "approx_kl": losses.approx_kl(chosen, log_prob).detach(),
             "clip_fraction": losses.clip_fraction(chosen, log_prob, hyper.clip_epsilon).detach(),
         }

@@ -26,6 +26,8 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
     -> {version, latest, shares: {version: points per match}, why}, or None for a drill without a league. A champion's
     file keeps the league, not the optimiser's state: training goes on from it with fresh moments.
     """
+    if drill.spec["sides"] == 1:
+        return None
     saved = checkpoint.load(path)
     league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)
     league.restore(saved.state)

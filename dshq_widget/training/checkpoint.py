@@ -2,9 +2,10 @@
 
 Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
 `format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
-`step` (agent steps), `seed`, `config` and `metrics` (JSON objects) and `sha256`, the hash of all other metadata (JSON,
-sorted keys) followed by the tensor bytes. Tensors: `weights` f32 (the policy blob), and optionally the learner's own
-state: `adam_m`, `adam_v` f32, `adam_step` i64, `generator...`, `normalizer...`, `train...`.
+`step` (agent steps), `seed`, `config` and `metrics` (JSON objects), for Gymnasium's `environment`
+(JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by the tensor bytes. Tensors:
+`weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
+`generator...`, `normalizer...`, `train...`.
 
 Reading checks every length before it allocates, and raises nothing but CheckpointError.
 """
@@ -27,7 +28,9 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from dshq_widget import ladder, policy, protocol
+from dshq_widget import ladder, policy, protocol, trunk
+from dshq_widget.gyms.policy import GymPolicy
+from dshq_widget.gyms.spaces import DISTRIBUTIONS, Actions, GymError
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -69,6 +72,8 @@ class Checkpoint:
     metrics: dict[str, Any] = dataclasses.field(default_factory=dict)
     state: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     """The learner's own tensors: optimiser moments, generators, normalisers."""
+    environment: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `wrappers` (gyms/making.py)."""
 
     @property
     def shape_hash(self) -> str:
@@ -86,7 +91,15 @@ def as_policy(saved: Checkpoint) -> policy.Policy:
     metadata = {
         key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
     }
+    if saved.environment:
+        return as_gym_policy(saved, metadata)
     return policy.Policy(saved.layers, saved.activation, saved.weights, metadata)
+
+
+def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
+    """The same of a Gymnasium environment."""
+    distribution = saved.config.get("action_distribution", DISTRIBUTIONS[0])
+    return GymPolicy(saved.layers, saved.activation, saved.weights, saved.environment, distribution, metadata)
 
 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
@@ -167,6 +180,8 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "config": json.dumps(checkpoint.config),
         "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}),
     }
+    if checkpoint.environment:
+        metadata["environment"] = json.dumps(checkpoint.environment)
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
     (header_bytes,) = struct.unpack_from("<Q", draft)
     metadata["sha256"] = _digest(metadata, memoryview(draft)[8 + header_bytes :])
@@ -264,7 +279,8 @@ def decode(content: bytes) -> Checkpoint:
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
         raise CheckpointError("its network shape does not match its shape hash")
     tensors = _tensors(header, data)
-    floats = protocol.blob_floats(layers)
+    environment = _environment(metadata)
+    floats = protocol.blob_floats(layers) + trunk.floats(tuple(environment.get("pixels", ())))
     weights = tensors.pop("weights", None)
     if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
         raise CheckpointError(f"its weights are not the {floats:,} floats that layers {list(layers)} need")
@@ -283,7 +299,24 @@ def decode(content: bytes) -> Checkpoint:
         _json(_text(metadata, "config"), "config", dict),
         _json(_text(metadata, "metrics"), "metrics", dict),
         tensors,
+        environment,
     )
+
+
+def _environment(metadata: dict[str, str]) -> dict[str, Any]:
+    """The description of a Gymnasium environment, as far as weights depend on it; empty for a drill."""
+    if "environment" not in metadata:
+        return {}
+    found = _json(metadata["environment"], "environment", dict)
+    pixels = found.get("pixels")
+    sizes = pixels if isinstance(pixels, list) and len(pixels) in (0, 3) else [-1]
+    if not all(_size(n) and 1 <= n <= MAX_WIDTH for n in sizes):
+        raise CheckpointError("its environment has no usable shape of pictures")
+    try:
+        Actions.from_json(found.get("actions", {}))
+    except GymError as error:
+        raise CheckpointError(str(error)) from None
+    return found
 
 
 def _json(text: str | bytes, what: str, kind: type) -> Any:

@@ -26,7 +26,7 @@ Message = Mapping[str, Any]
 
 
 @functools.cache
-def _supervisor(pid: int) -> Supervisor:
+def supervisor(pid: int) -> Supervisor:
     """The one supervisor of this process; a forked copy, which has another `pid`, gets its own."""
     return Supervisor()
 
@@ -86,7 +86,7 @@ class Crew:
         self._pool = _pool(drill, config) if self._ring else None
         shared = {"weights": weights, "ring": self._ring, "pool": self._pool}
         blocks = {name: block for name, block in shared.items() if block is not None}
-        start = _supervisor(os.getpid()).start
+        start = supervisor(os.getpid()).start
         common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
         common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
         common["machine"] = dataclasses.asdict(machine)

@@ -105,10 +105,14 @@ def evaluate_alone(
     episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one).
     """
     played = play_matches(drill.game(), drill.spec, player, Player(IDLE), episodes, seed=seed, greedy=greedy)
-    returns = played.returns.astype(np.float64)
+    return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
+
+
+def summary(returns: np.ndarray, lengths: np.ndarray, target: float | None) -> dict[str, Any]:
+    """The numbers of `evaluate_alone` from each episode's return and length."""
+    episodes = len(returns)
     mean, deviation = float(returns.mean()), float(returns.std(ddof=1)) if episodes > 1 else 0.0
     half = Z95 * deviation / math.sqrt(episodes)
-    target = drill.spec.get("target")
     return {
         "episodes": episodes,
         "return_mean": mean,
@@ -116,7 +120,7 @@ def evaluate_alone(
         "return_std": deviation,
         "return_min": float(returns.min()),
         "return_max": float(returns.max()),
-        "episode_length_mean": float(played.length.mean()),
+        "episode_length_mean": float(lengths.mean()),
         "target": target,
         "solved": None if target is None else mean >= target,
     }

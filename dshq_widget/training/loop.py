@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dshq_widget import policy
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.learners import Hyper, Learner, learners
@@ -57,7 +56,12 @@ MOST_RETURNS = 5
 
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Train until told to stop. `job` is made by crew.py."""
-    session = Session(channel, job, blocks)
+    train(Session(channel, job, blocks))
+
+
+def train(session: Session) -> None:
+    """The loop itself, over whatever session."""
+    channel, job = session.channel, session.job
     if not session.first_round():
         return
     if job.get("gentle"):
@@ -340,7 +344,7 @@ class Session:
         self.skips = 0
         self.rate *= ROLLBACK_RATE
         good = self.slots.read(0)
-        self.learner.load(self._untrained() if good is None else good[2])
+        self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
         back = f"training went back to version {self.version} and goes on with {self.rate:.3g} of the learning rate"
         self.channel.send({"type": "WARNING", "text": f"{back}: {why}"})
 
@@ -381,16 +385,31 @@ class Session:
             row |= {
                 key: self.metrics[key] for key in self.metrics.keys() & {"agent_steps_per_second", "updates_per_second"}
             }
-        self.metrics = row | counters | self.judge.metrics | self.league.metrics
+        self.metrics = row | counters | self.judged()
         self.channel.send({"type": "METRICS", "values": self.metrics})
         if self.logs and (trouble := self.logs.write(self.metrics)):
             self.channel.send({"type": "WARNING", "text": trouble})
 
+    def judged(self) -> dict[str, float]:
+        """The metrics of whoever measures the policy."""
+        return self.judge.metrics | self.league.metrics
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What goes into a checkpoint beside the learner's own state and the counters."""
+        league = {**self.league.state(), "train.guard": self.guard.state()}
+        return {**self.games.state(), **league, **saved_state(self.rehearsal.scenes)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned."""
+        self.games.restore(state)
+        self.league.restore(state)
+        if "train.guard" in state:
+            self.guard.restore(state["train.guard"])
+
     def save(self, path: str) -> None:
         """Write everything that going on exactly from here needs; a failure is a warning, and training goes on."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
-        league = {**self.league.state(), "train.guard": self.guard.state(), **self.entropy.state()}
-        state = {**self.learner.state(), **self.games.state(), **league, **counts, **saved_state(self.rehearsal.scenes)}
+        state = {**self.learner.state(), **self.state(), **self.entropy.state(), **counts}
         saved = checkpoint.Checkpoint(
             drill=self.drill.name,
             rules_hash=self.drill.rules_hash,
@@ -403,6 +422,7 @@ class Session:
             config=self.config.to_json(),
             metrics=self.metrics | {"seconds": self.seconds},
             state=state,
+            environment=dict(self.drill.spec.get("environment", {})),
         )
         try:
             checkpoint.save(path, saved)
@@ -425,9 +445,6 @@ class Session:
             else learners["fused"](self.spec, **options)
         )
 
-    def _untrained(self) -> np.ndarray:
-        return policy.initial_weights(self.spec.layers, self.config.seed, self.spec.separate)
-
     def _publish(self) -> None:
         """Raises ValueError, with nothing published, for weights that are not finite."""
         self.slots.publish(self.version + 1, self.agent_steps, self.learner.blob())
@@ -441,11 +458,8 @@ class Session:
             self.learner.load(saved.weights)
             if "adam_m" in saved.state:
                 self.learner.restore(dict(saved.state))
-            self.games.restore(saved.state)
-            self.league.restore(saved.state)
+            self.restore(saved.state)
             self.entropy.restore(saved.state)
-            if "train.guard" in saved.state:
-                self.guard.restore(saved.state["train.guard"])
             self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
             self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
             self.rate = float(saved.state.get("train.rate", 1.0))

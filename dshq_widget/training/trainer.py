@@ -21,6 +21,7 @@ from dshq_widget import config as settings
 from dshq_widget import drills, policy, presets, protocol
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
+from dshq_widget.gyms.environment import Environment, is_named
 from dshq_widget.training import checkpoint, fitting
 from dshq_widget.training.goals import Goals
 from dshq_widget.training.scenes import Scenes
@@ -379,7 +380,7 @@ class Trainer:
         return_mean: float | None = None,
         progress: bool = True,
     ) -> bool:
-        """Block until training has run for `seconds`, made `updates` in all, wins `win_rate` against the chaser, or, in
+        """Block until training has run for `seconds`, made `updates` in all, wins `win_rate` against its script, or, in
         a drill of one side, has a mean return of `return_mean` over the evaluator's 100 episodes.
 
         True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
@@ -488,7 +489,10 @@ class Trainer:
         config = self._config.replace(hyper)
         spec = self.drill.spec
         terms = [term["name"] for term in spec["terms"]]
-        self._config = settings.for_drill(config, given, spec["baselines"], terms, spec["sides"])
+        config = settings.for_drill(config, given, spec["baselines"], terms, spec["sides"])
+        if isinstance(self.drill, Environment):
+            self.drill.actions.check(config.action_distribution)
+        self._config = config
         self._given = given
 
     def _network(self) -> policy.PolicySpec:
@@ -496,7 +500,7 @@ class Trainer:
 
     def _untrained(self) -> PolicyVersion:
         network = self._network()
-        weights = policy.initial_weights(network.layers, self._config.seed, network.separate)
+        weights = network.untrained(self._config.seed)
         weights.setflags(write=False)
         return PolicyVersion(0, 0, network.layers, network.activation, weights)
 
@@ -547,6 +551,7 @@ class Trainer:
             self._config.to_json(),
             self.metrics,
             self._scenes.put_into(state or {}),
+            spec.get("environment", {}),
         )
 
     # ---- the learner process
@@ -557,9 +562,10 @@ class Trainer:
         from dshq_widget.runtime.slots import WeightSlots
         from dshq_widget.training import tuning
         from dshq_widget.training.crew import Crew
+        from dshq_widget.training.gym_crew import GymCrew
 
-        newest = self.latest_policy()
-        if not newest.version:  # what has begun to learn goes on as it was
+        newest, foreign = self.latest_policy(), isinstance(self.drill, Environment)
+        if not newest.version and not foreign:  # what has begun to learn goes on as it was
             self._config = tuning.fitted(self._config, self.drill.spec, self._given, tuning.Machine.this(self._gentle))
         network = self._network()
         if (newest.layers, newest.activation) != (network.layers, network.activation) or not network.fits(
@@ -588,7 +594,8 @@ class Trainer:
                 "asked": self._asked,
                 "scenes": self._scenes.packed(),
             }
-            self._crew = Crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
+            crew: Any = GymCrew if foreign else Crew
+            self._crew = crew(self.drill, self._config, self._block, job, self._on_message, self._on_exit)
             self._asked = 0
         except MemoryError as error:
             self._fail(str(error))
@@ -716,10 +723,12 @@ class Trainer:
             listener()
 
 
-def _compiled(drill: str | type[Drill] | CompiledDrill | Any) -> CompiledDrill:
-    """Any form of a drill, compiled; raises the registry's or the rules' own error."""
-    if isinstance(drill, CompiledDrill):
+def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> Any:
+    """Any form of a drill, compiled, or a Gymnasium environment; raises the registry's, the rules' or its own error."""
+    if isinstance(drill, (CompiledDrill, Environment)):
         return drill
+    if isinstance(drill, str) and is_named(drill):
+        return Environment.named(drill)
     if isinstance(drill, str):
         drill = drills.get(drill)
     if not (isinstance(drill, type) and issubclass(drill, Drill)):

@@ -64,6 +64,12 @@ function build({ session, signal }: View): HTMLElement {
   opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
 
   const rival = field("Opponent", opponent);
+  const players = field("Mode", mode);
+  if (session.pictures) {
+    for (const element of [decision, goal, players]) element.hidden = true;
+    tick.title = "Step: one step of the environment";
+    swap.querySelector("option[value=blend]")?.remove();
+  }
 
   const offerPlayers = () => {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
@@ -96,7 +102,7 @@ function build({ session, signal }: View): HTMLElement {
     { class: "transport", role: "group", "aria-label": "Match controls" },
     h("div", { class: "cluster" }, h("div", { class: "pair" }, play, pause), tick, decision, goal, reset),
     h("div", { class: "cluster" }, field("Speed", speed), field("Seed", seed), dice),
-    h("div", { class: "cluster" }, field("Mode", mode), rival, field("Swap", swap)),
+    h("div", { class: "cluster" }, players, rival, field("Swap", swap)),
   );
 }
 

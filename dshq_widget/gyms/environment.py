@@ -1,0 +1,50 @@
+"""What a trainer knows of a Gymnasium environment instead of rules. Free of gymnasium itself.
+
+A name is `gym:` and an id as `gymnasium.make` takes it: `gym:CartPole-v1`, `gym:ALE/Pong-v5`, or
+`gym:my_module:Mine-v0`, which imports `my_module` first, in every process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from dshq_widget.gyms.spaces import Actions
+
+PREFIX = "gym:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """Stands where a `CompiledDrill` stands for a drill: `spec` has the same keys, empty where rules would be needed,
+    and beside them `environment` (id, actions, wrappers), `pixels` (that a policy reads), `clip_rewards` and `pictures`
+    (true: the kernel plays the show and the page draws its pictures).
+    """
+
+    spec: dict[str, Any]
+    python: str = ""
+    javascript: str = ""
+
+    @classmethod
+    def named(cls, name: str) -> Environment:
+        """See `making.described`."""
+        from dshq_widget.gyms.making import described  # gymnasium comes with it
+
+        return described(name)
+
+    @property
+    def name(self) -> str:
+        return self.spec["name"]
+
+    @property
+    def rules_hash(self) -> str:
+        return self.spec["rules_hash"]
+
+    @property
+    def actions(self) -> Actions:
+        return Actions.from_json(self.spec["environment"]["actions"])
+
+
+def is_named(drill: str) -> bool:
+    """Whether `drill` is the name of an environment rather than of a drill."""
+    return drill.startswith(PREFIX)

@@ -1,0 +1,163 @@
+"""Makes Gymnasium's environments, with the wrappers that let a policy read them, and describes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from dshq_widget import trunk
+from dshq_widget.gyms.environment import PREFIX, Environment
+from dshq_widget.gyms.spaces import Actions, GymError
+
+ATARI = "ALE/"
+ATARI_SKIP, SIDE, STACK = 4, 84, 4
+"""Frames per decision of an Atari game, width and height of what a policy reads, and how many pictures of it: Mnih et
+al., 2015; Machado et al., "Revisiting the arcade learning environment", 2018."""
+SMALLEST_PICTURE = 32
+"""Pixels; a uint8 Box that is narrower is read as numbers."""
+USUAL_FPS = 30.0
+"""Steps per second of the show where the environment does not say."""
+
+LEARNING: dict[str, Any] = {
+    "num_envs": 16,
+    "rollout_length": 128,
+    "epochs": 10,
+    "minibatch_size": 256,
+    "learning_rate": 1e-3,
+    "total_agent_steps": 1_000_000,
+    "gamma": 0.99,
+    "entropy_coef": 0.0,
+    "normalize_observations": True,
+    "normalize_rewards": True,
+}
+"""What training on numbers starts from: after Stable-Baselines3's `ppo.py` and Huang et al., 2022, with 16 games and a
+larger step for larger minibatches."""
+LEARNING_PIXELS: dict[str, Any] = {
+    **LEARNING,
+    "epochs": 4,
+    "learning_rate": 2.5e-4,
+    "clip_epsilon": 0.1,
+    "entropy_coef": 0.01,
+    "total_agent_steps": 10_000_000,
+    "hidden_sizes": (512,),
+    "activation": "relu",
+    "normalize_observations": False,
+    "normalize_rewards": False,
+}
+"""The same on pixels: CleanRL's `ppo_atari.py`."""
+
+
+def make(gym_id: str, render: bool = False) -> gym.Env:
+    """One environment with its wrappers; with `render` it gives pictures, too. Raises GymError."""
+    options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
+    try:
+        if gym_id.startswith(ATARI):
+            return _atari(gym_id, options)
+        return _readable(gym.make(gym_id, **options))
+    except GymError:
+        raise
+    except Exception as error:  # whatever an environment's author raises is told, with who said it
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise GymError(f"{PREFIX}{gym_id} cannot be made: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+
+
+def maker(gym_id: str) -> Callable[[], gym.Env]:
+    """What makes it, for a vector of them."""
+    return lambda: make(gym_id)
+
+
+def _hint(gym_id: str, error: Exception) -> str:
+    if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
+        return "; one of your own is named with the module that registers it, gym:my_module:Mine-v0"
+    missing = isinstance(error, (ImportError, gym.error.DependencyNotInstalled))
+    return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
+
+
+def _atari(gym_id: str, options: Mapping[str, Any]) -> gym.Env:
+    try:
+        import ale_py
+        import cv2  # noqa: F401  # AtariPreprocessing needs it
+    except ImportError as error:
+        raise GymError(f'{PREFIX}{gym_id} needs {error.name}: pip install "dshq-widget[atari]"') from error
+    gym.register_envs(ale_py)
+    env = gym.make(gym_id, frameskip=1, **options)
+    env = gym.wrappers.AtariPreprocessing(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
+    return gym.wrappers.FrameStackObservation(env, STACK)
+
+
+def _readable(env: gym.Env) -> gym.Env:
+    """Observations as a policy reads them: numbers in one row, by gymnasium's own flattening, or grey pictures."""
+    space = env.observation_space
+    if _is_picture(space):
+        if space.shape is not None and len(space.shape) == 3 and space.shape[-1] == 3:
+            env = gym.wrappers.GrayscaleObservation(env)
+        env = gym.wrappers.ResizeObservation(env, (SIDE, SIDE))
+        return gym.wrappers.FrameStackObservation(env, STACK)
+    try:
+        gym.spaces.flatdim(space)
+    except (ValueError, NotImplementedError) as error:
+        env.close()
+        raise GymError(f"its observations {space} have no fixed number of parts: {error}") from None
+    return gym.wrappers.FlattenObservation(env)
+
+
+def _is_picture(space: gym.Space) -> bool:
+    if not isinstance(space, gym.spaces.Box) or space.dtype != np.uint8 or len(space.shape) not in (2, 3):
+        return False
+    return min(space.shape[:2]) >= SMALLEST_PICTURE and (len(space.shape) == 2 or space.shape[2] in (1, 3))
+
+
+def _wrappers(env: gym.Env) -> list[str]:
+    """Names from the outermost wrapper to the innermost."""
+    names = []
+    while isinstance(env, gym.Wrapper):
+        names.append(type(env).__name__)
+        env = env.env
+    return names
+
+
+def described(name: str) -> Environment:
+    """The environment called `gym:ID`; makes it once to ask for its spaces. Raises GymError with one sentence."""
+    gym_id = name.removeprefix(PREFIX)
+    env = make(gym_id)
+    try:
+        return Environment(_spec(gym_id, env))
+    except GymError as error:
+        raise GymError(f"{name} cannot be learned: {error}") from None
+    finally:
+        env.close()
+
+
+def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
+    actions, shape = Actions.of(env.action_space), env.observation_space.shape
+    assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
+    pixels = shape if len(shape) == 3 else ()
+    fps = float(env.metadata.get("render_fps") or USUAL_FPS) / (ATARI_SKIP if gym_id.startswith(ATARI) else 1)
+    described = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels), "wrappers": _wrappers(env)}
+    spec = {
+        "name": PREFIX + gym_id,
+        "title": gym_id,
+        "sides": 1,
+        "tick_rate": fps,
+        "action_repeat": 1,
+        "time_limit": env.spec.max_episode_steps or 0,
+        "world": [0.0, 0.0, 4.0, 3.0],
+        "n_obs": trunk.features(pixels) if pixels else int(shape[0]),
+        "n_actions": actions.outputs,
+        "target": env.spec.reward_threshold,
+        "training": dict(LEARNING_PIXELS if pixels else LEARNING),
+        "environment": described,
+        "pixels": list(pixels),
+        "pictures": True,
+        "clip_rewards": gym_id.startswith(ATARI),
+    }
+    empty = ("fields", "actions", "observations", "terms", "baselines", "drag", "palette", "tags", "half_turn")
+    nothing = {"mirrored": False, "masked": False, "keys": {}, "scene_max": 0, **{key: [] for key in empty}}
+    known = {key: described[key] for key in ("id", "actions", "pixels")}
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+    return {**nothing, **spec, "rules_hash": digest}

@@ -1,0 +1,163 @@
+"""The process that plays an environment for the page: steps it in its own time with the newest policy, and films it.
+
+Role `dshq_widget.gyms.show:run`. A picture is rendered and sent only when the page has shown the one before, and
+nothing moves while nobody looks. Weights come through `runtime.slots`, whose `step` here is the policy's version.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.gyms.making import make
+from dshq_widget.gyms.policy import GymPolicy
+from dshq_widget.gyms.spaces import GymError
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.process import Channel
+from dshq_widget.runtime.slots import WeightSlots
+
+LONGEST_GAP = 0.25
+"""Seconds; a longer one between two looks at the clock is not caught up with."""
+BUDGET_SECONDS = 0.05
+"""Of playing between two looks at what the kernel says; beyond it time is let go."""
+IDLE_SECONDS = 0.5
+QUALITY = 85
+"""Of a JPEG: no artefacts to be seen in line drawings (assumed)."""
+
+
+def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
+    """Play until told to stop. `job` is made by screen.py."""
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory, and needs no screen for it
+    show = Show(channel, job, WeightSlots.attach(blocks["weights"]))
+    try:
+        while not channel.closed:
+            for command in channel.poll(show.rest()):
+                show.obey(command)
+            show.advance()
+    finally:
+        show.env.close()
+
+
+class Show:
+    """One environment, the policy that plays it, and the clock between them."""
+
+    def __init__(self, channel: Channel, job: Mapping[str, Any], slots: WeightSlots):
+        self.channel, self.slots, self.job = channel, slots, job
+        self.env = make(job["environment"]["id"], render=True)
+        self.fps = float(job["fps"])
+        self.playing, self.speed, self.swap = True, 1.0, "now"
+        self.looked_at = self.ready = True
+        self.asked = 0  # steps to make while paused
+        self.owed = 0.0  # steps that the clock has let pass
+        self.last = time.monotonic()
+        self.tick, self.score, self.count = 0, [0.0, 0], 0
+        self.events: list[dict[str, Any]] = []
+        self.fresh = True  # the page has not seen how it stands
+        self.over = False
+        self.obs: Any = None
+        self.version = -1
+        self.policy = self._newest()
+        self.reset(int(job["seed"]))
+
+    def obey(self, command: Mapping[str, Any]) -> None:
+        """One message of the table `kernel_to_show`."""
+        kind = command["type"]
+        if kind == "SHOW":
+            self.playing, self.speed = bool(command["playing"]), float(command["speed"])
+            self.swap, self.fresh = command["swap"], True
+        elif kind == "RESET_SHOW":
+            self.reset(int(command["seed"]))
+        elif kind == "STEP":
+            self.asked += int(command["count"])
+        elif kind == "FRAME_SHOWN":
+            self.ready = True
+        elif kind == "LOOK":
+            self.looked_at = bool(command["visible"])
+            self.fresh |= self.looked_at
+
+    def rest(self) -> float:
+        """Seconds until the next step or picture is due."""
+        if not self.looked_at:
+            return IDLE_SECONDS
+        if self.asked or (self.fresh and self.ready):
+            return 0.0
+        if not self.playing:
+            return IDLE_SECONDS
+        return max(0.0, (1 - self.owed) / (self.fps * self.speed) - (time.monotonic() - self.last))
+
+    def advance(self) -> None:
+        """Take the steps that are due, then show how it stands if the page is ready."""
+        now = time.monotonic()
+        gap, self.last = min(now - self.last, LONGEST_GAP), now
+        if not self.looked_at:
+            return
+        self.owed = self.owed + gap * self.fps * self.speed if self.playing else 0.0
+        due, self.asked = int(self.owed) + self.asked, 0
+        self.owed %= 1.0
+        for _ in range(due):
+            self.step()
+            if time.monotonic() - now > BUDGET_SECONDS:
+                break
+        if self.fresh and self.ready:
+            self.film()
+
+    def reset(self, seed: int) -> None:
+        """A new show: the same seed, the same first episode, as far as the policies are the same."""
+        self.rng = np.random.default_rng([seed, 0x5707])
+        self.tick = 0
+        self._begin(seed)
+        self._tell("reset")
+
+    def step(self) -> None:
+        """One step of the environment, after the end of an episode the first of a new one."""
+        if self.over:
+            self._begin(None)
+        if self.swap == "now":
+            self.policy = self._newest()
+        self.obs, reward, terminated, truncated, _ = self.env.step(self.policy.act(self.obs, self.rng))
+        self.tick += 1
+        self.score = [self.score[0] + float(reward), self.score[1] + 1]
+        self.fresh = True
+        self.over = bool(terminated or truncated)
+
+    def film(self) -> None:
+        """Send the picture as it stands; raises GymError where the environment gives none."""
+        try:
+            from PIL import Image
+        except ImportError as error:
+            raise GymError('pictures need Pillow, which is not there: pip install "dshq-widget[gym]"') from error
+        picture = self.env.render()
+        if not isinstance(picture, np.ndarray) or picture.ndim != 3:
+            gym_id = self.job["environment"]["id"]
+            raise GymError(f"{gym_id} renders no picture in render_mode rgb_array, so there is nothing to show")
+        packed = io.BytesIO()
+        Image.fromarray(np.ascontiguousarray(picture, np.uint8)).save(packed, "JPEG", quality=QUALITY)
+        state = {"tick": self.tick, "score": self.score, "version": self.version, "playing": self.playing}
+        jpeg = base64.b64encode(packed.getvalue()).decode()
+        if self.channel.send({"type": "FRAME", **state, "events": self.events, "jpeg": jpeg}):
+            self.events, self.fresh, self.ready = [], False, False
+
+    def _begin(self, seed: int | None) -> None:
+        self.policy = self._newest()
+        self.obs, _ = self.env.reset(seed=seed)
+        self.score, self.over, self.fresh = [0.0, 0], False, True
+
+    def _newest(self) -> GymPolicy:
+        found = self.slots.read(self.count)
+        if found is None:
+            return self.policy
+        self.count, version, weights = found
+        if version != self.version:
+            self.version = version
+            self._tell("swap")
+        job = self.job
+        return GymPolicy(job["layers"], job["activation"], weights, job["environment"], job["distribution"])
+
+    def _tell(self, kind: str) -> None:
+        self.events.append({"kind": kind, "tick": self.tick, "side": -1, "version": self.version})

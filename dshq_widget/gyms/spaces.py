@@ -1,0 +1,134 @@
+"""What a policy's outputs mean in an environment: actions drawn from them, and how the environment is told.
+
+Discrete, MultiDiscrete and MultiBinary actions are *choices*: a softmax over the options of each. A Box is drawn from
+one distribution per number, each of two outputs:
+
+- `gaussian`: mean and log deviation, drawn without bounds, then clipped to -1..1 and stretched over the bounds; where
+  a number has none it is taken as it is. What was drawn, not what was clipped, is learned from.
+- `beta`: alpha and beta, both above 1, on 0..1, stretched over the bounds. Chou, Maturana and Scherer, "Improving
+  stochastic policy gradients in continuous control with deep reinforcement learning using the Beta distribution", 2017.
+
+A drawn action is f32 `[N, k]`: the options' indices, or the numbers before they are clipped and stretched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+DISTRIBUTIONS = ("gaussian", "beta")
+FIRST_LOG_DEVIATION = -0.5
+"""Of a Gaussian whose output is 0: a deviation of 0.6 of the way from the middle to a bound (assumed)."""
+LOG_DEVIATIONS = (-5.0, 1.0)
+"""Bounds of it (assumed)."""
+EDGE = 1e-6
+"""A beta's draws keep so far away from 0 and 1, where its density may be infinite."""
+
+
+class GymError(ValueError):
+    """An environment that cannot be made, or not be learned: one sentence that says why and how to mend it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Actions:
+    """An environment's actions, as plain data."""
+
+    kind: str
+    """choice: one Discrete; choices: several; box."""
+    sizes: tuple[int, ...] = ()
+    """Options of each choice."""
+    start: int = 0
+    """The number of a Discrete's first option."""
+    shape: tuple[int, ...] = ()
+    """Of what the environment is given, apart from a Discrete's plain number."""
+    low: tuple[float, ...] = ()
+    """Bounds of each number of a box, flat; infinite where there is none."""
+    high: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, space: Space) -> Actions:
+        """Raises GymError for a space that no policy here can act in."""
+        from gymnasium import spaces
+
+        if isinstance(space, spaces.Discrete):
+            return cls("choice", (int(space.n),), int(space.start))
+        if isinstance(space, spaces.MultiDiscrete) and not np.any(space.start):
+            return cls("choices", tuple(int(n) for n in space.nvec.ravel()), shape=space.nvec.shape)
+        if isinstance(space, spaces.MultiBinary):
+            return cls("choices", (2,) * int(np.prod(space.shape)), shape=space.shape)
+        if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
+            low, high = (tuple(float(bound) for bound in bounds.ravel()) for bounds in (space.low, space.high))
+            return cls("box", shape=space.shape, low=low, high=high)
+        raise GymError(
+            f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, and these are {space}: "
+            "wrap the environment so that they are (gymnasium.wrappers.TransformAction)"
+        )
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Actions:
+        """What `to_json` wrote; raises GymError for anything else."""
+        try:
+            sizes, shape = (tuple(int(n) for n in values[key]) for key in ("sizes", "shape"))
+            low, high = (tuple(float(bound) for bound in values[key]) for key in ("low", "high"))
+            return cls(str(values["kind"]), sizes, int(values["start"]), shape, low, high)
+        except (KeyError, TypeError, ValueError) as error:
+            raise GymError(f"the description of the actions is damaged: {error!r:.60}") from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; infinite bounds as text."""
+        values = dataclasses.asdict(self)
+        lists = {key: list(values[key]) for key in ("sizes", "shape")}
+        return {**values, **lists, **{key: [_written(bound) for bound in values[key]] for key in ("low", "high")}}
+
+    @property
+    def outputs(self) -> int:
+        """Numbers that a policy says, beside its value."""
+        return sum(self.sizes) if self.sizes else 2 * len(self.low)
+
+    @property
+    def bounded(self) -> NDArray:
+        """bool `[k]`: which numbers of a box have both bounds."""
+        return np.isfinite(self.low) & np.isfinite(self.high)
+
+    def check(self, distribution: str) -> None:
+        """Raises GymError where the distribution does not suit these actions."""
+        if self.kind == "box" and distribution == "beta" and not self.bounded.all():
+            raise GymError("action_distribution=beta needs actions with bounds, and these have none: take gaussian")
+
+    def draw(self, outputs: NDArray, distribution: str, rng: np.random.Generator, greedy: bool = False) -> NDArray:
+        """Actions f32 `[N, k]` from outputs f32 `[N, outputs]`; `greedy` takes the likeliest option or the mean."""
+        if self.kind != "box":
+            noise = np.float32(0) if greedy else rng.gumbel(size=outputs.shape).astype(np.float32)
+            cuts = np.cumsum(self.sizes)[:-1]
+            return np.stack([part.argmax(-1) for part in np.split(outputs + noise, cuts, -1)], -1).astype(np.float32)
+        first, second = np.split(outputs, 2, -1)
+        if distribution == "gaussian":
+            deviation = np.exp(np.clip(second + FIRST_LOG_DEVIATION, *LOG_DEVIATIONS))
+            noise = np.zeros_like(first) if greedy else rng.standard_normal(first.shape, np.float32)
+            return (first + deviation * noise).astype(np.float32)
+        alpha, beta = 1 + np.logaddexp(0, first), 1 + np.logaddexp(0, second)
+        drawn = alpha / (alpha + beta) if greedy else rng.beta(alpha, beta)
+        return np.clip(drawn, EDGE, 1 - EDGE).astype(np.float32)
+
+    def told(self, drawn: NDArray, distribution: str) -> NDArray:
+        """What N environments are given for actions f32 `[N, k]`."""
+        if self.kind == "choice":
+            return drawn[:, 0].astype(np.int64) + self.start
+        if self.kind == "choices":
+            return drawn.astype(np.int64).reshape(len(drawn), *self.shape)
+        low, high = np.array(self.low, np.float32), np.array(self.high, np.float32)
+        share = drawn if distribution == "beta" else (np.clip(drawn, -1, 1) + 1) / 2
+        with np.errstate(invalid="ignore"):  # inf - inf, which is not taken
+            stretched = low + share * (high - low)
+        return np.where(self.bounded, stretched, np.clip(drawn, low, high)).astype(np.float32).reshape(-1, *self.shape)
+
+
+def _written(bound: float) -> float | str:
+    return bound if np.isfinite(bound) else ("inf" if bound > 0 else "-inf")

@@ -1,0 +1,59 @@
+"""The convolutional trunk of policies that read pixels: its weights stand behind the dense ones in the flat weights.
+
+Three convolutions with relu, after Mnih et al., "Human-level control through deep reinforcement learning", 2015; what
+comes out of the last one is what the dense part reads. Flat layout, float32: per convolution W `[out, in, k, k]`
+row-major, then b `[out]`. Pixels are uint8 `[N, channels, height, width]` and are divided by 255.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+"""Channels, width of the kernel and stride of each."""
+Pixels = tuple[int, ...]
+"""Channels, height and width of what is read; empty where a policy reads no pixels."""
+
+
+def shapes(pixels: Pixels) -> list[tuple[int, int, int, int]]:
+    """The shape of each convolution's W: out, in, k, k."""
+    inputs = [pixels[0], *(channels for channels, _, _ in CONVOLUTIONS)]
+    return [(out, n, k, k) for n, (out, k, _) in zip(inputs, CONVOLUTIONS, strict=False)]
+
+
+def features(pixels: Pixels) -> int:
+    """Numbers that come out; raises ValueError for pictures that are too small."""
+    height, width = pixels[1:]
+    for _, k, stride in CONVOLUTIONS:
+        height, width = (height - k) // stride + 1, (width - k) // stride + 1
+    if min(height, width) < 1:
+        raise ValueError(f"pictures must be at least 36 pixels wide and high, got {pixels[2]} by {pixels[1]}")
+    return CONVOLUTIONS[-1][0] * height * width
+
+
+def floats(pixels: Pixels) -> int:
+    """Length of its flat weights; 0 without pixels."""
+    return sum(prod(shape) + shape[0] for shape in shapes(pixels)) if pixels else 0
+
+
+def split(weights: Any, pixels: Pixels) -> list[tuple[Any, Any]]:
+    """(W, b) views of each convolution in its flat weights, an array or a tensor."""
+    parts, at = [], 0
+    for shape in shapes(pixels):
+        middle = at + prod(shape)
+        parts.append((weights[at:middle].reshape(shape), weights[middle : middle + shape[0]]))
+        at = middle + shape[0]
+    return parts
+
+
+def forward(weights: np.ndarray, pixels: Pixels, pictures: np.ndarray) -> np.ndarray:
+    """Features f32 `[N, features]` of pictures uint8 `[N, *pixels]`."""
+    x = pictures.astype(np.float32) / np.float32(255)
+    for (matrix, bias), (_, k, stride) in zip(split(weights, pixels), CONVOLUTIONS, strict=True):
+        windows = np.lib.stride_tricks.sliding_window_view(x, (k, k), (2, 3))[:, :, ::stride, ::stride]
+        x = np.tensordot(windows, matrix, ((1, 4, 5), (1, 2, 3))) + bias  # [N, height, width, out]
+        x = np.maximum(x, np.float32(0)).transpose(0, 3, 1, 2)
+    return x.reshape(len(x), -1)

@@ -1,0 +1,51 @@
+"""A Gymnasium environment in the notebook: its pictures move on the match canvas, it is learned, steered and closed."""
+
+import pytest
+
+from tests.browser.conftest import OpenNotebook
+from tests.browser.test_watch_it_learn import TRAINED, begin
+
+pytestmark = pytest.mark.browser
+
+CELL = 'from dshq_widget import DrillWidget; w = DrillWidget("gym:CartPole-v1", seed=4); w'
+LEFT = """
+import psutil
+print(len([child for child in psutil.Process().children(recursive=True) if "dshq_widget" in str(child.cmdline())]))
+"""
+SLOW = 180  # seconds
+
+
+def test_cartpole_of_gymnasium_is_seen_learned_and_closed(chromium, open_notebook: OpenNotebook):
+    pytest.importorskip("pygame", reason='no pygame here: pip install "gymnasium[classic-control]"')
+    notebook, widget = begin(open_notebook, chromium, CELL)
+    assert (widget.attribute("drill"), widget.attribute("renderer")) == ("gym:CartPole-v1", "canvas2d")
+    widget.wait_number("tick", lambda tick: tick > 20, SLOW)
+    before = widget.picture()
+    assert widget.colours(before) > 5
+    widget.until(widget.picture, lambda now: now != before, SLOW, "another picture")
+    for name in ("Mode", "Step decision", "Skip to next goal", "Take over"):
+        assert not widget.control(name).is_visible()
+    assert widget.root.locator(".mind, .coach, .rewards").count() == 0
+
+    widget.control("Pause").click()
+    widget.wait_attribute("playing", lambda playing: playing == "false", SLOW)
+    still = widget.number("tick")
+    widget.control("Step").click()
+    widget.wait_number("tick", lambda tick: tick == still + 1, SLOW)
+    widget.control("Reset match").click()
+    widget.wait_number("tick", lambda tick: tick == 0, SLOW)
+    widget.control("Play").click()
+
+    widget.control("Train").click()
+    widget.wait_number("version", lambda version: version >= 2, TRAINED)
+    assert "True" in notebook.kernel.run("print(w.wait(return_mean=100))", 400)
+    widget.until(
+        lambda: float(widget.attribute("score").split("-")[0]), lambda score: score > 60, SLOW, "a pole that stands"
+    )
+    notebook.reload()
+    widget = notebook.widget()
+    widget.wait_number("tick", lambda tick: tick > still + 20, SLOW)
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", SLOW)
+    notebook.kernel.run("w.close()")
+    widget.until(lambda: notebook.kernel.run(LEFT).strip(), lambda left: left == "0", SLOW, "the end of all processes")
