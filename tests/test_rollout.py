@@ -387,6 +387,24 @@ def test_matches_begin_properly():
     assert found.length.min() > 10
 
 
+def test_kept_actions_lead_to_the_same_results():
+    """One game after the other, played again from its seed and actions; nothing else is told apart by keeping them."""
+    compiled = compile_drill(Ball)
+    game, spec = compiled.game(), compiled.spec
+    plain = play_matches(game, spec, Player(0), Player(RANDOM), 40, seed=3)
+    kept = play_matches(game, spec, Player(0), Player(RANDOM), 40, seed=3, keep_actions=True)
+    assert plain.actions is None and np.array_equal(plain.result, kept.result)
+    assert kept.side.tolist() == [0] * 20 + [1] * 20 and len(set(kept.key.tolist())) == 40
+    for k in (0, 5, 20, 39):
+        tiles = game.new(1, int(kept.key[k]))
+        for t in range(kept.length[k]):
+            tiles["action"][0, :, 0] = kept.actions[k, t]
+            game.decide(tiles)
+            game.tick(tiles, spec["action_repeat"])
+        _, winner = game.status(tiles)
+        assert winner[0, 0] * (1 - 2 * kept.side[k]) == kept.result[k]
+
+
 def test_shares_and_groups():
     kinds = share_tiles(64, {SELF: 0.75, 0: 0.125, RANDOM: 0.125})
     assert [(kinds == kind).sum() for kind in (SELF, 0, RANDOM)] == [48, 8, 8]

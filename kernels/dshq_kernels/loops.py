@@ -368,12 +368,14 @@ def match_tiles(
     results,
     lengths,
     returns,
+    actions,
     scratch,
 ):
     """Plays every lane of the tiles once, from reset to its end, for the first player's side `side_of[tile]`.
 
     kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions)
-    and returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`.
+    and returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`. actions: the
+    address of i32 `[tiles, decisions, sides, 16]` to keep them in, or 0.
     """
     sides, n_obs, time_limit, repeat, mask = shape
     n_terms = weights.size
@@ -428,6 +430,8 @@ def match_tiles(
                 )
             for i in range(b, e + 1):
                 tile = tiles + i * tile_bytes
+                if actions > 0:
+                    copy_bytes(actions + (i * most + t) * sides * 64, tile + ACTION_AT, sides * 64)
                 call(verbs[DECIDE], tile)
                 call2(verbs[TICK], tile, repeat)
                 call2(verbs[STATUS], tile, status)

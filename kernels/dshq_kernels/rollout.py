@@ -305,6 +305,9 @@ class Matches:
     result: np.ndarray  # i32 [games] +1 won, -1 lost, 0 drawn
     length: np.ndarray  # i32 [games] decisions
     returns: np.ndarray  # f32 [games] undiscounted rewards, potentials left out
+    key: np.ndarray  # u32 [games] the seed of each game
+    side: np.ndarray  # i64 [games] the side that the first player had
+    actions: np.ndarray | None = None  # i32 [games, decisions, sides], if they were kept; a game's own are the first
 
 
 def play_matches(
@@ -317,6 +320,7 @@ def play_matches(
     seed: int,
     greedy: bool = False,
     scene: np.ndarray | None = None,
+    keep_actions: bool = False,
 ) -> Matches:
     """Plays `games` matches, each once, from proper starts; the first player has side 0 in the first half and side 1
     in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them."""
@@ -328,9 +332,8 @@ def play_matches(
     side_of = np.repeat(np.arange(2), tiles_of)
     count = len(side_of)
     tiles = game.new(count)
-    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
-        0, 1 << 32, (count, LANES), np.uint32
-    )
+    keys = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(0, 1 << 32, (count, LANES), np.uint32)
+    tiles["rng_key"] = keys
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
     if scene is not None:
         words = tiles.view(np.uint32).reshape(count, -1, LANES)
@@ -349,6 +352,8 @@ def play_matches(
     weights = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
     results, lengths = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
+    most = -(-int(spec["time_limit"]) // int(spec["action_repeat"])) if keep_actions else 0
+    actions = np.zeros((count, most, sides, LANES), np.int32)
     scratch = aligned(max(scratch_floats(plan, spec, 1) for plan in plans))
     match_tiles(
         game.verbs,
@@ -367,8 +372,11 @@ def play_matches(
         results,
         lengths,
         returns,
+        actions.ctypes.data if keep_actions else 0,
         scratch.ctypes.data,
     )
     split = tiles_of[0] * LANES
     pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
-    return Matches(results.ravel()[pick], lengths.ravel()[pick], returns.ravel()[pick])
+    taken = actions.transpose(0, 3, 1, 2).reshape(-1, most, sides)[pick] if keep_actions else None
+    rows = (array.ravel()[pick] for array in (results, lengths, returns, keys, side_of.repeat(LANES)))
+    return Matches(*rows, taken)
