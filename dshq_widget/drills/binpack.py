@@ -262,6 +262,20 @@ class BinPack(Drill):
     palette = PALETTE
     tags = tuple(str(k + 1) for k in range(ITEMS))
     scene_max = 9 * ITEMS + 12
+    target = GOAL
+    training = {  # a short look, .84 of the container after 0.2 M steps: docs/LOG.md
+        "num_envs": 256,
+        "rollout_length": 32,
+        "epochs": 2,
+        "minibatch_size": 2048,
+        "hidden_sizes": (128, 128),
+        "activation": "relu",
+        "learning_rate": 1e-3,
+        "total_agent_steps": 20_000_000,
+        "gamma": 1.0,
+        "entropy_coef": 0.002,
+        "min_entropy": 0.0,
+    }
 
     state = {
         "size": ("i32", 3 * ITEMS),  # of each item along x, y, z
