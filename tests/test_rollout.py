@@ -393,10 +393,11 @@ def test_kept_actions_lead_to_the_same_results():
     game, spec = compiled.game(), compiled.spec
     plain = play_matches(game, spec, Player(0), Player(RANDOM), 40, seed=3)
     kept = play_matches(game, spec, Player(0), Player(RANDOM), 40, seed=3, keep_actions=True)
-    assert plain.actions is None and np.array_equal(plain.result, kept.result)
-    assert kept.side.tolist() == [0] * 20 + [1] * 20 and len(set(kept.key.tolist())) == 40
+    assert plain.start.size == plain.actions.size == 0 and np.array_equal(plain.result, kept.result)
+    assert kept.side.tolist() == [0] * 20 + [1] * 20 and len(np.unique(kept.start, axis=0)) == 40
     for k in (0, 5, 20, 39):
-        tiles = game.new(1, int(kept.key[k]))
+        tiles = game.new(1)
+        tiles.view(np.uint32).reshape(-1, 16)[:, 0] = kept.start[k]
         for t in range(kept.length[k]):
             tiles["action"][0, :, 0] = kept.actions[k, t]
             game.decide(tiles)

@@ -305,9 +305,9 @@ class Matches:
     result: np.ndarray  # i32 [games] +1 won, -1 lost, 0 drawn
     length: np.ndarray  # i32 [games] decisions
     returns: np.ndarray  # f32 [games] undiscounted rewards, potentials left out
-    key: np.ndarray  # u32 [games] the seed of each game
     side: np.ndarray  # i64 [games] the side that the first player had
-    actions: np.ndarray | None = None  # i32 [games, decisions, sides], if they were kept; a game's own are the first
+    start: np.ndarray  # u32 [games, words] the state that each game began with, if actions are kept; else no games
+    actions: np.ndarray  # i32 [games, decisions, sides]; a game's own are the first `length` of them
 
 
 def play_matches(
@@ -323,7 +323,8 @@ def play_matches(
     keep_actions: bool = False,
 ) -> Matches:
     """Plays `games` matches, each once, from proper starts; the first player has side 0 in the first half and side 1
-    in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them."""
+    in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
+    `keep_actions` the result says how each began and what was done in it."""
     if games < 1:
         raise ValueError(f"wanted at least one match, got {games}")
     sides = int(spec["sides"])
@@ -332,8 +333,9 @@ def play_matches(
     side_of = np.repeat(np.arange(2), tiles_of)
     count = len(side_of)
     tiles = game.new(count)
-    keys = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(0, 1 << 32, (count, LANES), np.uint32)
-    tiles["rng_key"] = keys
+    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
+        0, 1 << 32, (count, LANES), np.uint32
+    )
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
     if scene is not None:
         words = tiles.view(np.uint32).reshape(count, -1, LANES)
@@ -354,6 +356,7 @@ def play_matches(
     returns = np.zeros((count, LANES), np.float32)
     most = -(-int(spec["time_limit"]) // int(spec["action_repeat"])) if keep_actions else 0
     actions = np.zeros((count, most, sides, LANES), np.int32)
+    start = tiles.view(np.uint32).reshape(count, -1, LANES).copy()
     scratch = aligned(max(scratch_floats(plan, spec, 1) for plan in plans))
     match_tiles(
         game.verbs,
@@ -377,6 +380,7 @@ def play_matches(
     )
     split = tiles_of[0] * LANES
     pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
-    taken = actions.transpose(0, 3, 1, 2).reshape(-1, most, sides)[pick] if keep_actions else None
-    rows = (array.ravel()[pick] for array in (results, lengths, returns, keys, side_of.repeat(LANES)))
-    return Matches(*rows, taken)
+    start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
+    taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
+    rows = (array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES)))
+    return Matches(*rows, start, taken)
