@@ -97,7 +97,10 @@ class Bandit(Drill):
 
     @rule
     def scene(s, i):
+        """The lamp, a ring where it shone before, and the answer that it got there: pale where it was wrong."""
         box(-1.0, 0.0, 0.7, 0.7, 1.0, 0.0, 0.15, SEAT)
         box(1.0, 0.0, 0.7, 0.7, 1.0, 0.0, 0.15, SEAT)
         circle(place(s.bit[i]), 0.2, 0.3, LAMP)
+        before = s.answer[i] if s.hit[i] == 1 else 1 - s.answer[i]
+        ring(place(before), 0.2, 0.38, 0.02, 1.0, 0.0, LAMP, alpha=0.0 if s.ticks[i] == 0 else 0.5)
         box(place(s.answer[i]), -0.4, 0.3, 0.1, 1.0, 0.0, 0.05, ANSWER, alpha=0.4 + 0.6 * float(s.hit[i]))
