@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dshq_kernels.cpu import CpuGame, python_source
+from dshq_kernels.cuda import CudaGame, cuda_source
 from dshq_kernels.javascript import javascript_source
 from dshq_kernels.rules import Source, translate
 from dshq_kernels.subset import RulesError, rule
@@ -103,13 +104,14 @@ class Drill:
 
 @dataclass(frozen=True)
 class CompiledDrill:
-    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python and
-    JavaScript source.
+    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
+    JavaScript and CUDA source.
     """
 
     spec: dict[str, Any]
     python: str
     javascript: str
+    cuda: str = ""
 
     @property
     def name(self) -> str:
@@ -124,6 +126,10 @@ class CompiledDrill:
         """Compile for this machine, or load what was compiled before."""
         return CpuGame(self.python, self.spec)
 
+    def cuda_game(self) -> CudaGame:
+        """The same for the GPU. Raises RuntimeError where there is none."""
+        return CudaGame(self.cuda, self.spec)
+
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
         """f32 (n_terms,): the drill's weights, replaced by name. Raises ValueError for a term that the drill lacks."""
         values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
@@ -135,11 +141,11 @@ class CompiledDrill:
         return np.array(list({**values, **(overrides or {})}.values()), np.float32)
 
     def to_json(self) -> dict[str, Any]:
-        return {"spec": self.spec, "python": self.python, "javascript": self.javascript}
+        return {"spec": self.spec, "python": self.python, "javascript": self.javascript, "cuda": self.cuda}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
-        return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""))
+        return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""), data.get("cuda", ""))
 
 
 _DECLARED = {name for name in vars(Drill) if not name.startswith("_")} | {"name"}
@@ -178,7 +184,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         program = translate(source)
     except RulesError as error:
         raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
-    javascript, python = javascript_source(program), python_source(program)
+    javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
         "title": drill.title or drill.name.replace("_", " ").capitalize(),
@@ -214,7 +220,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
-    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript)
+    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda)
 
 
 def _first_paragraph(rule: Callable) -> str:

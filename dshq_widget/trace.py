@@ -14,13 +14,14 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dshq_widget.drill import CompiledDrill
 
-BACKENDS = ("cpu", "js")
+BACKENDS = ("cpu", "js", "cuda")
 DRIVER = Path(__file__).with_name("trace.js")
 NODE_MAIN = """
 const { spec, source, ticks, seed } = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -34,45 +35,136 @@ console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256
 
 def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = "cpu") -> dict[str, Any]:
     """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end,
-    RuntimeError where Node is missing.
+    RuntimeError where Node or the GPU is missing.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend: wanted one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
         raise ValueError(f"ticks: wanted 0 or more, got {ticks}")
-    result = _cpu(drill, ticks, seed) if backend == "cpu" else _javascript(drill, ticks, seed)
+    if backend == "js":
+        result = _javascript(drill, ticks, seed)
+    else:
+        result = _arrays(drill, (_Tile if backend == "cpu" else _Threads)(drill, seed), ticks)
     return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
 
 
-def _cpu(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
-    game, spec = drill.game(), drill.spec
-    tiles = game.new(1, seed, practice=True)
+class _Games(Protocol):
+    """16 games on some back end, as NumPy arrays with the game last."""
+
+    def observe(self) -> NDArray: ...  # f32 [sides, n_obs, 16]
+    def terms(self) -> NDArray: ...  # f32 [sides, n_terms, 16]
+    def mask(self) -> NDArray: ...  # bool [sides, n_actions, 16]
+    def actions(self, who: str) -> NDArray: ...  # i32 [sides, 16]
+    def decide(self, actions: NDArray) -> None: ...
+    def tick(self) -> None: ...
+    def words(self) -> NDArray: ...  # u32 [16, words]
+    def status(self) -> tuple[NDArray, NDArray, NDArray]: ...  # terminated, winner, ticks [16]
+    def reset(self, chosen: NDArray) -> None: ...
+
+
+class _Tile:
+    """On the CPU."""
+
+    def __init__(self, drill: CompiledDrill, seed: int):
+        self._game = drill.game()
+        self._tiles = self._game.new(1, seed, practice=True)
+
+    def observe(self) -> NDArray:
+        return self._game.observe(self._tiles)[0]
+
+    def terms(self) -> NDArray:
+        return self._game.terms(self._tiles)[0]
+
+    def mask(self) -> NDArray:
+        return self._game.mask(self._tiles)[0]
+
+    def actions(self, who: str) -> NDArray:
+        return self._game.actions(self._tiles, who)[0]
+
+    def decide(self, actions: NDArray) -> None:
+        self._tiles["action"] = actions
+        self._game.decide(self._tiles)
+
+    def tick(self) -> None:
+        self._game.tick(self._tiles)
+
+    def words(self) -> NDArray:
+        return self._game.words(self._tiles)
+
+    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+        terminated, winner = self._game.status(self._tiles)
+        return terminated[0], winner[0], self._tiles["ticks"][0]
+
+    def reset(self, chosen: NDArray) -> None:
+        self._game.reset(self._tiles, chosen[None])
+
+
+class _Threads:
+    """On the GPU, or in numba's simulator of one."""
+
+    def __init__(self, drill: CompiledDrill, seed: int):
+        from numba import cuda
+
+        self._to_device = cuda.to_device
+        self._game = drill.cuda_game()
+        self._state = self._game.new(16, seed, practice=True)
+
+    def observe(self) -> NDArray:
+        return self._game.observe(self._state).copy_to_host()
+
+    def terms(self) -> NDArray:
+        return self._game.terms(self._state).copy_to_host()
+
+    def mask(self) -> NDArray:
+        return self._game.mask(self._state).copy_to_host() != 0
+
+    def actions(self, who: str) -> NDArray:
+        return self._game.actions(self._state, who).copy_to_host()
+
+    def decide(self, actions: NDArray) -> None:
+        self._state[self._game.rows["action"]] = self._to_device(actions.view(np.uint32))
+        self._game.decide(self._state)
+
+    def tick(self) -> None:
+        self._game.tick(self._state)
+
+    def words(self) -> NDArray:
+        return self._game.words(self._state)
+
+    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+        terminated, winner = self._game.status(self._state).copy_to_host()
+        return terminated != 0, winner, self.words()[:, self._game.rows["ticks"].start].view(np.int32)
+
+    def reset(self, chosen: NDArray) -> None:
+        self._game.reset(self._state, self._to_device(chosen.astype(np.uint8)))
+
+
+def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
+    spec = drill.spec
     state, views = hashlib.sha256(), hashlib.sha256()
     episodes = 0
     for t in range(ticks):
         if t % spec["action_repeat"] == 0:
-            observed, terms = game.observe(tiles)[0], game.terms(tiles)[0]
-            allowed = game.mask(tiles)[0].astype(np.uint8)
-            scripted = [game.actions(tiles, name)[0] for name in spec["baselines"]]
-            for lane in range(16):
+            observed, terms, allowed = games.observe(), games.terms(), games.mask().astype(np.uint8)
+            scripted = [games.actions(name) for name in spec["baselines"]]
+            for game in range(16):
                 for side in range(spec["sides"]):
-                    views.update(np.ascontiguousarray(observed[side, :, lane]).tobytes())
-                    views.update(np.ascontiguousarray(terms[side, :, lane]).tobytes())
-                    if game.masked:
-                        views.update(np.ascontiguousarray(allowed[side, :, lane]).tobytes())
+                    views.update(np.ascontiguousarray(observed[side, :, game]).tobytes())
+                    views.update(np.ascontiguousarray(terms[side, :, game]).tobytes())
+                    if spec.get("masked"):
+                        views.update(np.ascontiguousarray(allowed[side, :, game]).tobytes())
                     for actions in scripted:
-                        views.update(actions[side, lane].tobytes())
-            tiles["action"] = game.actions(tiles, "random")
-            game.decide(tiles)
-        game.tick(tiles)
-        state.update(game.words(tiles).tobytes())
+                        views.update(actions[side, game].tobytes())
+            games.decide(games.actions("random"))
+        games.tick()
+        state.update(games.words().tobytes())
         if (t + 1) % spec["action_repeat"] == 0:
-            terminated, winner = game.status(tiles)
-            done = terminated | (tiles["ticks"] >= spec["time_limit"])
-            for finished in np.flatnonzero(done[0]):
-                views.update(winner[0, finished].tobytes())
+            terminated, winner, played = games.status()
+            done = terminated | (played >= spec["time_limit"])
+            for finished in np.flatnonzero(done):
+                views.update(winner[finished].tobytes())
             episodes += int(done.sum())
-            game.reset(tiles, done)
+            games.reset(done)
     return {"episodes": episodes, "sha256": state.hexdigest(), "views_sha256": views.hexdigest()}
 
 

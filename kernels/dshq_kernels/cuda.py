@@ -1,0 +1,372 @@
+"""Back end: a `Program` as numba.cuda kernels, one thread a game (docs/architecture.md, "CUDA form").
+
+The state of n games is one u32 array `[words, n]`: each field's element is a row, so that neighbouring threads read
+neighbouring words. A kernel keeps what it touches in registers and writes back at its end what it changed; array fields
+that it indexes by something unknown before the game runs stay in memory.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.cpu import load_module
+from dshq_kernels.ir import (
+    BOOL,
+    F32,
+    U32,
+    Assign,
+    Binary,
+    Cast,
+    Compare,
+    Const,
+    Emit,
+    Expr,
+    Field,
+    For,
+    If,
+    Load,
+    Logic,
+    Out,
+    Program,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+
+BLOCK = 128
+"""Threads in a block (assumed: to be measured on a GPU)."""
+HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
+import numpy as np
+from numba import cuda
+from dshq_kernels.threads import absolute, add, divide, floor, hash32, multiply, real, real_word, select, square_root
+from dshq_kernels.threads import subtract
+f32, i32, u32 = np.float32, np.int32, np.uint32
+'''
+ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+Block = tuple[tuple[Stmt, ...], str]
+"""Statements, and the place where they put their results."""
+
+
+def cuda_source(program: Program) -> str:
+    """One module of kernels; see the table in docs/architecture.md for their arguments."""
+    sides, verbs = range(program.sides), program.verbs
+    parts = [HEADER.format(name=program.name)]
+    parts.append(_kernel(program, "reset", "s, chosen", [(verbs["reset"], "")], test=" and chosen[t] != 0"))
+    parts.append(_kernel(program, "decide", "s", [(verbs.get("decide", ()), "")]))
+    parts.append(_kernel(program, "tick", "s, n", [(verbs["tick"], "")], outer="for _ in range(n):"))
+    for name in ("observe", "terms", *(("mask",) if program.masked else ())):
+        parts.append(_kernel(program, name, "s, o", [(verbs[f"{name}:{k}"], f"o[{k}, {{}}, t]") for k in sides]))
+    ends = [(verbs[name], f"o[{k}, t]") for k, name in enumerate(("terminated", "winner"))]
+    parts.append(_kernel(program, "status", "s, o", ends))
+    parts.append(_kernel(program, "random", "s, o", [(verbs["random"], "o[{}, t]")]))
+    for name in program.baselines:
+        blocks = [(verbs[f"baseline:{name}:{k}"], f"o[{k}, t]") for k in sides]
+        parts.append(_kernel(program, f"baseline_{name}", "s, o", blocks))
+    return "\n".join(parts)
+
+
+def _kernel(program: Program, name: str, params: str, blocks: Sequence[Block], outer: str = "", test: str = "") -> str:
+    """A kernel that loads, runs the blocks and stores."""
+    names = _Names(program, [statement for statements, _ in blocks for statement in statements])
+    lines = ["@cuda.jit(cache=True)", f"def {name}({params}):", "    t = cuda.grid(1)"]
+    lines += [f"    if t < s.shape[1]{test}:"]
+    lines += [f"        {line}" for line in names.loads()]
+    lines += [f"        {outer}"] if outer else []
+    body = [line for statements, out in blocks for line in _block(statements, 2 + bool(outer), names, out)]
+    lines += body or [f"        {'    ' * bool(outer)}pass"]
+    lines += [f"        {line}" for line in names.stores()]
+    return "\n".join(lines) + "\n"
+
+
+class _Names:
+    """What a kernel calls the words of the state: `x_field` or `x_field_2` in a register, `s[row, t]` in memory."""
+
+    def __init__(self, program: Program, statements: Sequence[Stmt]):
+        self._rows: dict[str, int] = {}
+        row = 0
+        for field in program.fields:
+            self._rows[field.name] = row
+            row += field.words
+        self._fields = {field.name: field for field in program.fields}
+        touched: dict[tuple[str, int], None] = {}
+        self._written: dict[tuple[str, int], None] = {}
+        self._in_memory: set[str] = set()
+        for field_name, index, written in _accesses(statements):
+            if index is not None and not isinstance(index, Const):
+                self._in_memory.add(field_name)
+                continue
+            key = (field_name, int(index.value) if isinstance(index, Const) else 0)
+            touched[key] = None
+            if written:
+                self._written[key] = None
+        self._touched = [key for key in touched if key[0] not in self._in_memory]
+
+    def word(self, field: str, index: Expr | None) -> str:
+        """The register of a word, or its place in memory."""
+        if field in self._in_memory:
+            inside = "0" if index is None else _expr(index, self)
+            return f"s[{self._rows[field]} + {inside}, t]"
+        return self._register(field, int(index.value) if isinstance(index, Const) else 0)
+
+    def load(self, field: str, index: Expr | None) -> str:
+        word = self.word(field, index)
+        return _number(word, self._fields[field]) if field in self._in_memory else word
+
+    def store(self, field: str, index: Expr | None, value: str) -> str:
+        return f"{self.word(field, index)} = {_bits(value, self._fields[field]) if field in self._in_memory else value}"
+
+    def loads(self) -> Iterator[str]:
+        for field, index in self._touched:
+            word = f"s[{self._rows[field] + index}, t]"
+            yield f"{self._register(field, index)} = {_number(word, self._fields[field])}"
+
+    def stores(self) -> Iterator[str]:
+        for field, index in self._written:
+            if field not in self._in_memory:
+                value = _bits(self._register(field, index), self._fields[field])
+                yield f"s[{self._rows[field] + index}, t] = {value}"
+
+    def _register(self, field: str, index: int) -> str:
+        return f"x_{field}_{index}" if self._fields[field].length else f"x_{field}"
+
+
+def _number(word: str, field: Field) -> str:
+    """A word of the state as a number of the field's type."""
+    if field.type == BOOL:
+        return f"({word} != u32(0))"
+    return {F32: f"real({word})", U32: word}.get(field.type, f"i32({word})")
+
+
+def _bits(value: str, field: Field) -> str:
+    """A number of the field's type as a word of the state."""
+    return f"real_word({value})" if field.type == F32 else f"u32({value})"
+
+
+def _accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
+    """(field, index, whether written) of every load and store."""
+    for statement in statements:
+        for value in _values(statement):
+            yield from ((load.field, load.index, False) for load in _find_loads(value))
+        if isinstance(statement, Store):
+            yield statement.field, statement.index, True
+        elif isinstance(statement, If):
+            yield from _accesses((*statement.body, *statement.orelse))
+        elif isinstance(statement, For):
+            yield from _accesses(statement.body)
+
+
+def _values(statement: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement itself."""
+    if isinstance(statement, Assign):
+        return (statement.value,)
+    if isinstance(statement, Store):
+        return (statement.value,) if statement.index is None else (statement.index, statement.value)
+    if isinstance(statement, Out):
+        return (statement.index, statement.value)
+    if isinstance(statement, Emit):
+        return statement.values
+    return (statement.test,) if isinstance(statement, If) else ()
+
+
+def _find_loads(value: Expr) -> Iterator[Load]:
+    if isinstance(value, Load):
+        yield value
+    for part in vars(value).values():
+        if isinstance(part, Expr):
+            yield from _find_loads(part)
+
+
+def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> list[str]:
+    pad = "    " * depth
+    lines: list[str] = []
+    for statement in statements:
+        if isinstance(statement, Assign):
+            lines.append(f"{pad}{statement.name} = {_expr(statement.value, names)}")
+        elif isinstance(statement, Store):
+            lines.append(pad + names.store(statement.field, statement.index, _expr(statement.value, names)))
+        elif isinstance(statement, Out):
+            value = _expr(statement.value, names)
+            place = out.format(_expr(statement.index, names))
+            lines.append(f"{pad}{place} = {f'i32({value})' if statement.value.type == BOOL else value}")
+        elif isinstance(statement, If):
+            lines.append(f"{pad}if {_expr(statement.test, names)}:")
+            lines += _block(statement.body, depth + 1, names, out) or [f"{pad}    pass"]
+            if statement.orelse:
+                lines.append(f"{pad}else:")
+                lines += _block(statement.orelse, depth + 1, names, out)
+        else:
+            assert isinstance(statement, For), "scenes are drawn by the CPU form"
+            lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
+            lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
+            lines += _block(statement.body, depth + 1, names, out)
+    return lines
+
+
+def _expr(value: Expr, names: _Names) -> str:
+    def e(part: Expr) -> str:
+        return _expr(part, names)
+
+    if isinstance(value, Const):
+        if value.type == BOOL:
+            return str(bool(value.value))
+        if value.type != F32:
+            return f"{value.type}({int(value.value)})"
+        finite = np.isfinite(value.value)
+        return f"f32({float(value.value)!r})" if finite else f"f32({'' if value.value > 0 else '-'}np.inf)"
+    if isinstance(value, Var):
+        return value.name
+    if isinstance(value, Load):
+        return names.load(value.field, value.index)
+    if isinstance(value, Unary):
+        a = e(value.a)
+        if value.op == "neg":
+            return f"(-{a})" if value.type == F32 else f"{value.type}(-{a})"
+        return {
+            "not": f"(not {a})",
+            "inv": f"{value.type}(~{a})",
+            "abs": f"absolute({a})",
+            "sqrt": f"square_root({a})",
+            "floor": f"floor({a})",
+        }[value.op]
+    if isinstance(value, Binary):
+        a, b = e(value.a), e(value.b)
+        if value.type == F32:
+            return f"{ARITHMETIC[value.op]}({a}, {b})"
+        return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
+    if isinstance(value, Compare):
+        return f"({e(value.a)} {value.op} {e(value.b)})"
+    if isinstance(value, Logic):
+        return f"({e(value.a)} {'&' if value.op == 'and' else '|'} {e(value.b)})"
+    if isinstance(value, Select):
+        return f"select({e(value.test)}, {e(value.a)}, {e(value.b)})"
+    assert isinstance(value, Cast)
+    return f"{value.type}({e(value.a)})"
+
+
+class CudaGame:
+    """A compiled game on the GPU: calls over games whose state is one device array.
+
+    `state` is u32 `[words, n]` on the device; results are device arrays with the game last. Every call is put on the
+    current stream and returns before it is done. Device arrays have `__cuda_array_interface__`: torch shares them.
+    """
+
+    def __init__(self, source: str, spec: Mapping[str, Any]):
+        """Raises RuntimeError where there is no GPU that numba can use."""
+        from numba import cuda
+
+        if not cuda.is_available():
+            raise RuntimeError(
+                "no CUDA device that numba can use was found: see `dshq doctor`; NUMBA_ENABLE_CUDASIM=1 runs a few "
+                "games in numba's simulator"
+            )
+        from dshq_kernels import threads
+
+        self._cuda, self._threads = cuda, threads
+        self.module = load_module(source)
+        self.spec = spec
+        self.sides = int(spec["sides"])
+        self.n_obs = int(spec["n_obs"])
+        self.n_terms = len(spec["terms"])
+        self.n_actions = int(spec["n_actions"])
+        self.baselines = tuple(spec["baselines"])
+        self.masked = bool(spec.get("masked"))
+        self.rows: dict[str, slice] = {}
+        row = 0
+        for name, _, length in spec["fields"]:
+            self.rows[name] = slice(row, row + max(1, length))
+            row += max(1, length)
+        self.words_per_game = row
+
+    def _run(self, kernel: Any, state: Any, *arguments: Any) -> None:
+        self._launch(kernel, state.shape[1], state, *arguments)
+
+    def _launch(self, kernel: Any, n: int, *arguments: Any) -> None:
+        if self._threads.SIMULATED:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's scalars tell of every wrap
+                kernel[(n + 15) // 16, 16](*arguments)
+        else:
+            kernel[(n + BLOCK - 1) // BLOCK, BLOCK](*arguments)
+
+    def new(self, n: int, seed: int = 0, practice: bool = False) -> Any:
+        """State of `n` games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
+        words = np.zeros((self.words_per_game, n), np.uint32)
+        words[self.rows["rng_key"]] = np.arange(n, dtype=np.uint64) + np.uint64(seed % (1 << 32))
+        words[self.rows["practice"]] = int(practice)
+        state = self._cuda.to_device(words)
+        self.reset(state, self._cuda.to_device(np.ones(n, np.uint8)))
+        return state
+
+    def reset(self, state: Any, chosen: Any) -> None:
+        """New episodes where `chosen`, u8 `[n]` on the device, is not zero."""
+        self._run(self.module.reset, state, chosen)
+
+    def decide(self, state: Any) -> None:
+        """Apply the actions that stand in the state's field `action`."""
+        self._run(self.module.decide, state)
+
+    def tick(self, state: Any, n: int = 1) -> None:
+        self._run(self.module.tick, state, n)
+
+    def observe(self, state: Any) -> Any:
+        """f32 `[sides, n_obs, n]`."""
+        return self._result(self.module.observe, state, (self.sides, self.n_obs), np.float32)
+
+    def terms(self, state: Any) -> Any:
+        """Reward values and potentials in the order of `spec["terms"]`: f32 `[sides, n_terms, n]`."""
+        return self._result(self.module.terms, state, (self.sides, self.n_terms), np.float32)
+
+    def status(self, state: Any) -> Any:
+        """terminated (0 or 1) and winner (+1, 0, -1): i32 `[2, n]`."""
+        return self._result(self.module.status, state, (2,), np.int32)
+
+    def mask(self, state: Any) -> Any:
+        """Which actions each side may take: u8 `[sides, n_actions, n]`, 0 or 1."""
+        shape = (self.sides, self.n_actions, state.shape[1])
+        if not self.masked:
+            return self._cuda.to_device(np.ones(shape, np.uint8))
+        allowed = self._cuda.to_device(np.zeros(shape, np.uint8))
+        self._run(self.module.mask, state, allowed)
+        self._launch(self._threads.allow_some, state.shape[1], allowed)
+        return allowed
+
+    def actions(self, state: Any, who: str) -> Any:
+        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 `[sides, n]`."""
+        if who not in ("idle", "random", *self.baselines):
+            known = ", ".join(("idle", "random", *self.baselines))
+            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
+        if who == "idle":
+            return self._cuda.to_device(np.zeros((self.sides, state.shape[1]), np.int32))
+        kernel = self.module.random if who == "random" else getattr(self.module, f"baseline_{who}")
+        chosen = self._result(kernel, state, (self.sides,), np.int32)
+        if who == "random" and self.masked:
+            self._launch(self._threads.pick, state.shape[1], chosen, self.mask(state))
+        return chosen
+
+    def words(self, state: Any) -> NDArray:
+        """Each game's state in declaration order as u32 `[n, words]` on the host, as `CpuGame.words`."""
+        return np.ascontiguousarray(state.copy_to_host().T)
+
+    def snapshot(self, state: Any) -> Any:
+        """A copy on the device."""
+        copy = self._cuda.device_array(state.shape, np.uint32)
+        copy.copy_to_device(state)
+        return copy
+
+    def restore(self, state: Any, snapshot: Any) -> None:
+        """Every game as it was. Raises ValueError for a snapshot of another number of games."""
+        if snapshot.shape != state.shape:
+            raise ValueError(f"wanted a snapshot of shape {state.shape}, got {snapshot.shape}")
+        state.copy_to_device(snapshot)
+
+    def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type) -> Any:
+        out = self._cuda.device_array((*shape, state.shape[1]), dtype)
+        self._run(kernel, state, out)
+        return out
