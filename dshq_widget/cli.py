@@ -299,6 +299,50 @@ def lab(options: argparse.Namespace) -> None:
         raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
 
 
+def submit(options: argparse.Namespace) -> dict[str, Any]:
+    """Send a policy to a class league."""
+    with _extra("classroom"):
+        from dshq_widget.classroom.submit import submit as send
+
+        result = send(options.policy, options.to, options.token)
+    if not options.json:
+        print(f"{options.policy} plays in {result['title']!r} as {result['digest'][:12]}")
+    return result
+
+
+def league(options: argparse.Namespace) -> dict[str, Any] | None:
+    """A class league: serve one, or verify a replay that one has published."""
+    if options.deed == "verify":
+        if not options.replay or len(options.replay) not in (1, 3):
+            raise UsageError("league verify: wanted REPLAY.json, or REPLAY.json and the first and the second policy")
+        with _extra("classroom"):
+            from dshq_widget.classroom import proof
+
+            recording = proof.read(options.replay[0])
+            found = proof.verify(recording, tuple(options.replay[1:]) or None)
+        if not options.json:
+            print(f"{found}  as published")
+        return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
+    if options.replay:
+        raise UsageError(f"league serve: wanted no file, got {options.replay[0]!r}")
+    if not 0 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
+    with _extra("classroom"):
+        from dshq_widget.classroom.server import serve
+
+        serve(options.db, options.port, options.host, options.instructors)
+    return None
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """What needs an extra of the package: without it, wrong input that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'dshq-widget[{name}]'") from error
+
+
 @contextlib.contextmanager
 def _written(name: str, path: str) -> Iterator[None]:
     """What is written under an option: a file that cannot be, or a missing extra, is wrong input."""
@@ -423,7 +467,7 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
     v.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
     v.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
-    v.add_argument("--backend", default="cpu", help="cpu or js (default cpu)")
+    v.add_argument("--backend", default="cpu", help="cpu, js or cuda (default cpu)")
 
     v = verb(check)
     v.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
@@ -440,6 +484,21 @@ def _parser() -> argparse.ArgumentParser:
     v.add_argument("folder", nargs="?", default="dshq-notebooks", help="where to put them (default ./dshq-notebooks)")
     v.add_argument("--port", type=int, help="the port to serve on; the next free one where it is taken")
     v.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
+
+    v = verb(submit)
+    v.add_argument("policy", help="a .dshq file; only its policy is sent")
+    v.add_argument("--to", required=True, help="the league's address")
+    v.add_argument("--token", required=True, help="your token there")
+
+    v = verb(league)
+    v.add_argument("deed", choices=("serve", "verify"), help="serve the pages and play rounds; check a replay")
+    v.add_argument("replay", nargs="*", help="verify: REPLAY.json, and if you like both policies, first and second")
+    v.add_argument("--db", default="sqlite:///league.db", help="the database (default sqlite:///league.db)")
+    v.add_argument("--port", type=int, default=8899, help="the port to serve on (default 8899)")
+    v.add_argument("--host", default="127.0.0.1", help="the address to serve on (default 127.0.0.1)")
+    v.add_argument(
+        "--instructors", default="instructors", help="a JupyterHub's group of instructors (default instructors)"
+    )
     return parser
 
 

@@ -2,7 +2,7 @@
  * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as text,
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
- * standalone.js is the same page as a plain script, for matches exported as HTML.
+ * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -72,7 +72,10 @@ const options = {
 
 const standalone = {
   ...common,
-  entryPoints: [{ in: join(here, "standalone.ts"), out: "standalone" }],
+  entryPoints: [
+    { in: join(here, "standalone.ts"), out: "standalone" },
+    { in: join(here, "match_replay.ts"), out: "match_replay" },
+  ],
   format: "iife",
   outdir: out,
   plugins: [workerAsText],

@@ -51,7 +51,8 @@ PYTHON_ARROWS = {
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": TRAINING,
     "check": PLAYERS,
-    "cli": TRAINING | {"bench", "check", "doctor", "lab", "record", "widget"},
+    "classroom": TRAINING | {"replay"},
+    "cli": TRAINING | {"bench", "check", "classroom", "doctor", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }
@@ -109,6 +110,7 @@ JS_ARROWS = {
     "panels": {"players", "plotter"},
     "legend": set(),
     "standalone": {"model", "widget"},
+    "match_replay": {"renderer", "replay", "rules"},
     "policy_files": {"model", "session"},
     "webm": set(),
     "film": {"renderer", "replay", "rules", "webm"},

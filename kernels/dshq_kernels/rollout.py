@@ -382,5 +382,5 @@ def play_matches(
     pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
     start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
     taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
-    rows = (array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES)))
-    return Matches(*rows, start, taken)
+    rows = [array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES))]
+    return Matches(rows[0], rows[1], rows[2], rows[3], start, taken)

@@ -1,0 +1,42 @@
+"""The league as a JupyterHub service: the hub says who asks. Needs the package jupyterhub."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyterhub.services.auth import HubOAuthCallbackHandler, HubOAuthenticated
+from tornado import web
+
+from dshq_widget.classroom.store import User
+
+
+class OfHub(HubOAuthenticated):
+    """Mixed into every page: JupyterHub's login, and its tokens, instead of the league's own."""
+
+    settings: dict[str, Any]
+
+    def get_current_user(self) -> User | None:
+        model = super().get_current_user()
+        if not model or model.get("kind") != "user":
+            return None
+        teaches = self.settings["instructors"] in (model.get("groups") or [])
+        return User(model["name"], bool(model.get("admin")) or teaches)
+
+    def get_login_url(self) -> str:
+        if self.wants_json:
+            raise web.HTTPError(401, reason="Give a token of the hub: Authorization: token ...")
+        return super().get_login_url()
+
+    def check_xsrf_cookie(self) -> None:
+        if self.bearer() is None:
+            super().check_xsrf_cookie()
+
+
+def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:
+    """The same page behind the hub's login."""
+    return type(page.__name__, (OfHub, page), {})
+
+
+def callback(prefix: str) -> tuple[str, type[web.RequestHandler], dict[str, Any]]:
+    """Where the hub sends people back to."""
+    return (f"{prefix}oauth_callback", HubOAuthCallbackHandler, {})

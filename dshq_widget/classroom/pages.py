@@ -1,0 +1,422 @@
+"""The league's pages and what they answer. Names from outside reach HTML only through templates that escape them, and
+no page but a replay's runs any script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from tornado import httputil, web
+
+from dshq_widget.classroom import play, standings
+from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES, admit
+from dshq_widget.classroom.store import FINISHED, OPEN, LeagueError, Store, User, commitment
+from dshq_widget.training.checkpoint import CheckpointError
+
+HERE = Path(__file__).parent
+BUNDLE = HERE.parent / "static"
+COOKIE = "dshq-league"
+COOKIE_DAYS = 30
+MOST_BLOCKS = 32
+MOST_NAMES = 2000
+"""Accounts that are made at once."""
+STRICT = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'self'; "
+    "base-uri 'none'"
+)
+"""The content security policy."""
+REPLAYING = f"{STRICT}; script-src 'self' 'unsafe-eval'"
+"""The rules are a function made from text, written by the server from the drill and from nothing else."""
+HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"}
+
+
+class Page(web.RequestHandler):
+    """What all pages share: who asks, addresses below the service's prefix, and errors as a page or as JSON."""
+
+    policy = STRICT
+
+    @property
+    def store(self) -> Store:
+        """The league's memory."""
+        return self.settings["store"]
+
+    def set_default_headers(self) -> None:
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+        self.set_header("Content-Security-Policy", self.policy)
+
+    def bearer(self) -> str | None:
+        """The token in the Authorization header, if there is one."""
+        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
+        return token.strip() if kind.lower() in ("token", "bearer") else None
+
+    def get_current_user(self) -> User | None:
+        token = self.bearer()
+        if token is None:
+            cookie = self.get_signed_cookie(COOKIE, max_age_days=COOKIE_DAYS)
+            token = cookie.decode() if cookie else ""
+        return self.store.whose(token)
+
+    def get_login_url(self) -> str:
+        if self.wants_json:
+            raise web.HTTPError(401, reason="Give your token: Authorization: token ...")
+        return self.url("login")
+
+    def check_xsrf_cookie(self) -> None:
+        if self.bearer() is None:  # a browser adds no such header by itself
+            super().check_xsrf_cookie()
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether a program asks, not a page."""
+        return self.bearer() is not None or "application/json" in self.request.headers.get("Accept", "")
+
+    def instructor(self) -> User:
+        """Who asks, if that is an instructor; else 403."""
+        if self.current_user is None or not self.current_user.instructor:
+            raise web.HTTPError(403, reason="Only an instructor may do that")
+        return self.current_user
+
+    def url(self, path: str = "") -> str:
+        """The address of a page of the league."""
+        return self.settings["prefix"] + path
+
+    def get_template_namespace(self) -> dict[str, Any]:
+        more = {"url": self.url, "with_hub": self.settings["with_hub"], "OPEN": OPEN, "FINISHED": FINISHED}
+        more["nearest"] = lambda value: math.floor(value + 0.5)
+        return {**super().get_template_namespace(), **more, "user": self.current_user}
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None))[1]
+        text = error.reason if isinstance(error, web.HTTPError) and error.reason else ""
+        if isinstance(error, LeagueError | CheckpointError):
+            self.set_status(422)
+            text = str(error)
+        text = text or {403: "This is not for you, or the form was too old: go back and try again"}.get(status_code, "")
+        text = text or httputil.responses.get(status_code, "Error")
+        if self.wants_json:
+            self.finish({"error": text})
+        else:
+            self.render("error.html", text=text)
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        if not isinstance(value, LeagueError | CheckpointError):  # wrong input is answered, and no fault of ours
+            super().log_exception(typ, value, tb)
+
+    def number(self, name: str, low: int, high: int) -> int:
+        """An argument as a whole number; raises LeagueError."""
+        text = self.get_body_argument(name, "")
+        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
+            raise LeagueError(f"{name}: wanted a whole number from {low} to {high}, got {text[:20]!r}")
+        return int(text)
+
+
+class Home(Page):
+    """Rounds, and the form that takes a policy."""
+
+    @web.authenticated
+    def get(self) -> None:
+        self.show()
+
+    def show(self, said: str = "", good: bool = True) -> None:
+        """The page, with a sentence on what was just done."""
+        found = self.store.rounds()
+        progress = {row.id: self.store.progress(row.id) for row in found}
+        received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
+        self.render("home.html", rounds=found, progress=progress, received=received, said=said, good=good)
+
+
+@web.stream_request_body
+class Submit(Home):
+    """Takes a policy: as a form of the page, or as the bare file from a program, which gets JSON."""
+
+    async def prepare(self) -> None:
+        """Refuses before the body is read: strangers, haste, and what is too large."""
+        self.body: bytearray = bytearray()
+        if self.request.method != "POST":
+            raise web.HTTPError(405)
+        user = self.current_user
+        if user is None:
+            raise web.HTTPError(401, reason="Log in first, or give your token: Authorization: token ...")
+        wait = self.settings["limiter"].wait(user.name)
+        if wait > 0:
+            self.set_header("Retry-After", str(math.ceil(wait)))
+            raise web.HTTPError(429, reason=f"Too many policies in a minute: try again in {math.ceil(wait)} s")
+        length = self.request.headers.get("Content-Length", "")
+        if not length.isdigit():
+            raise web.HTTPError(411, reason="Say how long the file is: Content-Length")
+        if int(length) > MAX_UPLOAD_BYTES:
+            raise web.HTTPError(
+                413,
+                reason=f"The file has {int(length):,} bytes and the league takes {MAX_UPLOAD_BYTES:,}: "
+                "use dshq submit, which sends the policy alone",
+            )
+        self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
+
+    def data_received(self, chunk: bytes) -> None:
+        self.body += chunk
+
+    async def post(self) -> None:
+        user = self.current_user
+        admitted = await asyncio.to_thread(admit, self.content())
+        open_rounds = [row for row in self.store.rounds() if row.state == OPEN and row.drill == admitted.drill]
+        if not open_rounds:
+            raise LeagueError(f"no round of {admitted.drill!r} is open: ask your instructor when the next one begins")
+        number = open_rounds[0].id
+        kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
+        submission = await asyncio.to_thread(self.store.submit, number, user.name, *kept)
+        answer = {"submission": submission, "round": number, "title": open_rounds[0].title, "digest": admitted.digest}
+        if self.wants_json:
+            self.finish(answer)
+        else:
+            what, where = f"version {admitted.version}", f"{open_rounds[0].title!r} as {admitted.digest[:12]}"
+            self.show(f"Received: {what} plays in {where}.")
+
+    def content(self) -> bytes:
+        """The file: the body itself, or the field `policy` of a form."""
+        kind = self.request.headers.get("Content-Type", "")
+        if not kind.startswith("multipart/form-data"):
+            return bytes(self.body)
+        files: dict[str, list[httputil.HTTPFile]] = {}
+        httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
+        if not files.get("policy"):
+            raise LeagueError("the form came without a file: choose a .dshq file first")
+        return files["policy"][0].body
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None))[1]
+        if self.wants_json or self.current_user is None or not isinstance(error, LeagueError | CheckpointError):
+            super().write_error(status_code, **kwargs)
+        else:
+            self.set_status(422)
+            self.show(f"Not taken: {error}.", good=False)
+
+
+class Round(Page):
+    """A round's table."""
+
+    @web.authenticated
+    def get(self, number: str) -> None:
+        found = self.store.round(int(number))
+        entries, results = self.store.entries(found.id), self.store.results(found.id)
+        table = standings.table(entries, results)
+        if self.wants_json:
+            rows = [{"rank": r.rank, "name": r.name, "anchor": r.anchor, "digest": r.digest} for r in table.rows]
+            for row, r in zip(rows, table.rows, strict=True):
+                finite = math.isfinite(r.half)
+                row |= {"elo": r.elo, "half": r.half if finite else None}
+                row |= {"points": r.points, "wins": r.wins, "draws": r.draws, "losses": r.losses}
+            self.finish({"round": found.id, "title": found.title, "state": found.state, "rows": rows})
+            return
+        places = {entry.id: entry.place for entry in entries}
+        blocks: dict[tuple[int, int], list[int]] = {}
+        for result in results:
+            blocks.setdefault((places[result.first_id], places[result.second_id]), []).append(result.id)
+        self.render(
+            "round.html",
+            round=found,
+            table=table,
+            blocks=blocks,
+            progress=self.store.progress(found.id),
+            commitment=commitment(found.secret),
+            anchors=json.loads(found.anchors),
+            games=play.GAMES,
+        )
+
+
+class RoundCsv(Page):
+    """The table for a grade book."""
+
+    @web.authenticated
+    def get(self, number: str) -> None:
+        self.instructor()
+        found = self.store.round(int(number))
+        self.set_header("Content-Type", "text/csv; charset=utf-8")
+        self.set_header("Content-Disposition", f'attachment; filename="round-{found.id}.csv"')
+        self.finish(standings.as_csv(standings.table(self.store.entries(found.id), self.store.results(found.id))))
+
+
+class Policy(Page):
+    """An entry's policy, where its round publishes them."""
+
+    @web.authenticated
+    def get(self, number: str, digest: str) -> None:
+        content = self.store.published(int(number), digest)
+        self.set_header("Content-Type", "application/octet-stream")
+        self.set_header("Content-Disposition", f'attachment; filename="{digest[:12]}.dshq"')
+        self.finish(content)
+
+
+class Match(Page):
+    """A block of a finished round: its result, and one of its games to watch."""
+
+    policy = REPLAYING
+
+    @web.authenticated
+    def get(self, number: str) -> None:
+        match, found, first, second = self.store.match(int(number))
+        recording = json.loads(gzip.decompress(match.replay))
+        drill = play.drill_of(found.drill)
+        shown = {"spec": drill.spec, "javascript": drill.javascript, "recording": recording}
+        league = recording["league"]
+        sides = (first, second) if league["players"][0] == first.digest else (second, first)
+        self.render(
+            "match.html",
+            match=match,
+            round=found,
+            first=first,
+            second=second,
+            sides=sides,
+            recording=recording,
+            games=play.GAMES,
+            published=json.dumps(shown).replace("<", "\\u003c"),
+        )
+
+
+class Replay(Page):
+    """The same game as a file, for `dshq league verify`."""
+
+    @web.authenticated
+    def get(self, number: str) -> None:
+        match = self.store.match(int(number))[0]
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Content-Disposition", f'attachment; filename="match-{match.id}.json"')
+        self.finish(gzip.decompress(match.replay))
+
+
+class Student(Page):
+    """What somebody sent, and what became of it; for that person and instructors."""
+
+    @web.authenticated
+    def get(self) -> None:
+        name = self.get_query_argument("name", self.current_user.name)
+        if name != self.current_user.name:
+            self.instructor()
+        history = self.store.history(name)
+        standing = {}
+        for number in {row.round_id for row in history if row.state == FINISHED}:
+            table = standings.table(self.store.entries(number), self.store.results(number))
+            students = sum(not row.anchor for row in table.rows)
+            standing[number] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
+        self.render("student.html", name=name, history=history, standing=standing)
+
+
+class Teach(Page):
+    """The instructor's page: opens and closes rounds, makes accounts, plays again."""
+
+    @web.authenticated
+    def get(self) -> None:
+        self.show()
+
+    def show(self, **made: Any) -> None:
+        """The page; `tokens` are pairs of name and token that were just made and are never shown again."""
+        self.instructor()
+        drills = {name: play.anchor_names(name) for name in play.league_drills()}
+        problem = self.settings["referee"].problem if self.settings["referee"] else ""
+        more = {"rounds": self.store.rounds(), "names": self.store.names(), "problem": problem, "tokens": [], **made}
+        self.render("teach.html", drills=drills, games=play.GAMES, **more)
+
+    @web.authenticated
+    def post(self, deed: str) -> None:
+        self.instructor()
+        {"open": self.open, "close": self.close, "again": self.again, "students": self.students}[deed]()
+
+    def open(self) -> None:
+        """Open a round."""
+        name = self.get_body_argument("drill", "")
+        drill = play.drill_of(name)
+        anchors = [anchor.name for anchor in play.anchors_of(name, self.chosen(name))]
+        blocks = self.number("blocks", 1, MOST_BLOCKS)
+        publish = self.get_body_argument("publish", "") == "yes"
+        self.store.open_round(self.get_body_argument("title", ""), name, drill.rules_hash, anchors, blocks, publish)
+        self.redirect(self.url("teach"))
+
+    def chosen(self, drill: str) -> list[str]:
+        """The anchors that were ticked, as far as this drill has them."""
+        return [name for name in self.get_body_arguments("anchor") if name in play.anchor_names(drill)]
+
+    def close(self) -> None:
+        """Close a round: from now on it is played."""
+        found = self.store.round(self.number("round", 1, 10**9))
+        self.store.close_round(found.id, play.anchors_of(found.drill, json.loads(found.anchors)))
+        self.redirect(self.url(f"round/{found.id}"))
+
+    def again(self) -> None:
+        """Play a closed round again, as a new one with fresh seeds."""
+        self.redirect(self.url(f"round/{self.store.rerun(self.number('round', 1, 10**9))}"))
+
+    def students(self) -> None:
+        """Make accounts, one name a line, and show their tokens once."""
+        names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
+        if not 1 <= len(names) <= MOST_NAMES:
+            raise LeagueError(f"wanted 1 to {MOST_NAMES} names, one a line, got {len(names)}")
+        instructor = self.get_body_argument("instructor", "") == "yes"
+        self.show(tokens=[(name, self.store.issue_token(name, instructor)) for name in dict.fromkeys(names)])
+
+
+class Login(Page):
+    """Takes a token and keeps it in a cookie."""
+
+    def get(self) -> None:
+        self.render("login.html", said="")
+
+    def post(self) -> None:
+        token = self.get_body_argument("token", "")
+        if self.store.whose(token) is None:
+            self.set_status(401)
+            self.render("login.html", said="This token is not known, or a newer one was made for you.")
+            return
+        secure = self.request.protocol == "https"
+        how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
+        self.set_signed_cookie(COOKIE, token, expires_days=COOKIE_DAYS, **how)
+        self.redirect(self.url())
+
+
+class Logout(Page):
+    """Forgets the cookie."""
+
+    def post(self) -> None:
+        self.clear_cookie(COOKIE, path=self.settings["prefix"])
+        self.redirect(self.url("login"))
+
+
+class Static(web.StaticFileHandler):
+    """The three files that pages use."""
+
+    def set_extra_headers(self, path: str) -> None:
+        self.set_header("X-Content-Type-Options", "nosniff")
+
+
+class Missing(Page):
+    """Every other address."""
+
+    def prepare(self) -> None:
+        raise web.HTTPError(404, reason="There is no such page")
+
+
+def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, Any]]]:
+    """Every address below `prefix`, and who answers; `Missing` answers the rest."""
+    pages: list[tuple[str, type[web.RequestHandler]]] = [
+        (r"", Home),
+        (r"submit", Submit),
+        (r"round/([0-9]{1,9})", Round),
+        (r"round/([0-9]{1,9})\.csv", RoundCsv),
+        (r"round/([0-9]{1,9})/([0-9a-f]{64})\.dshq", Policy),
+        (r"match/([0-9]{1,9})", Match),
+        (r"match/([0-9]{1,9})\.json", Replay),
+        (r"student", Student),
+        (r"teach", Teach),
+        (r"teach/(open|close|again|students)", Teach),
+        (r"login", Login),
+        (r"logout", Logout),
+    ]
+    files = [
+        (rf"{prefix}static/(league\.css)", Static, {"path": str(HERE / "templates")}),
+        (rf"{prefix}static/(widget\.css|match_replay\.js)", Static, {"path": str(BUNDLE)}),
+    ]
+    return [*((prefix + pattern, page, {}) for pattern, page in pages), *files]

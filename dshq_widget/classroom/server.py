@@ -1,0 +1,102 @@
+"""The league's service: pages, a referee beside them, and an end without loss."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado import httpserver, web
+
+from dshq_widget.classroom import pages
+from dshq_widget.classroom.intake import UPLOADS_PER_MINUTE, Limiter
+from dshq_widget.classroom.play import RefereeThread
+from dshq_widget.classroom.store import LeagueError, Store
+
+MAX_FORM_BYTES = 1024 * 1024
+"""Of every request but a policy's."""
+BODY_SECONDS = 60.0
+INSTRUCTOR = "instructor"
+"""The account that a fresh league without a hub begins with."""
+HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"
+"""JupyterHub tells its services their place in it."""
+
+
+def application(
+    store: Store,
+    *,
+    prefix: str = "/",
+    instructors: str = "instructors",
+    per_minute: int = UPLOADS_PER_MINUTE,
+    referee: RefereeThread | None = None,
+    with_hub: bool = False,
+) -> web.Application:
+    """All pages below `prefix`. Whoever is in the hub's group `instructors`, or its admin, is an instructor."""
+    routes: list[Any] = pages.routes(prefix)
+    missing: type[web.RequestHandler] = pages.Missing
+    if with_hub:
+        from dshq_widget.classroom import hub
+
+        routes = [
+            (pattern, hub.of_hub(page) if issubclass(page, pages.Page) else page, how)
+            for pattern, page, how in routes
+            if page not in (pages.Login, pages.Logout)
+        ]
+        routes.append(hub.callback(prefix))
+        missing = hub.of_hub(missing)
+    return web.Application(
+        routes,
+        default_handler_class=missing,
+        template_path=str(pages.HERE / "templates"),
+        cookie_secret=store.cookie_secret(),
+        xsrf_cookies=True,
+        xsrf_cookie_kwargs={"httponly": True, "samesite": "Lax", "path": prefix},
+        store=store,
+        prefix=prefix,
+        with_hub=with_hub,
+        instructors=instructors,
+        limiter=Limiter(per_minute),
+        referee=referee,
+    )
+
+
+def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HTTPServer, int]:
+    """Serve `app`; returns the server and its port (another than 0). Raises LeagueError where the port is taken."""
+    server = httpserver.HTTPServer(app, max_buffer_size=pages.MAX_UPLOAD_BYTES, max_body_size=MAX_FORM_BYTES)
+    server.conn_params.body_timeout = BODY_SECONDS
+    try:
+        server.listen(port, address)
+    except OSError as error:
+        raise LeagueError(f"cannot listen on {address}:{port} ({error.strerror}): choose another --port") from error
+    return server, next(iter(server._sockets.values())).getsockname()[1]
+
+
+def serve(url: str, port: int, address: str, instructors: str, say: Any = print) -> None:
+    """Serve the league until SIGINT or SIGTERM. Under a JupyterHub its place and its login are the hub's."""
+    asyncio.run(_serve(url, port, address, instructors, say))
+
+
+async def _serve(url: str, port: int, address: str, instructors: str, say: Any) -> None:
+    prefix, with_hub = os.environ.get(HUB_VARIABLE, "/"), HUB_VARIABLE in os.environ
+    if with_hub and os.environ.get("JUPYTERHUB_SERVICE_URL"):
+        place = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
+        address, port = place.hostname or address, place.port or port
+    store = Store(url)
+    token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
+    referee = RefereeThread(store)
+    app = application(store, prefix=prefix, instructors=instructors, referee=referee, with_hub=with_hub)
+    server, port = listen(app, port, address)
+    referee.start()
+    over = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    say(f"The league is at http://{address}:{port}{prefix}", flush=True)
+    if token is not None:
+        say(f"The instructor's token, shown this once: {token}", flush=True)
+    await over.wait()
+    server.stop()
+    await server.close_all_connections()
+    await asyncio.to_thread(referee.stop)
+    store.close_connections()

@@ -1,0 +1,111 @@
+"""From played blocks to a table: points, ratings with a band, the cross table, and the same as CSV."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.training import elo
+
+BASE_ELO = 1000.0
+"""What random play is worth, the entry at place 0; as in training/league.py."""
+COLUMNS = ("rank", "name", "elo", "elo_low", "elo_high", "points", "games", "wins", "draws", "losses", "policy")
+"""Of the CSV."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One entry's standing."""
+
+    rank: int
+    """1 is the best; of students among students, of an anchor 0."""
+    place: int
+    name: str
+    anchor: bool
+    digest: str
+    elo: float
+    half: float
+    """Half the width of the rating's 95 % band; 0 for random play, infinite before any game."""
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        """A win 1, a draw 1/2."""
+        return self.wins + self.draws / 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A round's standings."""
+
+    rows: list[Row]
+    """Strongest first."""
+    points: np.ndarray
+    """f64 `[n, n]` by place: the row's points against the column."""
+    matches: np.ndarray
+    """f64 `[n, n]` games."""
+
+
+def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
+    """The standings of a round from the store's rows; entries without games are last."""
+    place = {entry.id: entry.place for entry in entries}
+    count = len(entries)
+    won, drawn = np.zeros((count, count)), np.zeros((count, count))
+    for result in results:
+        first, second = place[result.first_id], place[result.second_id]
+        won[first, second] += result.wins
+        won[second, first] += result.losses
+        drawn[first, second] += result.draws
+        drawn[second, first] += result.draws
+    points, matches = won + drawn / 2, won + won.T + drawn
+    pinned = np.full(count, np.nan)
+    pinned[:1] = BASE_ELO
+    rating, half = elo.ratings(points, matches, pinned) if count else (pinned, pinned)
+    rows = []
+    rank = 0
+    for entry in sorted(entries, key=lambda entry: (-round(rating[entry.place], 6), entry.place)):
+        k = entry.place
+        rank += not entry.anchor
+        rows.append(
+            Row(
+                0 if entry.anchor else rank,
+                k,
+                entry.name,
+                entry.anchor,
+                entry.digest,
+                float(rating[k]),
+                float(half[k]),
+                int(won[k].sum()),
+                int(drawn[k].sum()),
+                int(won[:, k].sum()),
+            )
+        )
+    return Table(rows, points, matches)
+
+
+def as_csv(standings: Table) -> str:
+    """The students' rows for a grade book. A name that a spreadsheet would take for a formula gets an apostrophe before
+    it (OWASP, "CSV Injection").
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for row in standings.rows:
+        if row.anchor:
+            continue
+        name = f"'{row.name}" if row.name[:1] in "=+-@\t\r" else row.name
+        band = [f"{value:.1f}" for value in (row.elo, row.elo - row.half, row.elo + row.half)]
+        writer.writerow([row.rank, name, *band, row.points, row.games, row.wins, row.draws, row.losses, row.digest])
+    return text.getvalue()

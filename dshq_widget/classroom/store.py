@@ -1,0 +1,431 @@
+"""What the class league remembers, in SQLite or PostgreSQL: accounts, rounds, submissions, entries and matches.
+
+A match row is one block of games between two entries of a round, unique by (round, first, second, block). It is made
+when its round is closed and filled in once, in one transaction: whoever is killed between two blocks goes on with the
+next, and a block that was played twice counts once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
+
+OPEN, PLAYING, FINISHED = "open", "playing", "finished"
+"""States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
+LONGEST_NAME, LONGEST_TITLE = 255, 80
+SECRET_BYTES = 16
+
+metadata = sql.MetaData()
+settings = sql.Table("settings", metadata, Column("key", sql.String(40), primary_key=True), Column("value", sql.Text))
+accounts = sql.Table(
+    "accounts",
+    metadata,
+    Column("id", sql.Integer, primary_key=True),
+    Column("name", sql.String(LONGEST_NAME), nullable=False, unique=True),
+    Column("instructor", sql.Boolean, nullable=False),
+    Column("token_hash", sql.String(64), unique=True),
+)
+rounds = sql.Table(
+    "rounds",
+    metadata,
+    Column("id", sql.Integer, primary_key=True),
+    Column("title", sql.String(LONGEST_TITLE), nullable=False),
+    Column("drill", sql.String(40), nullable=False),
+    Column("rules_hash", sql.String(64), nullable=False),
+    Column("anchors", sql.Text, nullable=False),  # JSON list of names
+    Column("blocks", sql.Integer, nullable=False),  # per pair
+    Column("publish", sql.Boolean, nullable=False),  # policies, too, once it is finished
+    Column("state", sql.String(10), nullable=False),
+    Column("secret", sql.String(2 * SECRET_BYTES), nullable=False),  # hex; all seeds come from it
+    Column("opened", sql.String(20), nullable=False),
+    Column("closed", sql.String(20)),
+)
+submissions = sql.Table(
+    "submissions",
+    metadata,
+    Column("id", sql.Integer, primary_key=True),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
+    Column("account_id", ForeignKey("accounts.id"), nullable=False, index=True),
+    Column("received", sql.String(20), nullable=False),
+    Column("version", sql.BigInteger, nullable=False),
+    Column("step", sql.BigInteger, nullable=False),
+    Column("digest", sql.String(64), nullable=False),
+    Column("content", sql.LargeBinary, nullable=False),  # a `.dshq` file of the policy alone
+)
+entries = sql.Table(
+    "entries",
+    metadata,
+    Column("id", sql.Integer, primary_key=True),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False),
+    Column("place", sql.Integer, nullable=False),  # 0, 1, ...: anchors, then accounts by name
+    Column("name", sql.String(LONGEST_NAME), nullable=False),
+    Column("anchor", sql.Boolean, nullable=False),
+    Column("submission_id", ForeignKey("submissions.id")),  # none: an anchor
+    Column("digest", sql.String(64), nullable=False),
+    UniqueConstraint("round_id", "place"),
+)
+matches = sql.Table(
+    "matches",
+    metadata,
+    Column("id", sql.Integer, primary_key=True),
+    Column("round_id", ForeignKey("rounds.id"), nullable=False),
+    Column("first_id", ForeignKey("entries.id"), nullable=False),
+    Column("second_id", ForeignKey("entries.id"), nullable=False),
+    Column("block", sql.Integer, nullable=False),
+    Column("played", sql.Boolean, nullable=False, index=True),
+    Column("wins", sql.Integer),  # of the first
+    Column("draws", sql.Integer),
+    Column("losses", sql.Integer),
+    Column("replay", sql.LargeBinary),  # of one game: JSON as gzip
+    UniqueConstraint("round_id", "first_id", "second_id", "block"),
+)
+
+
+class LeagueError(ValueError):
+    """What the league cannot do; one sentence for the person who asked."""
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """Somebody who is logged in."""
+
+    name: str
+    instructor: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Anchor:
+    """An opponent that everybody meets: a baseline of the drill, random play, or a rung of the ladder."""
+
+    name: str
+    digest: str
+    """As of a submission; of a script its name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A block that is to be played: its row, its seed's ingredients and both entries' rows."""
+
+    id: int
+    block: int
+    round: Any
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a block's games came to, from the first entry's view."""
+
+    wins: int
+    draws: int
+    losses: int
+    replay: bytes
+
+
+def commitment(secret: str) -> str:
+    """What a round shows of its secret while nobody may know it: its SHA-256 in hex."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _token_hash(token: str) -> str:
+    """Tokens are 192 random bits, so a plain hash is as good as a slow one."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Store:
+    """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
+
+    Raises LeagueError where it cannot be opened. Every method is one transaction and may be called from any thread.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            self.engine = sql.create_engine(url)
+            if self.engine.dialect.name == "sqlite":
+                event.listen(self.engine, "connect", _prepare_sqlite)
+                event.listen(self.engine, "begin", _begin_sqlite)
+            metadata.create_all(self.engine)
+        except (sql.exc.SQLAlchemyError, ImportError) as error:
+            raise LeagueError(f"cannot open the database {url!r}: {error}") from error
+        self._reading = self.engine.execution_options(reading=True)
+
+    def close_connections(self) -> None:
+        """Let go of the database; SQLite then writes its log back into the one file."""
+        self.engine.dispose()
+
+    # ---- settings and accounts
+
+    def cookie_secret(self) -> str:
+        """Signs cookies; made once and kept, so that a restart logs nobody out."""
+        with self.engine.begin() as db:
+            found = db.scalar(select(settings.c.value).where(settings.c.key == "cookie_secret"))
+            if found is None:
+                found = secrets.token_hex(32)
+                db.execute(settings.insert().values(key="cookie_secret", value=found))
+            return found
+
+    def issue_token(self, name: str, instructor: bool = False) -> str:
+        """A fresh token for an account, which is made if it is new; its old token is no longer taken.
+
+        Raises LeagueError for a name that is empty, too long or has control characters, and for a student's token of
+        somebody who is an instructor.
+        """
+        token = secrets.token_urlsafe(24)
+        with self.engine.begin() as db:
+            account = self._account(db, name)
+            if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
+                raise LeagueError(f"{name!r} is an instructor: tick that, or choose another name")
+            row = accounts.update().where(accounts.c.name == name)
+            db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
+        return token
+
+    def whose(self, token: str) -> User | None:
+        """The account of a token."""
+        with self._reading.connect() as db:
+            query = select(accounts.c.name, accounts.c.instructor).where(accounts.c.token_hash == _token_hash(token))
+            found = db.execute(query).one_or_none()
+        return None if found is None else User(found.name, found.instructor)
+
+    def has_instructor(self) -> bool:
+        """Whether anybody has an instructor's token."""
+        with self._reading.connect() as db:
+            query = select(accounts.c.id).where(accounts.c.instructor, accounts.c.token_hash.is_not(None))
+            return db.scalar(query.limit(1)) is not None
+
+    def names(self) -> list[str]:
+        """Every account that is no instructor's."""
+        with self._reading.connect() as db:
+            query = select(accounts.c.name).where(~accounts.c.instructor).order_by(accounts.c.name)
+            return list(db.scalars(query))
+
+    def _account(self, db: sql.Connection, name: str) -> int:
+        if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
+            raise LeagueError(
+                f"a name needs 1 to {LONGEST_NAME} characters that can be printed, without spaces at its ends; "
+                f"got {name[:40]!r}"
+            )
+        query = select(accounts.c.id).where(accounts.c.name == name)
+        found = db.scalar(query)
+        if found is not None:
+            return found
+        try:
+            with db.begin_nested():
+                db.execute(accounts.insert().values(name=name, instructor=False))
+        except sql.exc.IntegrityError:  # somebody else made it between the two
+            pass
+        return db.execute(query).scalar_one()
+
+    # ---- rounds
+
+    def open_round(
+        self, title: str, drill: str, rules_hash: str, anchors: Sequence[str], blocks: int, publish: bool
+    ) -> int:
+        """Open a round; returns its number. Raises LeagueError for a title that is empty or too long."""
+        if not title.strip() or len(title) > LONGEST_TITLE:
+            raise LeagueError(f"a round needs a title of 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
+        row: dict[str, Any] = {
+            "title": title.strip(),
+            "drill": drill,
+            "rules_hash": rules_hash,
+            "anchors": json.dumps(list(anchors)),
+        }
+        row |= {"blocks": blocks, "publish": publish, "state": OPEN, "opened": now()}
+        with self.engine.begin() as db:
+            return _insert(db, rounds, {**row, "secret": secrets.token_hex(SECRET_BYTES)})
+
+    def rounds(self) -> list[Any]:
+        """All rounds, newest first."""
+        with self._reading.connect() as db:
+            return list(db.execute(select(rounds).order_by(rounds.c.id.desc())))
+
+    def round(self, number: int) -> Any:
+        """One round; raises LeagueError where there is none."""
+        with self._reading.connect() as db:
+            return self._round(db, number)
+
+    def _round(self, db: sql.Connection, number: int, lock: bool = False) -> Any:
+        query = select(rounds).where(rounds.c.id == number)
+        found = db.execute(query.with_for_update() if lock else query).one_or_none()
+        if found is None:
+            raise LeagueError(f"there is no round {number}")
+        return found
+
+    def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
+        """Take a policy into an open round; returns the submission's number. Raises LeagueError once it is closed."""
+        with self.engine.begin() as db:
+            if self._round(db, number, lock=True).state != OPEN:
+                raise LeagueError(f"round {number} is closed and takes no more policies")
+            row = {"round_id": number, "account_id": self._account(db, name), "received": now()}
+            row |= {"version": version, "step": step, "digest": digest, "content": content}
+            return _insert(db, submissions, row)
+
+    def close_round(self, number: int, anchors: Sequence[Anchor]) -> int:
+        """Close an open round: everybody's newest submission and the anchors are its entries, and all blocks that are
+        to be played are written down. Returns how many. Raises LeagueError where it is not open or nobody takes part.
+        """
+        with self.engine.begin() as db:
+            found = self._round(db, number, lock=True)
+            if found.state != OPEN:
+                raise LeagueError(f"round {number} is not open")
+            newest = select(func.max(submissions.c.id)).where(submissions.c.round_id == number)
+            query = select(submissions.c.id, submissions.c.digest, accounts.c.name).join(accounts)
+            query = query.where(submissions.c.id.in_(newest.group_by(submissions.c.account_id)))
+            taken = sorted(db.execute(query), key=lambda row: row.name)  # by code point, on every database
+            if not taken:
+                raise LeagueError(f"nobody has sent a policy to round {number} yet")
+            rows = [{"name": a.name, "anchor": True, "digest": a.digest, "submission_id": None} for a in anchors]
+            rows += [{"name": s.name, "anchor": False, "digest": s.digest, "submission_id": s.id} for s in taken]
+            return self._schedule(db, found, rows)
+
+    def rerun(self, number: int) -> int:
+        """A new round between the same entries with fresh seeds; returns its number. Raises LeagueError while the round
+        is open.
+        """
+        with self.engine.begin() as db:
+            found = self._round(db, number)
+            if found.state == OPEN:
+                raise LeagueError(f"round {number} is still open: close it first")
+            again = {key: value for key, value in found._mapping.items() if key not in ("id", "closed")}
+            again |= {"title": f"{found.title[: LONGEST_TITLE - 7]}, again", "secret": secrets.token_hex(SECRET_BYTES)}
+            again |= {"state": OPEN, "opened": now()}
+            fresh = self._round(db, _insert(db, rounds, again))
+            kept = db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place))
+            columns = ("name", "anchor", "digest", "submission_id")
+            self._schedule(db, fresh, [{key: getattr(row, key) for key in columns} for row in kept])
+            return fresh.id
+
+    def _schedule(self, db: sql.Connection, found: Any, rows: list[dict[str, Any]]) -> int:
+        db.execute(entries.insert(), [{**row, "round_id": found.id, "place": k} for k, row in enumerate(rows)])
+        query = select(entries.c.id).where(entries.c.round_id == found.id).order_by(entries.c.place)
+        ids = list(db.scalars(query))
+        planned = [
+            {"round_id": found.id, "first_id": first, "second_id": second, "block": block, "played": False}
+            for block in range(found.blocks)
+            for k, first in enumerate(ids)
+            for second in ids[k + 1 :]
+        ]
+        db.execute(matches.insert(), planned)
+        db.execute(rounds.update().where(rounds.c.id == found.id).values(state=PLAYING, closed=now()))
+        return len(planned)
+
+    # ---- matches
+
+    def next_job(self) -> Job | None:
+        """The first block that is still to be played, of the oldest round."""
+        with self._reading.connect() as db:
+            row = db.execute(select(matches).where(~matches.c.played).order_by(matches.c.id).limit(1)).one_or_none()
+            if row is None:
+                return None
+            pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
+            return Job(row.id, row.block, self._round(db, row.round_id), pair[row.first_id], pair[row.second_id])
+
+    def record(self, job: Job, outcome: Outcome) -> bool:
+        """Write a block's result down, and finish its round with the last one; False where it was there already."""
+        values = dataclasses.asdict(outcome)
+        with self.engine.begin() as db:
+            self._round(db, job.round.id, lock=True)
+            mine = matches.update().where(matches.c.id == job.id, ~matches.c.played)
+            if db.execute(mine.values(**values, played=True)).rowcount == 0:
+                return False
+            left = select(func.count()).where(matches.c.round_id == job.round.id, ~matches.c.played)
+            if db.scalar(left) == 0:
+                db.execute(rounds.update().where(rounds.c.id == job.round.id).values(state=FINISHED))
+            return True
+
+    def progress(self, number: int) -> tuple[int, int]:
+        """Blocks of a round that were played, and all of them."""
+        with self._reading.connect() as db:
+            query = select(matches.c.played, func.count()).where(matches.c.round_id == number)
+            counts = dict(db.execute(query.group_by(matches.c.played)).tuples().all())
+        return counts.get(True, 0), sum(counts.values())
+
+    def entries(self, number: int) -> list[Any]:
+        """A round's entries in their places."""
+        with self._reading.connect() as db:
+            return list(db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place)))
+
+    def results(self, number: int) -> list[Any]:
+        """A round's blocks that were played, without their replays, in the order of their numbers."""
+        with self._reading.connect() as db:
+            columns = [column for column in matches.c if column.name != "replay"]
+            query = select(*columns).where(matches.c.round_id == number, matches.c.played)
+            return list(db.execute(query.order_by(matches.c.id)))
+
+    def match(self, number: int) -> tuple[Any, Any, Any, Any]:
+        """A played block of a finished round: its row, round, first and second entry. Raises LeagueError for others."""
+        with self._reading.connect() as db:
+            row = db.execute(select(matches).where(matches.c.id == number, matches.c.played)).one_or_none()
+            found = None if row is None else self._round(db, row.round_id)
+            if row is None or found is None or found.state != FINISHED:
+                raise LeagueError(f"match {number} is not published: replays come when its round is finished")
+            pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
+            return row, found, pair[row.first_id], pair[row.second_id]
+
+    # ---- submissions
+
+    def content(self, submission: int) -> bytes:
+        """The policy of a submission, as a `.dshq` file."""
+        with self._reading.connect() as db:
+            return db.execute(select(submissions.c.content).where(submissions.c.id == submission)).scalar_one()
+
+    def published(self, number: int, digest: str) -> bytes:
+        """An entry's policy in a finished round that publishes them; raises LeagueError for others."""
+        with self._reading.connect() as db:
+            found = self._round(db, number)
+            query = select(submissions.c.content).join(entries, entries.c.submission_id == submissions.c.id)
+            query = query.where(entries.c.round_id == number, entries.c.digest == digest).limit(1)
+            content = db.scalar(query)
+        if content is None or found.state != FINISHED or not found.publish:
+            raise LeagueError(f"round {number} publishes no policy {digest[:12]}")
+        return content
+
+    def received(self, number: int) -> dict[str, int]:
+        """Submissions to a round by account, in all."""
+        with self._reading.connect() as db:
+            query = select(accounts.c.name, func.count()).select_from(submissions.join(accounts))
+            return dict(
+                db.execute(query.where(submissions.c.round_id == number).group_by(accounts.c.name)).tuples().all()
+            )
+
+    def history(self, name: str) -> list[Any]:
+        """An account's submissions, newest first, without their bytes but with the round's title and number."""
+        with self._reading.connect() as db:
+            columns = [column for column in submissions.c if column.name != "content"]
+            query = select(*columns, rounds.c.title, rounds.c.state).select_from(
+                submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id)
+            )
+            return list(db.execute(query.where(accounts.c.name == name).order_by(submissions.c.id.desc())))
+
+
+def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:
+    """The number of the new row."""
+    key = db.execute(table.insert().values(**row)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    """Readers beside one writer (WAL), who waits for another; transactions begin where SQLAlchemy says so."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: sql.Connection) -> None:
+    """A transaction that will write takes its lock at once, so that two never wait for each other."""
+    reading = connection.get_execution_options().get("reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

@@ -1,0 +1,45 @@
+"""The student's end: sends a policy to a league."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import urlsplit
+
+from dshq_widget.classroom.intake import bare
+from dshq_widget.classroom.store import LeagueError
+from dshq_widget.training import checkpoint
+
+SECONDS = 60.0
+
+
+def submit(path: str | os.PathLike[str], to: str, token: str) -> dict[str, Any]:
+    """Send the policy of a `.dshq` file, without what else it holds, to the league at address `to`.
+
+    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises CheckpointError for a file that is no
+    policy and LeagueError where the league cannot be reached or does not take it.
+    """
+    if urlsplit(to).scheme not in ("http", "https"):
+        raise LeagueError(f"--to: wanted the league's address, http://... or https://..., got {to!r}")
+    content = bare(checkpoint.load(path))
+    headers = {"Authorization": f"token {token}", "Accept": "application/json"}
+    headers |= {"Content-Type": "application/octet-stream"}
+    request = urllib.request.Request(f"{to.rstrip('/')}/submit", content, headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise LeagueError(f"the league did not take it: {_reason(error)}") from error
+    except (OSError, ValueError) as error:
+        raise LeagueError(f"no answer from {to!r}: {getattr(error, 'reason', None) or error}") from error
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    """The league's sentence, or what the proxy before it said."""
+    try:
+        return str(json.load(error)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.code} {error.reason}"

@@ -1,0 +1,167 @@
+/**
+ * A published match of the class league, played again in the page: the same rules, renderer and effects as in the widget, the actions
+ * from a recording. First the whole of it is played without drawing, and the hash of its final state compared with the published one.
+ * `dshq_widget/classroom/pages.py` writes the page; what is played stands in it as JSON.
+ */
+import { button, h, setText } from "./dom";
+import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./protocol";
+import { Effects } from "./renderer/effects";
+import { Gpu } from "./renderer/gpu";
+import { Stage, type Motion } from "./renderer/stage";
+import type { Overlay } from "./renderer/scene";
+import { played, replay } from "./replay";
+import { loadRules, type Game, type GameState } from "./rules";
+import { detectTheme, reducedMotion, watchTheme } from "./theme";
+
+interface Published {
+  spec: DrillSpec;
+  javascript: string;
+  recording: Recording & { league: { winner: number } };
+}
+
+const NOTHING_OVER: Overlay = { field: () => null, shapes: (_out, count) => count };
+const SLOWEST_FRAME = 0.1; // seconds: after a longer pause the match goes on where it was
+
+/** The match at one of its ticks: what the renderer and the effects want to know of it. */
+class Reel implements Motion {
+  readonly previous: Float32Array;
+  readonly current: Float32Array;
+  readonly state: GameState;
+  count = 0;
+  alpha = 1;
+  speed = 1;
+  playing = true;
+  tick = 0;
+  effects!: Effects;
+  private run!: Generator<number, number>;
+  private credit = 0; // ticks that are due
+
+  constructor(
+    private readonly game: Game,
+    readonly spec: DrillSpec,
+    private readonly recording: Recording,
+  ) {
+    this.state = game.create();
+    this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.rewind();
+  }
+
+  readonly held = (): boolean => false;
+
+  get over(): boolean {
+    return this.tick >= this.recording.ticks;
+  }
+
+  rewind(): void {
+    new Uint8Array(this.state.buffer).fill(0);
+    this.run = played(this.game, this.spec, this.recording, this.state);
+    this.tick = this.credit = 0;
+    this.step();
+    this.previous.set(this.current);
+    this.effects = new Effects(this);
+    this.effects.reducedMotion = reducedMotion();
+  }
+
+  seek(tick: number): void {
+    this.rewind();
+    while (this.tick < tick && !this.over) this.step();
+    this.previous.set(this.current);
+  }
+
+  advance(seconds: number): void {
+    const began = this.tick;
+    if (this.playing && !this.over) this.credit += Math.min(seconds, SLOWEST_FRAME) * this.speed * this.spec.tick_rate;
+    for (; this.credit >= 1 && !this.over; this.credit--) {
+      this.step();
+      this.effects.ticked();
+    }
+    this.alpha = this.over ? 1 : this.credit;
+    this.effects.advance((this.tick - began) / this.spec.tick_rate, seconds);
+  }
+
+  celebrate(side: number): void {
+    this.effects.happened({ kind: "goal", tick: this.tick, side, version: 0 });
+  }
+
+  private step(): void {
+    this.run.next();
+    this.tick++;
+    this.previous.set(this.current);
+    this.count = this.game.scene(this.state, this.current);
+  }
+}
+
+function open(root: HTMLElement, { spec, javascript, recording }: Published): void {
+  const game = loadRules(javascript);
+  const found = sha256(new Uint8Array(replay(game, spec, recording).buffer));
+  const agrees = found === recording.sha256;
+  const verdict = h("p", { class: "verdict", role: "status" });
+  setText(
+    verdict,
+    agrees
+      ? `Played again in this page: it ends in state ${found.slice(0, 16)}…, as published.`
+      : `Played again in this page, it ends in state ${found}, but ${recording.sha256} was published.`,
+  );
+  Object.assign(root.dataset, { verified: String(agrees), sha256: found, theme: detectTheme() });
+
+  const reel = new Reel(game, spec, recording);
+  const pitch = h("div", { class: "pitch" });
+  const clock = h("output", { class: "clock" });
+  const place = h("input", { type: "range", min: 0, max: recording.ticks, step: spec.action_repeat, "aria-label": "Time" });
+  const play = button("Play", { icon: "play" }, () => turn(true));
+  const pause = button("Pause", { icon: "pause" }, () => turn(false));
+  const slow = button("Slower", { text: "½ ×", class: "button quiet" }, () => (reel.speed = Math.max(0.25, reel.speed / 2)));
+  const fast = button("Faster", { text: "2 ×", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
+  const turn = (on: boolean) => {
+    if (on && reel.over) reel.rewind();
+    reel.playing = on;
+  };
+  place.addEventListener("input", () => {
+    reel.playing = false;
+    reel.seek(Number(place.value));
+  });
+  root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, fast), verdict);
+
+  const gpu = new Gpu(
+    () => void stage.deviceLost(),
+    (text) => setText(verdict, `WebGPU: ${text}`),
+  );
+  let stage = begin("webgpu", "");
+  function begin(renderer: RendererKind, reason: string): Stage {
+    const canvas = h("canvas", { class: "match", role: "img", "aria-label": `A match of ${spec.title}` });
+    pitch.replaceChildren(canvas);
+    const { clientWidth: width, clientHeight: height } = pitch;
+    const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };
+    return new Stage(options, gpu, "page", heard, () => undefined);
+  }
+  function heard(message: FromWorker): void {
+    if (message.type === "READY") root.dataset.renderer = message.renderer;
+    if (message.type === "CANVAS_LOST") stage = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
+    if (message.type === "ERROR") setText(verdict, message.text);
+  }
+  new ResizeObserver(() => stage.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
+  watchTheme(() => {
+    root.dataset.theme = detectTheme();
+    stage.setTheme(detectTheme());
+  }, new AbortController().signal);
+
+  let last = performance.now();
+  let cheered = false;
+  const frame = (now: number) => {
+    reel.advance(Math.max(0, now - last) / 1000);
+    last = now;
+    if (reel.over && !cheered && recording.league.winner >= 0) reel.celebrate(recording.league.winner);
+    cheered = reel.over;
+    stage.draw(reel, reel.effects, NOTHING_OVER);
+    place.value = String(reel.tick);
+    setText(clock, `${(reel.tick / spec.tick_rate).toFixed(1)} s`);
+    Object.assign(root.dataset, { tick: String(reel.tick), playing: String(reel.playing && !reel.over) });
+    play.hidden = reel.playing && !reel.over;
+    pause.hidden = !play.hidden;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
+open(document.getElementById("dshq")!, JSON.parse(document.getElementById("dshq-replay")!.textContent!) as Published);
