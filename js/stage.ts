@@ -181,7 +181,8 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: H
     const [blue, orange] = playerNames(session);
     setText(names[0], blue);
     setText(names[1], alone ? "steps" : orange);
-    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "The ghost: an earlier version of the same training" : null);
+    setAttribute(names[0], "title", blue); // a long name is cut
+    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "The ghost: an earlier version of the same training" : names[1].textContent);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);

@@ -46,7 +46,7 @@ function build({ session, signal }: View): HTMLElement {
     const now = spec();
     if (!now) return;
     panel.hidden = now.drag.length === 0;
-    const things = now.drag.map(({ name }) => name).join(", ");
+    const things = now.drag.map(({ name }) => name.replace(/^player (\d)$/, (_, side: string) => sideName(Number(side)))).join(", ");
     setText(help, `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`);
     const rows = scenes();
     setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "Arrange a scene to practise");

@@ -124,9 +124,18 @@ def test_the_systems_own_few_colours(chromium, open_notebook: OpenNotebook, sche
     assert ticks_on(widget)
 
 
-@pytest.mark.parametrize("width", [360, 768, 1400, 2560])
+LONG_NAME = """
+import shutil
+from dshq_widget import DrillWidget, ladder
+shutil.copyfile(ladder.path("ball", "bronze"), "my_second_attempt_with_more_games.dshq")
+w = DrillWidget(mode="sandbox", opponent="my_second_attempt_with_more_games.dshq")
+w
+"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1400, 2560])
 def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: OpenNotebook, width: int):
-    _, widget = begin(open_notebook, chromium, viewport={"width": width, "height": 1000})
+    _, widget = begin(open_notebook, chromium, LONG_NAME, viewport={"width": width, "height": 1000})
     widget.page.wait_for_timeout(500)
     out = widget.root.evaluate(
         """root => {
@@ -138,6 +147,18 @@ def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: Open
         }"""
     )
     assert out == []
+    overlaps = widget.root.evaluate(
+        """root => {
+            const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, button)")];
+            const shown = parts.filter(part => part.checkVisibility());
+            const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
+            const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+            return shown.flatMap((part, k) => shown.slice(k + 1)
+                .filter(other => over(part.getBoundingClientRect(), other.getBoundingClientRect()))
+                .map(other => `${part.className} over ${other.className}`));
+        }"""
+    )
+    assert overlaps == []
     assert ticks_on(widget)
 
 
