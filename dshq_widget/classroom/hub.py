@@ -22,11 +22,6 @@ class OfHub(HubOAuthenticated):
         teaches = self.settings["instructors"] in (model.get("groups") or [])
         return User(model["name"], bool(model.get("admin")) or teaches)
 
-    def get_login_url(self) -> str:
-        if self.wants_json:
-            raise web.HTTPError(401, reason="Give a token of the hub: Authorization: token ...")
-        return super().get_login_url()
-
     def check_xsrf_cookie(self) -> None:
         if self.bearer() is None:
             super().check_xsrf_cookie()

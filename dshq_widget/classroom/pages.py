@@ -65,7 +65,7 @@ class Page(web.RequestHandler):
     def get_login_url(self) -> str:
         if self.wants_json:
             raise web.HTTPError(401, reason="Give your token: Authorization: token ...")
-        return self.url("login")
+        return super().get_login_url()
 
     def check_xsrf_cookie(self) -> None:
         if self.bearer() is None:  # a browser adds no such header by itself

@@ -51,6 +51,7 @@ def application(
         default_handler_class=missing,
         template_path=str(pages.HERE / "templates"),
         cookie_secret=store.cookie_secret(),
+        login_url=f"{prefix}login",
         xsrf_cookies=True,
         xsrf_cookie_kwargs={"httponly": True, "samesite": "Lax", "path": prefix},
         store=store,

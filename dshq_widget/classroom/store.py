@@ -350,7 +350,7 @@ class Store:
         """Blocks of a round that were played, and all of them."""
         with self._reading.connect() as db:
             query = select(matches.c.played, func.count()).where(matches.c.round_id == number)
-            counts = dict(db.execute(query.group_by(matches.c.played)).tuples().all())
+            counts = {row[0]: row[1] for row in db.execute(query.group_by(matches.c.played))}
         return counts.get(True, 0), sum(counts.values())
 
     def entries(self, number: int) -> list[Any]:
@@ -397,9 +397,8 @@ class Store:
         """Submissions to a round by account, in all."""
         with self._reading.connect() as db:
             query = select(accounts.c.name, func.count()).select_from(submissions.join(accounts))
-            return dict(
-                db.execute(query.where(submissions.c.round_id == number).group_by(accounts.c.name)).tuples().all()
-            )
+            query = query.where(submissions.c.round_id == number).group_by(accounts.c.name)
+            return {row[0]: row[1] for row in db.execute(query)}
 
     def history(self, name: str) -> list[Any]:
         """An account's submissions, newest first, without their bytes but with the round's title and number."""

@@ -1,0 +1,98 @@
+"""The league behind a JupyterHub's login: the hub's own client, and a hub that answers it."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("jupyterhub", reason="pip install jupyterhub")
+
+from tornado import httpserver, netutil, web
+
+from dshq_widget.classroom.store import Store
+from tests.classroom.league import Person, Service, open_round, policy_bytes, send
+
+SCOPE = "access:services!service=league"
+PEOPLE = {
+    "t-ada": {"name": "ada", "kind": "user", "admin": False, "groups": [], "scopes": [SCOPE]},
+    "t-prof": {"name": "prof", "kind": "user", "admin": False, "groups": ["staff"], "scopes": [SCOPE]},
+    "t-root": {"name": "root", "kind": "user", "admin": True, "groups": [], "scopes": [SCOPE]},
+    "t-eve": {"name": "eve", "kind": "user", "admin": False, "groups": ["staff"], "scopes": []},
+    "t-bot": {"name": "bot", "kind": "service", "admin": True, "groups": [], "scopes": [SCOPE]},
+}
+
+
+class Whose(web.RequestHandler):
+    """The hub's answer to: whose token is this?"""
+
+    def get(self) -> None:
+        found = PEOPLE.get(self.request.headers.get("Authorization", "").removeprefix("token "))
+        self.set_status(200 if found else 403)
+        self.finish(json.dumps(found or {}))
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (socket,) = netutil.bind_sockets(0, "127.0.0.1")
+    port = socket.getsockname()[1]
+    ready = threading.Event()
+
+    async def serve() -> None:
+        server = httpserver.HTTPServer(web.Application([("/hub/api/user", Whose)]))
+        server.add_sockets([socket])
+        ends.append((asyncio.get_running_loop(), over := asyncio.Event()))
+        ready.set()
+        await over.wait()
+        server.stop()
+
+    ends: list = []
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(60)
+    for name, value in {
+        "JUPYTERHUB_API_URL": f"http://127.0.0.1:{port}/hub/api",
+        "JUPYTERHUB_API_TOKEN": "the service's own",
+        "JUPYTERHUB_BASE_URL": "/",
+        "JUPYTERHUB_CLIENT_ID": "service-league",
+        "JUPYTERHUB_SERVICE_PREFIX": "/services/league/",
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": "/services/league/oauth_callback",
+        "JUPYTERHUB_OAUTH_ACCESS_SCOPES": json.dumps([SCOPE]),
+    }.items():
+        monkeypatch.setenv(name, value)
+    from jupyterhub.services.auth import HubOAuth
+
+    HubOAuth.clear_instance()
+    yield
+    HubOAuth.clear_instance()
+    loop, over = ends[0]
+    loop.call_soon_threadsafe(over.set)
+    thread.join(30)
+
+
+def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    place = "/services/league/"
+    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
+
+        def status(token: str, path: str, method: str = "GET", body: bytes | None = None) -> int:
+            return Person(service).ask(method, place + path, body, Authorization=f"token {token}")[0]
+
+        assert [status(token, f"round/{number}") for token in ("t-ada", "t-prof", "t-root")] == [200] * 3
+        assert [status(token, "teach") for token in ("t-ada", "t-prof", "t-root")] == [403, 200, 200]
+        assert [status(token, "") for token in ("t-eve", "t-bot", "guess")] == [401] * 3
+        assert status("t-ada", "submit", "POST", policy_bytes(0)) == 200
+        assert status("t-eve", "submit", "POST", policy_bytes(0)) == 401
+        assert store.received(number) == {"ada": 1}
+
+        code, headers, _ = Person(service).ask("GET", place)
+        assert code == 302 and headers["Location"].startswith("/hub/api/oauth2/authorize?")
+        assert "client_id=service-league" in headers["Location"] and "state=" in headers["Location"]
+        assert Person(service).ask("POST", place + "submit", policy_bytes(0))[0] == 403
+        assert Person(service).ask("GET", place + "login")[0] == 404
+        assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
+    store.close_connections()

@@ -1,0 +1,206 @@
+"""Rounds as they are played: seeds and a table that anyone can compute, replays that anyone can check."""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import math
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_widget import ladder
+from dshq_widget.classroom import play, proof, standings
+from dshq_widget.classroom.intake import Limiter, admit, bare
+from dshq_widget.classroom.store import FINISHED, LeagueError, Store, commitment
+from dshq_widget.replay import replay, state_hash
+from dshq_widget.training import checkpoint, elo
+from dshq_widget.training.evaluate import evaluate, network, opponent
+from tests.classroom.league import open_round, policy, policy_bytes
+from tests.page_code import in_node
+
+
+def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1) -> tuple[Store, int]:
+    store = Store(f"sqlite:///{folder}/league.db")
+    number = open_round(store, drill, anchors, blocks)
+    for k, name in enumerate(("ada", "bob")):
+        one = admit(policy_bytes(k, drill=drill))
+        store.submit(number, name, one.version, one.step, one.digest, one.content)
+    store.close_round(number, play.anchors_of(drill, anchors))
+    referee = play.Referee(store)
+    while referee.play_next():
+        pass
+    assert store.round(number).state == FINISHED
+    return store, number
+
+
+@pytest.fixture(scope="module")
+def ball(tmp_path_factory: pytest.TempPathFactory):
+    return a_played_round(tmp_path_factory.mktemp("ball"), "ball", ["random", "chaser", "bronze"], blocks=2)
+
+
+def recount(store: Store, number: int) -> tuple[list[tuple], np.ndarray]:
+    """The round played again from what it published, by the means of `dshq evaluate`: blocks, and points by place."""
+    found, entries = store.round(number), store.entries(number)
+    drill = play.drill_of(found.drill)
+
+    def player(entry):
+        if not entry.anchor:
+            saved = checkpoint.decode(store.published(number, entry.digest))
+            return network(saved.layers, saved.activation, saved.weights)
+        return opponent(f"{drill.name}:{entry.name}" if entry.name in ladder.RUNGS else entry.name, drill)
+
+    blocks, points = [], np.zeros((len(entries), len(entries)))
+    for block in range(found.blocks):
+        for i, first in enumerate(entries):
+            for j in range(i + 1, len(entries)):
+                text = f"{found.secret}|{found.rules_hash}|{first.digest}|{entries[j].digest}|{block}"
+                seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+                result = evaluate(drill, player(first), player(entries[j]), 32, seed=seed)
+                blocks.append((first.id, entries[j].id, block, result["wins"], result["draws"], result["losses"]))
+                points[i, j] += result["wins"] + result["draws"] / 2
+                points[j, i] += result["losses"] + result["draws"] / 2
+    return blocks, points
+
+
+def results(store: Store, number: int) -> list[tuple]:
+    """What the league wrote down, in the form of `recount`."""
+    rows = store.results(number)
+    return [(row.first_id, row.second_id, row.block, row.wins, row.draws, row.losses) for row in rows]
+
+
+def test_the_table_is_what_anybody_computes(ball):
+    store, number = ball
+    blocks, points = recount(store, number)
+    assert results(store, number) == blocks
+    table = standings.table(store.entries(number), store.results(number))
+    assert np.array_equal(table.points, points)
+    games = np.full((5, 5), 64.0) - 64 * np.eye(5)
+    assert np.array_equal(table.matches, games)
+    rating, half = elo.ratings(points, games, np.array([1000.0, *[math.nan] * 4]))
+    for row in table.rows:
+        assert (row.elo, row.half) == pytest.approx((rating[row.place], half[row.place]))
+        assert row.games == 256 and row.points == points[row.place].sum()
+    assert [row.elo for row in table.rows] == sorted(rating, reverse=True)
+    assert sorted(row.rank for row in table.rows) == [0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("drill", ["ball", "sumo", "chase"])
+def test_replays_end_in_the_same_state_in_python_and_in_the_page(drill: str, ball, tmp_path: Path):
+    store, number = ball if drill == "ball" else a_played_round(tmp_path, drill, ["random"])
+    compiled = play.drill_of(drill)
+    trait = {"spec": compiled.spec, "javascript": compiled.javascript}
+    for result in store.results(number):
+        row, _, first, second = store.match(result.id)
+        recording = json.loads(gzip.decompress(row.replay))
+        assert state_hash(replay(compiled.game(), recording)) == recording["sha256"]
+        assert proof.verify(recording) == recording["sha256"]
+        assert in_node("replayedHash", trait, recording) == recording["sha256"]
+        assert {recording["league"]["first"], recording["league"]["second"]} == {first.digest, second.digest}
+
+
+def test_a_replay_is_checked_against_the_policies(ball, tmp_path: Path):
+    store, number = ball
+    row = store.results(number)[-1]
+    recording = json.loads(gzip.decompress(store.match(row.id)[0].replay))
+    ada, bob = (str(checkpoint.save(tmp_path / f"{k}.dshq", policy(k))) for k in (0, 1))
+    assert proof.verify(recording, (ada, bob)) == recording["sha256"]
+    with pytest.raises(LeagueError, match="but the first entry was"):
+        proof.verify(recording, (bob, ada))
+    with pytest.raises(LeagueError, match="play another game from this seed"):
+        proof.verify({**recording, "league": {**recording["league"], "seed": 1}}, (ada, bob))
+    turned = [(action + 6) % 30 for action in recording["actions"]]
+    with pytest.raises(LeagueError, match="was published"):
+        proof.verify({**recording, "actions": turned})
+    (tmp_path / "broken.json").write_text('{"drill": "ball"}')
+    with pytest.raises(LeagueError, match="is no replay of a league"):
+        proof.read(tmp_path / "broken.json")
+    (tmp_path / "good.json").write_text(json.dumps(recording))
+    assert proof.read(tmp_path / "good.json") == recording
+
+
+def test_seeds_stand_on_the_secret_and_nothing_is_told_before():
+    seeds = {play.block_seed("00", "r", "a", "b", block) for block in range(50)}
+    seeds |= {play.block_seed("01", "r", "a", "b", 0), play.block_seed("00", "r", "a", "c", 0)}
+    assert len(seeds) == 52 and all(0 <= seed < 2**32 for seed in seeds)
+    assert commitment("00") == hashlib.sha256(b"00").hexdigest()
+
+
+def entry(number: int, name: str, anchor: bool = False):
+    return types.SimpleNamespace(id=10 + number, place=number, name=name, anchor=anchor, digest=f"d{number}")
+
+
+def result(first: int, second: int, wins: int, draws: int, losses: int):
+    return types.SimpleNamespace(first_id=10 + first, second_id=10 + second, wins=wins, draws=draws, losses=losses)
+
+
+def test_a_csv_that_no_spreadsheet_runs():
+    entries = [entry(0, "random", anchor=True), entry(1, "=cmd|'/c calc'!A1"), entry(2, 'Ada "<b>", née Byron')]
+    table = standings.table(entries, [result(0, 1, 0, 2, 30), result(0, 2, 10, 2, 20), result(1, 2, 20, 0, 12)])
+    rows = list(csv.reader(io.StringIO(standings.as_csv(table))))
+    assert rows[0] == list(standings.COLUMNS)
+    assert [row[1] for row in rows[1:]] == ["'=cmd|'/c calc'!A1", 'Ada "<b>", née Byron']
+    assert [row[0] for row in rows[1:]] == ["1", "2"] and rows[1][5:10] == ["51.0", "64", "50", "2", "12"]
+    low, middle, high = (float(rows[1][k]) for k in (3, 2, 4))
+    assert low < middle < high
+
+
+def test_a_table_before_the_first_block():
+    table = standings.table([entry(0, "random", anchor=True), entry(1, "ada")], [])
+    assert [(row.name, row.games) for row in table.rows] == [("random", 0), ("ada", 0)]
+    assert math.isinf(table.rows[1].half) and standings.table([], []).rows == []
+
+
+def test_what_is_admitted_is_the_policy_alone(tmp_path: Path):
+    saved = policy(3)
+    learned = checkpoint.Checkpoint(
+        **{**vars(saved), "config": {"seed": 5}, "state": {"adam_m": saved.weights, "adam_v": saved.weights}}
+    )
+    one, other = admit(checkpoint.encode(learned)), admit(bare(saved))
+    kept = checkpoint.decode(one.content)
+    assert (one.digest, len(one.content)) == (other.digest, len(other.content))
+    assert (kept.state, kept.config) == ({}, {}) and np.array_equal(kept.weights, saved.weights)
+    assert one.digest != admit(policy_bytes(4)).digest
+
+
+def test_what_is_not_admitted():
+    wrong = checkpoint.encode(checkpoint.Checkpoint("ball", "0", (3, 2), "tanh", np.zeros(8, np.float32)))
+    alone = checkpoint.encode(checkpoint.Checkpoint("cartpole", "0", (4, 3), "tanh", np.zeros(15, np.float32)))
+    for content, why in (
+        (b"", "has only 0 bytes"),
+        (b"\x80\x04K\x01.", "Python pickle"),
+        (b"PK\x03\x04" + bytes(99), "zip archive"),
+        (policy_bytes(1)[:-4], "do not match their sha256"),
+        (wrong, "needs 28 inputs and 31 outputs"),
+        (alone, "'cartpole', which has no league"),
+        (policy_bytes(1, hidden=10_000), "takes 500,000 at most"),
+    ):
+        with pytest.raises(checkpoint.CheckpointError, match=why):
+            admit(content)
+
+
+def test_haste_is_limited_by_account():
+    now = [0.0]
+    limiter = Limiter(most=2, seconds=10, clock=lambda: now[0])
+    assert [limiter.wait("ada") for _ in range(3)] == [0, 0, 10]
+    assert limiter.wait("bob") == 0
+    now[0] = 4.0
+    assert limiter.wait("ada") == 6
+    now[0] = 10.5
+    assert limiter.wait("ada") == 0
+    now[0] = 100.0
+    assert limiter.wait("eve") == 0 and set(limiter._times) == {"eve"}
+
+
+def test_anchors_are_known_and_random_play_is_always_one():
+    assert [anchor.name for anchor in play.anchors_of("ball", ["gold", "chaser"])] == ["random", "chaser", "gold"]
+    assert play.anchor_names("sumo")[0] == "random" and "gold" not in play.anchor_names("sumo")
+    with pytest.raises(LeagueError, match="'gold' is no anchor of 'sumo'"):
+        play.anchors_of("sumo", ["gold"])
+    with pytest.raises(LeagueError, match="wanted a drill of two sides"):
+        play.drill_of("cartpole")

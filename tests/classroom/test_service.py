@@ -1,0 +1,248 @@
+"""The league's pages: who may do what, what is refused before it is read, names as text, many at once, kill -9."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_widget import cli
+from dshq_widget.classroom import play
+from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES
+from dshq_widget.classroom.store import FINISHED, PLAYING, Store
+from dshq_widget.classroom.submit import submit
+from dshq_widget.training import checkpoint
+from tests.classroom.league import Person, Service, open_round, policy, policy_bytes, send
+from tests.classroom.test_rounds import recount, results
+
+EVIL = "<script>alert(1)</script>\"'&"
+HOSTILE = (b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\xff" * 8 + b"{}", bytes(100_000))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    yield store
+    store.close_connections()
+
+
+@pytest.fixture
+def service(store: Store) -> Iterator[Service]:
+    with Service(store, per_minute=3) as service:
+        yield service
+
+
+def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
+    stranger = Person(service)
+    for path in ("/", "/round/1", "/teach", "/student", "/match/1", "/round/1.csv"):
+        status, headers, _ = stranger.ask("GET", path)
+        assert status == 302 and headers["Location"].startswith("/login?next="), path
+        assert stranger.ask("GET", path, Accept="application/json")[0] == 401
+    assert stranger.ask("GET", "/nowhere")[0] == 404
+    assert stranger.fill_in("/login", "/login", token="guess")[0] == 401
+    ada = Person(service).log_in(store.issue_token("ada"))
+    assert "There is no round yet" in ada.get("/")
+    for path in ("/teach", "/student?name=bob"):
+        assert ada.ask("GET", path)[0] == 403, path
+    assert ada.ask("GET", "/round/9")[0] == 422 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
+    assert ada.fill_in("/logout", "/")[0] == 302
+    assert ada.ask("GET", "/")[0] == 302
+
+
+def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
+    teacher = Person(service).log_in(store.issue_token("ms frizzle", instructor=True))
+    body = urllib.parse.urlencode({"drill": "ball", "title": "forged", "blocks": 1}).encode()
+    kind = {"Content_Type": "application/x-www-form-urlencoded"}
+    assert teacher.ask("POST", "/teach/open", body, **kind)[0] == 403
+    assert teacher.ask("POST", "/submit", policy_bytes(0))[0] == 403
+    assert store.rounds() == []
+    status, headers, _ = Person(service).ask("GET", "/login")
+    assert "script-src" not in headers["Content-Security-Policy"] and headers["X-Content-Type-Options"] == "nosniff"
+    cookies = "".join(headers.get_all("Set-Cookie"))
+    assert "HttpOnly" in cookies and "SameSite=Lax" in cookies
+
+
+def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):
+    teacher = Person(service).log_in(store.issue_token("ms frizzle", instructor=True))
+    status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\nada")
+    tokens = dict(line.split("\t") for line in re.search(r"<pre>(.*?)</pre>", text, re.S)[1].split("\n") if line)
+    assert status == 200 and len(tokens) == 3 and "<script>" not in text
+    opened = {"drill": "ball", "title": f"Week 1 {EVIL}", "blocks": 1, "anchor": ["chaser", "gold"], "publish": "yes"}
+    assert teacher.fill_in("/teach/open", "/teach", **opened)[0] == 302
+    assert teacher.fill_in("/teach/open", "/teach", **{**opened, "blocks": "many"})[0] == 422
+    assert teacher.fill_in("/teach/open", "/teach", **{**opened, "drill": "cartpole"})[0] == 422
+    (number,) = [row.id for row in store.rounds()]
+
+    files = [str(checkpoint.save(tmp_path / f"{k}.dshq", policy(k))) for k in range(3)]
+    command = ["submit", files[0], "--to", service.url, "--token", tokens["ada"], "--json"]
+    assert cli.main(command) == 0
+    assert json.loads(capsys.readouterr().out)["round"] == number
+    assert submit(files[1], service.url, tokens["bob"])["digest"] == play.digest(policy(1))
+    evil = Person(service).log_in(next(token for name, token in tokens.items() if name.startswith("&lt;")))
+    page = evil.get("/")
+    action = re.search(r'action="(/submit[^"]+)"', page)[1].replace("&amp;", "&")
+    form = b'--x\r\nContent-Disposition: form-data; name="policy"; filename="a.dshq"\r\n\r\n%s\r\n--x--\r\n'
+    status, _, text = evil.ask("POST", action, form % policy_bytes(2), Content_Type="multipart/form-data; boundary=x")
+    assert status == 200 and "Received: version 1 plays in" in text and "<script>" not in text
+    status, _, text = evil.ask("POST", action, form % b"none", Content_Type="multipart/form-data; boundary=x")
+    assert status == 422 and "Not taken: &#x27;the file&#x27; is not a usable policy file" in text
+
+    assert "The table comes when the round is closed" in teacher.get(f"/round/{number}")
+    status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
+    assert (status, headers["Location"]) == (302, f"/round/{number}")
+    assert teacher.ask("GET", "/match/1")[0] == 422
+    referee = play.Referee(store)
+    while referee.play_next():
+        pass
+    text = teacher.get(f"/round/{number}")
+    found = store.round(number)
+    assert found.state == FINISHED and found.secret in text and "<script>" not in text
+    ada = Person(service).log_in(tokens["ada"])
+    table = json.loads(ada.ask("GET", f"/round/{number}", Accept="application/json")[2])
+    assert [row["name"] for row in table["rows"]].count("ada") == 1 and len(table["rows"]) == 6
+    status, headers, text = teacher.ask("GET", f"/round/{number}.csv")
+    assert status == 200 and headers["Content-Type"].startswith("text/csv") and len(text.split("\r\n")) == 3 + 2
+    assert ada.ask("GET", f"/round/{number}.csv")[0] == 403
+    assert "of 3, Elo" in ada.get("/student")
+    assert f"of {3}, Elo" in teacher.get("/student?name=" + urllib.parse.quote(EVIL))
+
+    (tmp_path / "match.json").write_text(ada.get("/match/12.json"))
+    assert cli.main(["league", "verify", str(tmp_path / "match.json")]) == 0
+    status, headers, text = ada.ask("GET", "/match/15")
+    assert status == 200 and "'unsafe-eval'" in headers["Content-Security-Policy"] and "<script>alert" not in text
+    digest = play.digest(policy(0))
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection.request("GET", f"/round/{number}/{digest}.dshq", headers={"Authorization": f"token {tokens['bob']}"})
+    assert play.digest(checkpoint.decode(connection.getresponse().read())) == digest
+    connection.close()
+    assert teacher.fill_in("/teach/again", f"/round/{number}", round=number)[0] == 302
+    assert store.rounds()[0].state == PLAYING
+
+
+def test_uploads_are_refused_before_they_are_read(service: Service, store: Store):
+    open_round(store)
+    token = store.issue_token("ada")
+
+    def head(*lines: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+        connection.putrequest("POST", "/submit")
+        for line in lines:
+            connection.putheader(*line.split(": "))
+        connection.endheaders()  # and not one byte of the body
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    mine = f"Authorization: token {token}"
+    assert head("Content-Length: 5000") in (401, 403)
+    assert head("Authorization: token guess", "Content-Length: 5000") == 401
+    assert head(mine, f"Content-Length: {MAX_UPLOAD_BYTES + 1}") == 413
+    assert head(mine, "Transfer-Encoding: chunked") == 411
+    assert send(service, token, policy_bytes(0))[0] == 200
+    assert head(mine, "Content-Length: 5000") == 429
+    assert send(service, store.issue_token("bob"), policy_bytes(1))[0] == 200
+
+
+def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, capsys):
+    token = store.issue_token("ada")
+    path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
+    for to, told in ((service.url, "no round of 'ball' is open"), ("http://127.0.0.1:9", "no answer from")):
+        assert cli.main(["submit", path, "--to", to, "--token", token]) == 2
+        assert told in capsys.readouterr().err
+    assert cli.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
+    assert "did not take it: Log in first" in capsys.readouterr().err
+    assert cli.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
+    assert cli.main(["league", "serve", "--port", "70000"]) == 2
+    assert cli.main(["league", "verify"]) == 2
+
+
+def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
+    """`uploads` policies and hostile files from `accounts` accounts at once; then the round, and it is all right."""
+    number = open_round(store, anchors=["random"])
+    tokens = {f"student {k:03}": store.issue_token(f"student {k:03}") for k in range(accounts)}
+    names = list(tokens)
+    work = [(names[k % accounts], None if k % 5 == 4 else k) for k in range(uploads)]
+    files = {seed: policy_bytes(seed) for _, seed in work if seed is not None}
+
+    def one(job: tuple[int, tuple[str, int | None]]) -> tuple[str, int, dict]:
+        k, (name, seed) = job
+        content = HOSTILE[k % len(HOSTILE)] if seed is None else files[seed]
+        return name, *send(service, tokens[name], content)
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(one, enumerate(work)))
+    assert len(answers) == uploads
+    taken: dict[str, tuple[int, str]] = {}
+    for (name, seed), (_, status, answer) in zip(work, answers, strict=True):
+        assert (status, "error" in answer) == ((422, True) if seed is None else (200, False)), answer
+        if seed is not None:
+            taken[name] = max(taken.get(name, (0, "")), (answer["submission"], answer["digest"]))
+    good = sum(seed is not None for _, seed in work)
+    assert sum(store.received(number).values()) == good
+    store.close_round(number, play.anchors_of("ball", []))
+    listed = {entry.name: entry.digest for entry in store.entries(number) if not entry.anchor}
+    assert listed == {name: digest for name, (_, digest) in taken.items()}
+    referee = play.Referee(store)
+    while referee.play_next():
+        pass
+    blocks, _ = recount(store, number)
+    assert results(store, number) == blocks
+
+
+def test_a_crowd_is_answered_and_nothing_is_lost(service: Service, store: Store):
+    crowd(service, store, accounts=6, uploads=24)
+
+
+@pytest.mark.slow
+def test_a_class_of_a_hundred_is_answered_and_nothing_is_lost(service: Service, store: Store):
+    crowd(service, store, accounts=100, uploads=300)
+
+
+def serving(folder: Path) -> subprocess.Popen:
+    """`dshq league serve` as a process, once it says where it is."""
+    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", f"sqlite:///{folder}/league.db"]
+    process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    assert "The league is at http://127.0.0.1:" in process.stdout.readline()
+    return process
+
+
+def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(tmp_path: Path):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store, anchors=["random"], blocks=8)
+    for k in range(4):
+        saved = policy(k)
+        store.submit(number, f"s{k}", 1, 0, play.digest(saved), checkpoint.encode(saved))
+    total = store.close_round(number, play.anchors_of("ball", []))
+    kills = 0
+    process = serving(tmp_path)
+    try:
+        deadline = time.monotonic() + 300
+        while store.round(number).state != FINISHED and time.monotonic() < deadline:
+            done, _ = store.progress(number)
+            if kills < 2 and total // 4 * (kills + 1) <= done < total:
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+                kills += 1
+                process = serving(tmp_path)
+            time.sleep(0.01)
+        assert store.round(number).state == FINISHED and kills == 2
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+    blocks, _ = recount(store, number)
+    assert len(blocks) == total == 80
+    assert results(store, number) == blocks
+    store.close_connections()

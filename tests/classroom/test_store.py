@@ -1,0 +1,199 @@
+"""The league's memory, on SQLite and on PostgreSQL: rounds, submissions, blocks that count once."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_widget.classroom.store import (
+    FINISHED,
+    OPEN,
+    PLAYING,
+    Anchor,
+    LeagueError,
+    Outcome,
+    Store,
+    User,
+    commitment,
+)
+
+RANDOM = [Anchor("random", "random")]
+
+
+def postgres_folder() -> Path | None:
+    """Where Debian keeps the server's programs, the newest one's; or what stands on PATH."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    found = shutil.which("initdb")
+    return debian[-1].parent if debian else Path(found).parent if found else None
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL of our own, on a socket in a folder of its own."""
+    programs = postgres_folder()
+    if programs is None:
+        pytest.skip("no PostgreSQL server: install Debian's package postgresql")
+    pytest.importorskip("psycopg", reason="pip install 'psycopg[binary]'")
+    folder = tmp_path_factory.mktemp("pg")
+    who: dict = {}
+    if os.geteuid() == 0:  # the server refuses to run as root
+        shutil.chown(folder, "postgres", "postgres")
+        for parent in (folder.parent, folder.parent.parent):
+            parent.chmod(0o755)
+        who = {"user": "postgres", "group": "postgres", "extra_groups": []}
+    data = folder / "data"
+
+    def run(*command: str) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, **who)
+        assert done.returncode == 0, done.stderr
+
+    run(str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "league", "--no-sync")
+    control = (str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"))
+    run(*control, "-o", f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off", "start")
+    yield f"postgresql+psycopg://league@/postgres?host={folder}"
+    run(*control, "-m", "immediate", "stop")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "sqlite":
+        store = Store(f"sqlite:///{tmp_path}/league.db")
+    else:
+        from dshq_widget.classroom.store import metadata
+
+        store = Store(request.getfixturevalue("postgres"))
+        metadata.drop_all(store.engine)
+        metadata.create_all(store.engine)
+    yield store
+    store.close_connections()
+
+
+def a_round(store: Store, blocks: int = 2) -> int:
+    return store.open_round("Round 1", "ball", "0123", ["random"], blocks, publish=True)
+
+
+def send(store: Store, number: int, name: str, digest: str, version: int = 1) -> int:
+    return store.submit(number, name, version, 10**15, digest, digest.encode())
+
+
+def test_the_newest_submission_of_everybody_plays(store: Store):
+    number = a_round(store)
+    for name, digest in (("ada", "a1"), ("bob", "b1"), ("ada", "a2")):
+        send(store, number, name, digest)
+    assert store.received(number) == {"ada": 2, "bob": 1} and store.names() == ["ada", "bob"]
+    assert store.round(number).state == OPEN
+    assert store.close_round(number, RANDOM) == 2 * 3
+    found = [(entry.place, entry.name, entry.anchor, entry.digest) for entry in store.entries(number)]
+    assert found == [(0, "random", True, "random"), (1, "ada", False, "a2"), (2, "bob", False, "b1")]
+    assert [(row.digest, row.round_id, row.step) for row in store.history("ada")] == [
+        ("a2", number, 10**15),
+        ("a1", number, 10**15),
+    ]
+    assert store.round(number).state == PLAYING
+
+
+def test_a_block_counts_once(store: Store):
+    number = a_round(store)
+    send(store, number, "ada", "a1")
+    store.close_round(number, RANDOM)
+    played = []
+    while (job := store.next_job()) is not None:
+        assert store.record(job, Outcome(len(played), 2, 3, b"replay"))
+        assert not store.record(job, Outcome(31, 31, 31, b"again"))
+        played.append(job.block)
+        assert store.progress(number) == (len(played), 2)
+    assert played == [0, 1]
+    assert [(row.wins, row.draws, row.losses) for row in store.results(number)] == [(0, 2, 3), (1, 2, 3)]
+    assert store.round(number).state == FINISHED
+    row, found, first, second = store.match(store.results(number)[0].id)
+    assert (row.replay, found.id, first.name, second.name) == (b"replay", number, "random", "ada")
+
+
+def test_two_who_play_at_once_finish_a_round_together(store: Store):
+    number = a_round(store, blocks=8)
+    for name in ("ada", "bob", "eve"):
+        send(store, number, name, name)
+    total = store.close_round(number, RANDOM)
+
+    def play(_: int) -> int:
+        mine = 0
+        while (job := store.next_job()) is not None:
+            mine += store.record(job, Outcome(1, 1, 1, b""))
+        return mine
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(play, range(4))) == total == 48
+    assert store.round(number).state == FINISHED and len(store.results(number)) == total
+
+
+def test_many_send_at_once_and_none_is_lost(store: Store):
+    number = a_round(store)
+    names = [f"student {k % 20}" for k in range(100)]
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(lambda k: send(store, number, names[k], f"{k}"), range(100)))
+    assert len(set(numbers)) == 100
+    assert store.received(number) == dict.fromkeys(names, 5)
+    store.close_round(number, RANDOM)
+    newest = {names[k]: f"{k}" for k in sorted(range(100), key=lambda k: numbers[k])}
+    assert {entry.name: entry.digest for entry in store.entries(number) if not entry.anchor} == newest
+
+
+def test_what_is_refused(store: Store):
+    number = a_round(store)
+    with pytest.raises(LeagueError, match="nobody has sent a policy"):
+        store.close_round(number, RANDOM)
+    with pytest.raises(LeagueError, match="still open: close it first"):
+        store.rerun(number)
+    for name in ("", " ada", "a\nb", "x" * 256):
+        with pytest.raises(LeagueError, match="a name needs 1 to 255 characters"):
+            send(store, number, name, "d")
+    send(store, number, "ada", "a1")
+    with pytest.raises(LeagueError, match="publishes no policy"):
+        store.published(number, "a1")
+    store.close_round(number, RANDOM)
+    with pytest.raises(LeagueError, match="is closed and takes no more"):
+        send(store, number, "ada", "a2")
+    with pytest.raises(LeagueError, match="is not open"):
+        store.close_round(number, RANDOM)
+    with pytest.raises(LeagueError, match="there is no round 77"):
+        store.round(77)
+    with pytest.raises(LeagueError, match="not published"):
+        store.match(store.next_job().id)
+    with pytest.raises(LeagueError, match="title of 1 to 80"):
+        store.open_round(" ", "ball", "0123", [], 1, False)
+
+
+def test_a_round_again_has_the_same_entries_and_other_seeds(store: Store):
+    number = a_round(store)
+    send(store, number, "ada", "a1")
+    store.close_round(number, RANDOM)
+    again = store.rerun(number)
+    assert again != number and store.round(again).title == "Round 1, again"
+    assert [(e.name, e.digest) for e in store.entries(again)] == [(e.name, e.digest) for e in store.entries(number)]
+    secrets = [store.round(k).secret for k in (number, again)]
+    assert len(set(secrets)) == len({commitment(secret) for secret in secrets}) == 2
+    assert store.progress(again) == (0, 2)
+
+
+def test_tokens_are_known_by_their_hash_only(store: Store):
+    old = store.issue_token("ada")
+    assert store.whose(old) == User("ada") and not store.has_instructor()
+    new = store.issue_token("ada", instructor=True)
+    assert store.whose(old) is None and store.whose(new) == User("ada", True) and store.has_instructor()
+    with pytest.raises(LeagueError, match="is an instructor"):
+        store.issue_token("ada")
+    with store.engine.connect() as db:
+        assert new not in str(db.exec_driver_sql("SELECT * FROM accounts").all())
+    assert store.cookie_secret() == store.cookie_secret()
+
+
+def test_databases_that_cannot_be_opened(tmp_path: Path):
+    for url in (f"sqlite:///{tmp_path}/no/such/league.db", "nonsense", "postgresql+nodriver://x"):
+        with pytest.raises(LeagueError, match="cannot open the database"):
+            Store(url)
