@@ -33,7 +33,7 @@ class GymCrew:
         machine = tuning.Machine.this(bool(job.get("gentle")))
         processors = 1 if config.deterministic else machine.size
         threads = processors if drill.spec["pixels"] else 1  # more only slow a small network down
-        self._on_message, self._spoken = on_message, False
+        self._on_message, self._ready = on_message, False
         self.workers: list[Child] = []
         self.learner: Child = supervisor(os.getpid()).start(
             LEARNER,
@@ -46,9 +46,9 @@ class GymCrew:
         )
 
     def _hear(self, _child: Child, message: Message) -> None:
-        """Before its first word a learner is silent for a while: importing torch holds Python's lock."""
-        self._spoken |= message["type"] != "HEALTH"
-        if self._spoken:
+        """A learner that starts is silent for a while, which is no news: importing torch holds Python's lock."""
+        self._ready |= message.get("phase") == "training"
+        if self._ready or message["type"] != "HEALTH":
             self._on_message(self, message)
 
     def send(self, message: Message) -> None:

@@ -1,0 +1,46 @@
+"""The examples in docs/examples run, learn and obey masks."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from dshq_widget.env import DrillVectorEnv, make_vec
+
+EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
+
+
+class Watched(DrillVectorEnv):
+    """Refuses actions that its last mask forbade."""
+
+    def _masks(self):
+        self.allowed = super()._masks()
+        return self.allowed
+
+    def step(self, actions):
+        mask = self.allowed["action_mask"]
+        assert mask[np.arange(len(mask)), actions].all()
+        return super().step(actions)
+
+
+@pytest.fixture
+def ppo() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ppo_on_make_vec", EXAMPLES / "ppo_on_make_vec.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ppo_in_one_file_learns_the_bandit(ppo):
+    history = ppo.train("bandit", 40_000, length=100)
+    assert np.mean(history[-2:]) > np.mean(history[:2]) + 20, history
+
+
+@pytest.mark.parametrize("drill", ["maze", "snake"])
+def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
+    monkeypatch.setattr(ppo, "make_vec", Watched)
+    ppo.train(drill, 2 * 16 * 64, num_envs=16, length=64)
+    assert "action_mask" in make_vec(drill, 1).reset(seed=0)[1]
