@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.cpu import LANES, CpuGame
+from dshq_kernels.layers import parse
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
 from dshq_widget.env import Batch
 from dshq_widget.trace import node, trace
@@ -214,6 +215,8 @@ def observations(it: Subject) -> str:
         lowest = np.minimum(lowest, seen.min(axis=(0, 1, 3)))
         highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
         most = np.maximum(most, abs(seen).max(axis=(0, 1, 3)))
+    grid, _ = parse((it.spec["n_obs"], *it.spec["grid"], 1))
+    on_grid = grid.inputs if grid else 0  # a plane has a number for every cell
     for k, row in enumerate(it.spec["observations"]):
         if not np.isfinite(most[k]):
             raise Broken(f"observation {row['name']!r} is not a number", "no division by zero: max(divisor, 1e-6)")
@@ -222,7 +225,7 @@ def observations(it: Subject) -> str:
                 f"observation {row['name']!r} reached {most[k]:.3g}",
                 f"divide by a larger scale, or write clamp(value, -{BOUND}, {BOUND})",
             )
-        if lowest[k] == highest[k]:
+        if lowest[k] == highest[k] and k >= on_grid:
             raise Broken(
                 f"observation {row['name']!r} is always {lowest[k]:.3g}",
                 f"write o[{k}, i] = ... in `observe`, or leave it out: it tells the policy nothing",

@@ -23,10 +23,11 @@ import numpy as np
 from dshq_kernels.cpu import CpuGame, python_source
 from dshq_kernels.cuda import CudaGame, cuda_source
 from dshq_kernels.javascript import javascript_source
+from dshq_kernels.layers import Grid
 from dshq_kernels.rules import Source, translate
 from dshq_kernels.subset import RulesError, rule
 
-__all__ = ["Choice", "CompiledDrill", "Drill", "Handle", "Observation", "RulesError", "compile_drill", "rule"]
+__all__ = ["Choice", "CompiledDrill", "Drill", "Grid", "Handle", "Observation", "RulesError", "compile_drill", "rule"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,10 @@ class Drill:
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
     """One side: the mean return (rewards, not potentials) at which the drill counts as solved."""
+    grid: ClassVar[Grid | None] = None
+    """For a game on cells: the layer of the network that looks ahead on them (dshq_kernels/layers.py says what the
+    observations then begin with).
+    """
     training: ClassVar[Mapping[str, Any]] = {}
     """Settings of TrainConfig that suit this drill better than the defaults; what a user gives goes before them."""
 
@@ -213,6 +218,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "target": drill.target,
+        "grid": list(drill.grid.written) if drill.grid else [],
         "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
     }
     meaning = {
@@ -276,6 +282,11 @@ def _check(drill: type[Drill]) -> None:
                 )
     if drill.target is not None and drill.sides != 1:
         raise ValueError(f"{where}: target ({drill.target}) is for drills of one side; leave it out")
+    if drill.grid and drill.grid.inputs > len(drill.observations):
+        raise ValueError(
+            f"{where}: its grid reads {drill.grid.inputs} observations, {drill.grid.planes} planes and the player's "
+            f"place; there are {len(drill.observations)}"
+        )
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")

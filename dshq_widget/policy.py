@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.layers import Grid, is_network, look_ahead, parse, shapes
 from dshq_kernels.mlp import FORBIDDEN
 from dshq_widget import protocol, trunk
 from dshq_widget.config import TrainConfig
@@ -20,10 +21,14 @@ ACTIVATIONS = ("tanh", "relu")
 HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Orthogonal initialisation's gains: Huang et al., "The 37 Implementation Details of PPO", 2022, detail 2."""
 
+GRID_DEVIATION = 0.3
+"""Of a grid's fresh weights (measured: docs/LOG.md)."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PolicySpec:
-    """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them.
+    """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them. Negative
+    numbers before the hidden sizes are a grid (dshq_kernels/layers.py).
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between
     the halves are zero and stay zero. To whoever only plays it is a network like any other. `pixels` (channels, height,
@@ -38,15 +43,15 @@ class PolicySpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(int(n) for n in self.layers))
-        if len(self.layers) < 2 or min(self.layers) < 1 or self.layers[-1] < 2:
+        if not is_network(self.layers) or self.layers[-1] < 2:
             raise ValueError(
                 "a policy needs inputs, at least one action and a value: layers like (28, 64, 64, 31); "
                 f"got {self.layers}"
             )
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
-        if self.separate and any(n % 2 for n in self.layers[1:-1]):
-            raise ValueError(f"two networks side by side need hidden layers of even width; got {self.layers}")
+        if self.separate and (self.grid or any(n % 2 for n in self.layers[1:-1])):
+            raise ValueError(f"two networks side by side need hidden layers of even width, no grid; got {self.layers}")
 
     @classmethod
     def for_drill(
@@ -54,13 +59,18 @@ class PolicySpec:
     ) -> PolicySpec:
         """The network that plays a compiled drill; `separate` doubles the hidden layers."""
         hidden = [size * (1 + separate) for size in hidden_sizes]
-        layers = (spec["n_obs"], *hidden, spec["n_actions"] + 1)
+        layers = (spec["n_obs"], *spec.get("grid", ()), *hidden, spec["n_actions"] + 1)
         return cls(layers, activation, separate, tuple(spec.get("pixels", ())))
 
     @classmethod
     def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
         """The network that `config` asks for."""
         return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The layer that looks ahead on a grid, if there is one."""
+        return parse(self.layers)[0]
 
     @property
     def n_actions(self) -> int:
@@ -77,14 +87,14 @@ class PolicySpec:
         return protocol.shape_hash(self.layers, self.activation)
 
     def split(self, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(W, b) views of each dense layer in flat weights; raises ValueError for another length."""
+        """(W, b) views of each layer in flat weights, a grid's first; raises ValueError for another length."""
         if weights.shape != (self.floats,):
             raise ValueError(
                 f"a network of layers {list(self.layers)} has {self.floats} weights in one row; "
                 f"got shape {weights.shape}"
             )
         parts, at = [], 0
-        for n_in, n_out in zip(self.layers, self.layers[1:], strict=False):
+        for n_in, n_out in shapes(self.layers):
             middle, end = at + n_in * n_out, at + n_in * n_out + n_out
             parts.append((weights[at:middle].reshape(n_in, n_out), weights[middle:end]))
             at = end
@@ -129,6 +139,9 @@ class PolicySpec:
         for network in networks:
             for matrix in network[:-1]:
                 matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
+        if self.grid:
+            for part in self.split(weights)[0]:
+                part[:] = rng.standard_normal(part.shape) * GRID_DEVIATION
         for matrix, _ in trunk.split(self.trunk(weights), self.pixels) if self.pixels else []:
             matrix[:] = (_orthogonal(rng, (len(matrix), matrix[0].size)) * HIDDEN_GAIN).reshape(matrix.shape)
         head, value = networks[0][-1][:, : self.n_actions], networks[-1][-1][:, -1:]
@@ -172,10 +185,13 @@ class Policy:
         x = np.asarray(obs, np.float32)
         if x.shape[-1:] != (self.spec.layers[0],):
             raise ValueError(f"this policy reads {self.spec.layers[0]} observations; got shape {x.shape}")
-        for matrix, bias in self._parts[:-1]:
+        parts, grid = self._parts, self.spec.grid
+        if grid:
+            x, parts = look_ahead(grid, *parts[0], x), parts[1:]
+        for matrix, bias in parts[:-1]:
             x = x @ matrix + bias
             x = np.tanh(x) if self.spec.activation == "tanh" else np.maximum(x, np.float32(0))
-        matrix, bias = self._parts[-1]
+        matrix, bias = parts[-1]
         x = x @ matrix + bias
         return x[..., :-1], x[..., -1]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 from collections.abc import Sequence
+
+from dshq_kernels.layers import shapes
 
 PROTOCOL_VERSION = 1
 """Raised when page and kernel of different releases could misunderstand each other."""
@@ -245,5 +246,5 @@ def shape_hash(layers: Sequence[int], activation: str) -> str:
 
 
 def blob_floats(layers: Sequence[int]) -> int:
-    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]`."""
-    return sum(n_in * n_out + n_out for n_in, n_out in itertools.pairwise(layers))
+    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]`, a grid's first (dshq_kernels/layers.py)."""
+    return sum(n_in * n_out + n_out for n_in, n_out in shapes(layers))

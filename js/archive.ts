@@ -2,6 +2,7 @@
  * The policies that a match has seen, for the ghost of yesterday. What it may hold is bounded in bytes: beyond that it thins out
  * the middle of the training, so that the first steps and the latest ones stay close together.
  */
+import { countFloats } from "./grid";
 import type { Policy } from "./policy";
 
 export const MOST_BYTES = 4 << 20; // of weights: about 130 versions of the usual network (28-64-64-31)
@@ -45,5 +46,5 @@ export class Archive {
 }
 
 function bytesOf({ layers }: Policy): number {
-  return layers.slice(1).reduce((sum, width, k) => sum + 4 * (layers[k]! + 1) * width, 0);
+  return 4 * countFloats(layers);
 }

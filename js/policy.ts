@@ -1,14 +1,20 @@
 /**
  * The policy and value network. The blob is float32, little-endian: for each layer W as [n_in, n_out] row-major, then
- * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy").
+ * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); a grid
+ * in front of the hidden layers is written as negative numbers (grid.ts).
  */
+import { countFloats, readLayers, type Grid } from "./grid";
 import type { Activation, Bytes } from "./protocol";
 
 export class Policy {
   readonly probabilities: Float32Array; // [n_actions], of the last forward()
   value = 0; // of the last forward()
   private readonly weights: Float32Array;
-  private readonly outputs: Float32Array[]; // one per layer after the input
+  private readonly outputs: Float32Array[]; // one per dense layer after the input
+  private readonly grid: Grid | null;
+  private readonly sizes: readonly number[]; // of the dense part
+  private readonly features: Float32Array; // what the grid gives it
+  private seen = new Float32Array(0); // the observation of the last forward()
 
   /** Throws an Error when the blob does not fit `layers` or holds numbers that are not finite. */
   constructor(
@@ -17,7 +23,7 @@ export class Policy {
     readonly activation: Activation,
     data: Bytes,
   ) {
-    const wanted = layers.slice(1).reduce((sum, width, k) => sum + (layers[k]! + 1) * width, 0);
+    const wanted = countFloats(layers);
     if (layers.length < 2 || data.byteLength !== 4 * wanted) {
       throw new Error(`Policy version ${version} was refused: layers ${layers.join("-")} need ${4 * wanted} bytes, got ${data.byteLength}.`);
     }
@@ -25,18 +31,24 @@ export class Policy {
     if (!this.weights.every(Number.isFinite)) {
       throw new Error(`Policy version ${version} was refused: it holds numbers that are not finite. The last good one plays on.`);
     }
-    this.outputs = layers.slice(1).map((width) => new Float32Array(width));
+    const { grid, dense } = readLayers(layers);
+    [this.grid, this.sizes, this.features] = [grid, dense, new Float32Array(grid ? dense[0]! : 0)];
+    this.outputs = dense.slice(1).map((width) => new Float32Array(width));
     this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
   }
 
   /** Fills `probabilities` and `value` from an observation [n_obs]; what `allowed` [n_actions] has a 0 for gets probability 0. */
   forward(observation: Float32Array, allowed?: Uint8Array): void {
     const last = this.outputs.length - 1;
-    let input = observation;
-    let at = 0;
+    let input = this.grid ? this.features : observation;
+    let at = this.grid?.floats ?? 0;
+    if (this.grid) {
+      this.seen = observation.slice();
+      this.grid.forward(this.weights, observation, this.features);
+    }
     for (let k = 0; k <= last; k++) {
       const output = this.outputs[k]!;
-      const rows = this.layers[k]!;
+      const rows = this.sizes[k]!;
       const columns = output.length;
       const bias = at + rows * columns;
       for (let j = 0; j < columns; j++) output[j] = this.weights[bias + j]!;
@@ -62,9 +74,9 @@ export class Policy {
     this.probabilities.forEach((p, k) => (slope[k] = (k === action ? 1 : 0) - p));
     let end = this.weights.length;
     for (let k = this.outputs.length - 1; k >= 0; k--) {
-      const [rows, columns] = [this.layers[k]!, slope.length];
+      const [rows, columns] = [this.sizes[k]!, slope.length];
       const at = end - (rows + 1) * columns;
-      const below = k > 0 ? new Float32Array(rows) : out;
+      const below = k > 0 || this.grid ? new Float32Array(rows) : out;
       for (let i = 0; i < rows; i++) {
         let sum = 0;
         for (let j = 0; j < columns; j++) sum += this.weights[at + i * columns + j]! * slope[j]!;
@@ -74,6 +86,7 @@ export class Policy {
       slope = below as Float32Array<ArrayBuffer>;
       end = at;
     }
+    this.grid?.gradient(this.weights, this.seen, slope, out);
   }
 }
 

@@ -21,7 +21,7 @@ PYTHON_ARROWS = {
     "dshq_kernels": set(),
     "version": set(),
     "config": {"version"},
-    "protocol": {"version"},
+    "protocol": {"version", "dshq_kernels"},
     "page": {"config", "protocol"},
     "presets": {"config"},
     "cells": set(),
@@ -81,7 +81,8 @@ JS_HELPERS = {
     "python",
 }
 JS_ARROWS = {
-    "policy": set(),
+    "grid": set(),
+    "policy": {"grid"},
     "rules": set(),
     "renderer": {"rules"},
     "replay": {"rules"},
@@ -91,7 +92,7 @@ JS_ARROWS = {
     "value_map": {"mind", "policy", "rules"},
     "inspector": {"policy", "rules", "renderer", "senses", "show", "mind", "value_map"},
     "grips": {"renderer", "show"},
-    "archive": set(),
+    "archive": {"grid"},
     "ghost": {"archive"},
     "frames": set(),
     "worker": {"film", "frames", "ghost", "grips", "inspector", "policy", "rules", "renderer", "show"},

@@ -9,7 +9,7 @@ cells, a blocked move is none. Cells are numbered row by row from the top left.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.drill import Choice, Drill, Grid, Observation, rule
 from dshq_widget.drills.snake import Snake
 
 SIZE = 10
@@ -18,14 +18,6 @@ TIME_LIMIT = 100  # moves
 CHAMBERS = 64  # more than a division ever makes
 WAITING = 32  # more than ever wait to be divided
 FAR = 20  # moves to the target that the potential counts as 1
-
-# The maze as the walker sees it, itself in the middle, where it learns about twice as fast as from numbered cells
-# (measured: docs/LOG.md). The middle is never a wall: there stands the time.
-REACH = SIZE - 2
-VIEW = 2 * REACH + 1
-SEEN = VIEW * VIEW
-MIDDLE = SEEN // 2
-OFFSETS = 2 * SIZE - 1  # columns, or rows, from the walker to the target: -9 to 9
 
 PALETTE = ("turf", "wall", "player0", "target")
 TURF, WALL, WALKER, TARGET = range(len(PALETTE))
@@ -141,14 +133,14 @@ class Maze(Drill):
     palette = PALETTE
     scene_max = CELLS + 8
     training = {  # measured: docs/LOG.md
-        "num_envs": 512,
+        "num_envs": 256,
         "rollout_length": 32,
         "epochs": 3,
-        "minibatch_size": 2048,
-        "hidden_sizes": (128, 128),
+        "minibatch_size": 512,
+        "hidden_sizes": (32,),
         "activation": "relu",
-        "learning_rate": 2e-3,
-        "total_agent_steps": 20_000_000,
+        "learning_rate": 5e-3,
+        "total_agent_steps": 5_000_000,
         "gamma": 0.9,
         "gae_lambda": 0.6,
         "min_entropy": 0.0,
@@ -165,12 +157,10 @@ class Maze(Drill):
     actions = (Choice("go", ("stay", "up", "right", "down", "left")),)
     keys = Snake.keys
     observations = (
-        *(Observation(f"wall {k // VIEW - REACH:+d} {k % VIEW - REACH:+d}") for k in range(MIDDLE)),
+        *(Observation(f"{what} {k // SIZE} {k % SIZE}") for what in ("wall", "target", "walker") for k in range(CELLS)),
         Observation("time", scale=TIME_LIMIT, unit="moves"),
-        *(Observation(f"wall {k // VIEW - REACH:+d} {k % VIEW - REACH:+d}") for k in range(MIDDLE + 1, SEEN)),
-        *(Observation(f"target right {k - SIZE + 1:+d}") for k in range(OFFSETS)),
-        *(Observation(f"target down {k - SIZE + 1:+d}") for k in range(OFFSETS)),
     )
+    grid = Grid(rows=SIZE, columns=SIZE, planes=2, maps=4, sweeps=12)
     rewards = {"arrived": 1.0}
     potentials = {"nearness": 1.0}
     baselines = ("guide",)
@@ -200,18 +190,11 @@ class Maze(Drill):
 
     @rule
     def observe(s, i, side, o):
-        row = s.walker[i] // SIZE
-        column = s.walker[i] % SIZE
-        for k in range(SEEN):
-            seen_row = row + k // VIEW - REACH
-            seen_column = column + k % VIEW - REACH
-            inside = seen_row >= 0 and seen_row < SIZE and seen_column >= 0 and seen_column < SIZE
-            o[k, i] = 0.0 if inside and not s.wall[seen_row * SIZE + seen_column, i] else 1.0
-        o[MIDDLE, i] = float(s.ticks[i]) * (1.0 / TIME_LIMIT)
-        for k in range(2 * OFFSETS):
-            o[SEEN + k, i] = 0.0
-        o[SEEN + s.target[i] % SIZE - column + SIZE - 1, i] = 1.0
-        o[SEEN + OFFSETS + s.target[i] // SIZE - row + SIZE - 1, i] = 1.0
+        for cell in range(CELLS):
+            o[cell, i] = 1.0 if s.wall[cell, i] else 0.0
+            o[CELLS + cell, i] = 1.0 if cell == s.target[i] else 0.0
+            o[2 * CELLS + cell, i] = 1.0 if cell == s.walker[i] else 0.0
+        o[3 * CELLS, i] = float(s.ticks[i]) * (1.0 / TIME_LIMIT)
 
     @rule
     def terminated(s, i):

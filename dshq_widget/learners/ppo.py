@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from dshq_kernels.layers import OUTSIDE, Grid, shapes, sweep
 from dshq_kernels.mlp import FORBIDDEN
 from dshq_kernels.rollout import Samples
 from dshq_widget import learners
@@ -51,12 +52,16 @@ class TorchPPO:
     def outputs(self, obs: torch.Tensor) -> torch.Tensor:
         """What the network's last layer says, `[N, n_actions + 1]`."""
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
-        layers, x, at = self.spec.layers, obs, 0
-        for k, (n_in, n_out) in enumerate(itertools.pairwise(layers)):
+        parts, x, at = shapes(self.spec.layers), obs, 0
+        for k, (n_in, n_out) in enumerate(parts):
             matrix = self.weights[at : at + n_in * n_out].view(n_in, n_out)
             at += n_in * n_out + n_out
-            x = torch.addmm(self.weights[at - n_out : at], x, matrix)
-            x = activation(x) if k < len(layers) - 2 else x
+            bias = self.weights[at - n_out : at]
+            if k == 0 and self.spec.grid:
+                x = look_ahead(self.spec.grid, matrix, bias, x)
+                continue
+            x = torch.addmm(bias, x, matrix)
+            x = activation(x) if k < len(parts) - 1 else x
         return x
 
     def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -206,3 +211,22 @@ class TorchPPO:
         }
         self._rng = learners.unpack_generator(state["generator_update"])
         self.normalizer.restore(state)
+
+
+def look_ahead(grid: Grid, matrix: torch.Tensor, bias: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
+    """`layers.look_ahead` of observations `[N, n_obs]`, cell by cell as it is defined there."""
+    seen = obs[:, : grid.inputs].view(-1, grid.planes + 1, grid.cells)
+    given = seen[:, :-1].transpose(1, 2) @ matrix + bias  # [N, cells, 2 maps]
+    cost = torch.nn.functional.softplus(given[..., : grid.maps]).unbind(1)
+    value = list(given[..., grid.maps :].unbind(1))
+    near = grid.neighbours().tolist()
+    for k in range(grid.sweeps):
+        for cell in sweep(grid, k):
+            for other in near[cell]:
+                if other >= 0:
+                    spread = value[other] - cost[cell]
+                    value[cell] = torch.where(spread > value[cell], spread, value[cell])
+    nowhere = torch.full_like(value[0], OUTSIDE)
+    gaps = [torch.stack([value[n] - value[c] if n >= 0 else nowhere for n in near[c]], -1) for c in range(grid.cells)]
+    found = torch.einsum("nc,ncmw->nmw", seen[:, -1], torch.stack(gaps, 1)).flatten(1)
+    return torch.cat([found, obs[:, grid.inputs :]], dim=1)

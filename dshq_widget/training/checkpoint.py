@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
+from dshq_kernels.layers import is_network
 from dshq_widget import ladder, policy, protocol, trunk
 from dshq_widget.gyms.policy import GymPolicy
 from dshq_widget.gyms.spaces import DISTRIBUTIONS, Actions, GymError
@@ -344,8 +345,8 @@ def _count(metadata: dict[str, str], key: str) -> int:
 
 def _layers(metadata: dict[str, str]) -> tuple[int, ...]:
     layers = _json(_text(metadata, "layers"), "list of layers", list)
-    good = all(type(width) is int and 1 <= width <= MAX_WIDTH for width in layers)
-    if not good or not 2 <= len(layers) <= MAX_LAYERS:
+    good = all(type(width) is int and 1 <= abs(width) <= MAX_WIDTH for width in layers)
+    if not good or not 2 <= len(layers) <= MAX_LAYERS or not is_network(layers):
         raise CheckpointError("its list of layers is not one of a network")
     return tuple(layers)
 

@@ -20,7 +20,11 @@ OPERATORS = {"tanh": "Tanh", "relu": "Relu"}
 
 
 def to_onnx(policy: Policy) -> Any:
-    """The policy as an `onnx.ModelProto`; raises ImportError with advice where onnx is not installed."""
+    """The policy as an `onnx.ModelProto`; raises ImportError with advice where onnx is not installed, ValueError for a
+    network with a grid.
+    """
+    if policy.spec.grid:
+        raise ValueError("a network that looks ahead on a grid has no form in ONNX's operators: keep the .dshq file")
     try:
         import onnx
     except ImportError as error:

@@ -14,7 +14,7 @@ from dshq_widget.training.checkpoint import Checkpoint, CheckpointError
 def settings_of(saved: Checkpoint) -> TrainConfig:
     """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
     known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
-    hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1]]
+    hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1] if size > 0]
     return TrainConfig.from_values(known, {"hidden_sizes": hidden, "activation": saved.activation})
 
 

@@ -20,8 +20,11 @@ from dshq_kernels import vector
 from dshq_kernels.atomics import load_acquire
 from dshq_kernels.block import forward_block, input_slope_block, play_block, weight_slope_block
 from dshq_kernels.elementary import exp, log
+from dshq_kernels.grid import spread_lanes, spread_slope
+from dshq_kernels.layers import parse
 from dshq_kernels.vector import (
     compiled,
+    copy_bytes,
     fma,
     lane_sum,
     load,
@@ -36,8 +39,10 @@ from dshq_kernels.vector import (
     transpose,
 )
 
-N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES = range(6)
-"""Columns of a plan: a layer's sizes, padded sizes, and where its weights and biases begin (in floats)."""
+N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES, N_OBS, ROWS, COLUMNS, PLANES, MAPS, SWEEPS = range(12)
+"""Columns of a plan: a dense layer's sizes, padded sizes, and where its weights and biases begin (in floats). In the
+first row also the observations, and the grid in front of it (grid.py), 0 where there is none: its weights begin the
+block."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
 CHUNK = 4
 """Units of 16 samples that learning takes through the network at once; with a 2x64 network they fit the second
@@ -56,15 +61,20 @@ def padded(width: int) -> int:
 
 
 def make_plan(layers: Sequence[int]) -> np.ndarray:
-    """int64 `[n_layers, 6]` for the sizes `[n_obs, hidden..., n_outputs]`: the columns named above."""
-    if len(layers) < 2 or min(layers) < 1:
+    """int64 `[n_dense, 12]` for the sizes `[n_obs, (grid,) hidden..., n_outputs]`: the columns named above."""
+    ahead, dense = parse(layers)
+    if len(dense) < 2 or min(dense) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
-    rows, offset = [], 0
-    for n_in, n_out in itertools.pairwise(layers):
+    offset = padded(sum(n * width + width for n, width in [ahead.shape])) if ahead else 0
+    plan = np.zeros((len(dense) - 1, 12), np.int64)
+    for row, (n_in, n_out) in zip(plan, itertools.pairwise(dense), strict=True):
         biases = offset + padded(n_in) * padded(n_out)
-        rows.append((n_in, padded(n_in), n_out, padded(n_out), offset, biases))
+        row[:N_OBS] = n_in, padded(n_in), n_out, padded(n_out), offset, biases
         offset = biases + padded(n_out)
-    return np.array(rows, np.int64)
+    plan[0, N_OBS] = layers[0]
+    if ahead:
+        plan[0, ROWS:] = [-n for n in ahead.written]
+    return plan
 
 
 def plan_floats(plan: np.ndarray) -> int:
@@ -80,7 +90,7 @@ def plan_width(plan: np.ndarray) -> int:
 def pack(plan: np.ndarray, blob: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """The flat float32 policy blob spread into a padded parameter block (`out`, or a new aligned one)."""
     out = vector.aligned(plan_floats(plan)) if out is None else out
-    used = sum(int(row[N_IN] * row[N_OUT] + row[N_OUT]) for row in plan)
+    used = sum(weights.size + biases.size for weights, biases in _views(plan, out))
     if blob.size != used:
         raise ValueError(f"this network has {used} parameters, the blob holds {blob.size}: it is of another shape")
     out[:] = 0
@@ -98,7 +108,10 @@ def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
 
 
 def _views(plan, params):
-    for n_in, in_width, n_out, out_width, w, b in plan.tolist():
+    planes, wide = int(plan[0, PLANES]), 2 * int(plan[0, MAPS])
+    if planes:
+        yield params[: planes * wide].reshape(planes, wide), params[planes * wide :][:wide]
+    for n_in, in_width, n_out, out_width, w, b in plan[:, :N_OBS].tolist():
         yield params[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out], params[b : b + n_out]
 
 
@@ -106,8 +119,23 @@ def _views(plan, params):
 
 
 def play_scratch(plan: np.ndarray) -> int:
-    """Floats of scratch memory that `forward_lanes` needs."""
-    return 4 * plan_width(plan) * vector.LANES
+    """Floats of scratch memory that `forward_lanes` needs: two layers' outputs, and what a grid needs."""
+    cells = int(plan[0, ROWS] * plan[0, COLUMNS])
+    return (4 * plan_width(plan) + (2 * int(plan[0, IN_WIDTH]) + 2 * cells if cells else 0)) * vector.LANES
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def look_ahead(plan, params, obs, features, scratch, chosen):
+    """What the first dense layer reads where there is a grid, f32 `[n_in, 16]` at address `features`: the grid's
+    features, then the other observations. `scratch`: 2 cells units; `chosen`: see `spread_lanes`.
+    """
+    rows, columns, planes, maps = plan[0, ROWS], plan[0, COLUMNS], plan[0, PLANES], plan[0, MAPS]
+    cells = rows * columns
+    spread_lanes(
+        rows, columns, planes, maps, plan[0, SWEEPS], params, obs, features, scratch, scratch + cells * 64, chosen
+    )
+    others = plan[0, N_OBS] - (planes + 1) * cells
+    copy_bytes(features + 4 * maps * 64, obs + (planes + 1) * cells * 64, others * 64)
 
 
 @compiled
@@ -121,6 +149,11 @@ def forward_lanes(plan, activation, params, x, x_other, scratch):
     for layer in range(plan.shape[0]):
         width = max(width, plan[layer, IN_WIDTH], plan[layer, OUT_WIDTH])
     source, source_row, source_half = x, 64, x_other - x
+    if plan[0, ROWS] > 0:
+        source, source_half = scratch + 256 * width, plan[0, IN_WIDTH] * 64
+        rest = source + 2 * source_half
+        look_ahead(plan, params, x, source, rest, 0)
+        look_ahead(plan, params, x_other, source + source_half, rest, 0)
     target = scratch
     last = plan.shape[0] - 1
     for layer in range(plan.shape[0]):
@@ -150,16 +183,18 @@ def forward_lanes(plan, activation, params, x, x_other, scratch):
 
 def learn_scratch(plan: np.ndarray) -> int:
     """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes,
-    weights transposed."""
+    weights transposed; for a grid two maps and the ways of its sweeps."""
     widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
-    return CHUNK * 16 * widths + 2 * 16 * int(plan[-1, OUT_WIDTH]) + plan_floats(plan)
+    cells = int(plan[0, ROWS] * plan[0, COLUMNS])
+    ahead = cells * (2 + CHUNK * int(plan[0, MAPS] * plan[0, SWEEPS]))
+    return CHUNK * 16 * widths + 16 * (ahead + 2 * int(plan[-1, OUT_WIDTH])) + plan_floats(plan)
 
 
 @compiled
 def _transpose_weights(plan, params, target):
-    """The weights of every layer after the first as `[n_out, n_in]` at the same places of the block at address
+    """The weights of every layer whose input has a slope as `[n_out, n_in]` at the same places of the block at address
     `target`."""
-    for layer in range(1, plan.shape[0]):
+    for layer in range(0 if plan[0, ROWS] > 0 else 1, plan.shape[0]):
         n_in, n_out = plan[layer, IN_WIDTH], plan[layer, OUT_WIDTH]
         base = plan[layer, WEIGHTS] * 4
         for k in range(0, n_in, 16):
@@ -261,7 +296,8 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     """
     obs, action, log_prob, value, advantage, target, mask = data
     layers = plan.shape[0]
-    n_obs, in_width, out_width = plan[0, N_IN], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
+    n_obs, in_width, out_width = plan[0, N_OBS], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
+    n_in, ahead = plan[0, N_IN], plan[0, ROWS] > 0
     n_actions = plan[layers - 1, N_OUT] - 1
     mask_bytes = (n_actions + 31) // 32 * 64
     width = in_width
@@ -273,6 +309,13 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     unit_slopes = unit_logits + 64 * out_width
     transposed = unit_slopes + 64 * out_width
     inputs = transposed + (plan[layers - 1, BIASES] + out_width) * 4
+    maps = inputs
+    if ahead:  # behind the activations
+        maps = inputs + CHUNK * 64 * in_width
+        for layer in range(layers):
+            maps = maps + CHUNK * 64 * plan[layer, OUT_WIDTH]
+    chosen = maps + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
+    chosen_bytes = plan[0, MAPS] * plan[0, SWEEPS] * plan[0, ROWS] * plan[0, COLUMNS] * 64
 
     for begin in range(0, units.size, CHUNK):
         count = min(CHUNK, units.size - begin)
@@ -285,13 +328,16 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 for k in range(n_obs):
                     store(slope_in + k * 64, (load(seen + k * 64) - normal[k, 0]) * normal[k, 1])
                 seen = slope_in
+            if ahead:
+                look_ahead(plan, params, seen, slope_out, maps, chosen + u * chosen_bytes)
+                seen = slope_out
             for k in range(0, in_width, 16):
                 transpose(
                     seen + k * 64,
                     64,
                     inputs + (u * 16 * in_width + k) * 4,
                     in_width * 4,
-                    max(0, min(16, n_obs - k)),
+                    max(0, min(16, n_in - k)),
                 )
 
         source = inputs
@@ -352,7 +398,7 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 for r in range(samples):
                     total = total + load(slope_out + r * wide + j)
                 store(gradient + plan[layer, BIASES] * 4 + j, total)
-            if layer > 0:
+            if layer > 0 or ahead:
                 for k in range(0, row, 128):
                     for r in range(0, samples, 8):
                         input_slope_block(
@@ -366,9 +412,39 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                             row,
                             64,
                             source + r * row + k,
-                            activation,
+                            activation if layer > 0 else 0,
                         )
                 slope_in, slope_out = slope_out, slope_in
+        if ahead:
+            _add_grid_gradient(
+                plan, params, obs, units[begin : begin + count], slope_out, slope_in, maps, chosen, gradient
+            )
+
+
+@compiled
+def _add_grid_gradient(plan, params, obs, units, slopes, lanes, maps, chosen, gradient):
+    """Adds the gradient of the grid's weights over some units, from the slopes of the first dense layer's inputs, rows
+    of samples at address `slopes`; `lanes` is memory for one unit of them, the rest is as in `add_gradient`.
+    """
+    rows, columns, planes = plan[0, ROWS], plan[0, COLUMNS], plan[0, PLANES]
+    row, cells = plan[0, IN_WIDTH] * 4, rows * columns
+    for u in range(units.size):
+        for k in range(0, plan[0, IN_WIDTH], 16):
+            transpose(slopes + u * 16 * row + k * 4, row, lanes + k * 64, 64, 16)
+        spread_slope(
+            rows,
+            columns,
+            planes,
+            plan[0, MAPS],
+            plan[0, SWEEPS],
+            params,
+            obs + units[u] * plan[0, N_OBS] * 64,
+            lanes,
+            chosen + u * plan[0, MAPS] * plan[0, SWEEPS] * cells * 64,
+            maps,
+            maps + cells * 64,
+            gradient,
+        )
 
 
 @compiled
