@@ -95,6 +95,8 @@ class Drill:
     baselines: ClassVar[tuple[str, ...]] = ()
     drag: ClassVar[tuple[Handle, ...]] = ()
     palette: ClassVar[tuple[str, ...]] = ()
+    shades: ClassVar[Mapping[str, int]] = {}
+    """Frames of four shades (dshq_kernels/raster.py): names of the palette whose usual shade does not do."""
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
@@ -215,6 +217,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "baselines": list(drill.baselines),
         "drag": [{"name": h.name, "x": h.x, "y": h.y, "vx": h.vx, "vy": h.vy, "index": h.index} for h in drill.drag],
         "palette": list(drill.palette),
+        "shades": dict(drill.shades),
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "target": drill.target,
@@ -280,6 +283,11 @@ def _check(drill: type[Drill]) -> None:
                 raise ValueError(
                     f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist"
                 )
+    for colour, shade in drill.shades.items():
+        if colour not in drill.palette or shade not in range(4):
+            raise ValueError(
+                f"{where}: shades gives {colour!r} {shade!r}; wanted a name of the palette and 0, 1, 2 or 3"
+            )
     if drill.target is not None and drill.sides != 1:
         raise ValueError(f"{where}: target ({drill.target}) is for drills of one side; leave it out")
     if drill.grid and drill.grid.inputs > len(drill.observations):

@@ -42,6 +42,7 @@ PYTHON_ARROWS = {
     "learners": PLAYERS | {"gyms"},
     "screen": TRAINING,
     "training": TRAINING,
+    "pixels": GAMES,
     "export_html": set(),
     "record": TRAINING | {"picture"},
     "rivals": TRAINING,

@@ -260,6 +260,7 @@ class BinPack(Drill):
     time_limit = ITEMS
     world = (-0.25, -0.25, 9.75, 5.28)
     palette = PALETTE
+    shades = {"ink": 1, "clay": 2}
     tags = tuple(str(k + 1) for k in range(ITEMS))
     scene_max = 9 * ITEMS + 12
     target = GOAL

@@ -153,6 +153,7 @@ class Sumo(Drill):
     world = (-4.2, -3.2, 4.2, 3.2)
     mirrored = True
     palette = PALETTE
+    shades = {"mat": 1}
     training = {"opponents": {"self": 0.75, "pusher": 0.125, "random": 0.125}}
 
     state = {name: kind for name, kind in Ball.state.items() if name.startswith("p_") and name != "p_left"} | {

@@ -45,8 +45,8 @@ BLOCK = 128
 HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
 import numpy as np
 from numba import cuda
-from dshq_kernels.threads import absolute, add, divide, floor, hash32, multiply, real, real_word, select, square_root
-from dshq_kernels.threads import subtract
+from dshq_kernels.threads import absolute, add, divide, emit, floor, hash32, multiply, real, real_word, select
+from dshq_kernels.threads import square_root, subtract
 f32, i32, u32 = np.float32, np.int32, np.uint32
 '''
 ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
@@ -66,22 +66,33 @@ def cuda_source(program: Program) -> str:
     ends = [(verbs[name], f"o[{k}, t]") for k, name in enumerate(("terminated", "winner"))]
     parts.append(_kernel(program, "status", "s, o", ends))
     parts.append(_kernel(program, "random", "s, o", [(verbs["random"], "o[{}, t]")]))
+    parts.append(_kernel(program, "scene", "s, o, counts", [(verbs["scene"], "")], counted=True))
     for name in program.baselines:
         blocks = [(verbs[f"baseline:{name}:{k}"], f"o[{k}, t]") for k in sides]
         parts.append(_kernel(program, f"baseline_{name}", "s, o", blocks))
     return "\n".join(parts)
 
 
-def _kernel(program: Program, name: str, params: str, blocks: Sequence[Block], outer: str = "", test: str = "") -> str:
+def _kernel(
+    program: Program,
+    name: str,
+    params: str,
+    blocks: Sequence[Block],
+    outer: str = "",
+    test: str = "",
+    counted: bool = False,
+) -> str:
     """A kernel that loads, runs the blocks and stores."""
     names = _Names(program, [statement for statements, _ in blocks for statement in statements])
     lines = ["@cuda.jit(cache=True)", f"def {name}({params}):", "    t = cuda.grid(1)"]
     lines += [f"    if t < s.shape[1]{test}:"]
     lines += [f"        {line}" for line in names.loads()]
+    lines += ["        count = 0"] if counted else []
     lines += [f"        {outer}"] if outer else []
     body = [line for statements, out in blocks for line in _block(statements, 2 + bool(outer), names, out)]
     lines += body or [f"        {'    ' * bool(outer)}pass"]
     lines += [f"        {line}" for line in names.stores()]
+    lines += ["        counts[t] = count"] if counted else []
     return "\n".join(lines) + "\n"
 
 
@@ -195,6 +206,9 @@ def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> l
             value = _expr(statement.value, names)
             place = out.format(_expr(statement.index, names))
             lines.append(f"{pad}{place} = {f'i32({value})' if statement.value.type == BOOL else value}")
+        elif isinstance(statement, Emit):
+            values = ", ".join(_expr(value, names) for value in statement.values)
+            lines.append(f"{pad}count = emit(o, count, t, {values})")
         elif isinstance(statement, If):
             lines.append(f"{pad}if {_expr(statement.test, names)}:")
             lines += _block(statement.body, depth + 1, names, out) or [f"{pad}    pass"]
@@ -202,7 +216,7 @@ def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> l
                 lines.append(f"{pad}else:")
                 lines += _block(statement.orelse, depth + 1, names, out)
         else:
-            assert isinstance(statement, For), "scenes are drawn by the CPU form"
+            assert isinstance(statement, For)
             lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
             lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
             lines += _block(statement.body, depth + 1, names, out)
@@ -349,6 +363,13 @@ class CudaGame:
         if who == "random" and self.masked:
             self._launch(self._threads.pick, state.shape[1], chosen, self.mask(state))
         return chosen
+
+    def scene(self, state: Any) -> tuple[Any, Any]:
+        """The shapes of every game, f32 `[scene_max, 12, n]`, and how many each has, i32 `[n]`."""
+        counts = self._cuda.device_array(state.shape[1], np.int32)
+        shapes = self._cuda.device_array((int(self.spec["scene_max"]), 12, state.shape[1]), np.float32)
+        self._run(self.module.scene, state, shapes, counts)
+        return shapes, counts
 
     def words(self, state: Any) -> NDArray:
         """Each game's state in declaration order as u32 `[n, words]` on the host, as `CpuGame.words`."""

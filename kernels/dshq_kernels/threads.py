@@ -71,6 +71,17 @@ def hash32(key, count):
     return mix(u32(first ^ u32(u32(key * u32(0x85EBCA6B)) + u32(0x27D4EB2F))))
 
 
+@register_jitable
+def emit(out, count, t, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare):
+    """Append a shape to game t's of f32 `[scene_max, 12, n]` if there is room; returns the new count."""
+    if count < out.shape[0]:
+        shape = out[count]
+        shape[0, t], shape[1, t], shape[2, t], shape[3, t], shape[4, t], shape[5, t] = kind, colour, x, y, a, b
+        shape[6, t], shape[7, t], shape[8, t], shape[9, t], shape[10, t], shape[11, t] = c, d, e, alpha, tag, spare
+        count += 1
+    return count
+
+
 @cuda.jit
 def allow_some(mask):
     """Where u8 `[sides, n_actions, n]` allows a game's side nothing, it then allows everything."""
