@@ -23,6 +23,8 @@ BUNDLE = HERE.parent / "static"
 COOKIE = "dshq-league"
 COOKIE_DAYS = 30
 MOST_BLOCKS = 32
+WIDEST_CROSS_TABLE = 60
+"""Entries; of larger rounds the column of one of them is shown."""
 MOST_NAMES = 2000
 """Accounts that are made at once."""
 STRICT = (
@@ -213,6 +215,8 @@ class Round(Page):
                 row |= {"points": r.points, "wins": r.wins, "draws": r.draws, "losses": r.losses}
             self.finish({"round": found.id, "title": found.title, "state": found.state, "rows": rows})
             return
+        player = self.get_query_argument("player", self.current_user.name)
+        few = len(table.rows) <= WIDEST_CROSS_TABLE
         places = {entry.id: entry.place for entry in entries}
         blocks: dict[tuple[int, int], list[int]] = {}
         for result in results:
@@ -221,6 +225,8 @@ class Round(Page):
             "round.html",
             round=found,
             table=table,
+            columns=table.rows if few else [row for row in table.rows if row.name == player],
+            few=few,
             blocks=blocks,
             progress=self.store.progress(found.id),
             commitment=commitment(found.secret),

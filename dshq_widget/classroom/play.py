@@ -167,7 +167,8 @@ class RefereeThread:
                 busy = referee.play_next()
                 self.problem = ""
             except Exception as error:  # nobody waits for this thread: the instructor's page tells it
-                logging.getLogger("dshq.league").exception("a block could not be played")
-                self.problem, busy = f"{type(error).__name__}: {error}", False
+                told, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
+                if told != self.problem:
+                    logging.getLogger("dshq.league").exception("a block could not be played")
             if not busy:
                 self._over.wait(IDLE_SECONDS)

@@ -12,7 +12,7 @@ from tornado import httpserver, web
 
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.intake import UPLOADS_PER_MINUTE, Limiter
-from dshq_widget.classroom.play import RefereeThread
+from dshq_widget.classroom.play import RefereeThread, drill_of, league_drills
 from dshq_widget.classroom.store import LeagueError, Store
 
 MAX_FORM_BYTES = 1024 * 1024
@@ -85,6 +85,8 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
         place = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
         address, port = place.hostname or address, place.port or port
     store = Store(url)
+    for name in league_drills():  # translated now, or the first who asks waits for it
+        drill_of(name)
     token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee = RefereeThread(store)
     app = application(store, prefix=prefix, instructors=instructors, referee=referee, with_hub=with_hub)

@@ -18,9 +18,9 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget import cli
-from dshq_widget.classroom import play
+from dshq_widget.classroom import pages, play
 from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES
-from dshq_widget.classroom.store import FINISHED, PLAYING, Store
+from dshq_widget.classroom.store import FINISHED, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
 from dshq_widget.training import checkpoint
 from tests.classroom.league import Person, Service, open_round, policy, policy_bytes, send
@@ -128,6 +128,21 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     connection.close()
     assert teacher.fill_in("/teach/again", f"/round/{number}", round=number)[0] == 302
     assert store.rounds()[0].state == PLAYING
+
+
+def test_of_a_large_round_one_column_is_shown(service: Service, store: Store, monkeypatch: pytest.MonkeyPatch):
+    number = open_round(store)
+    for k in range(3):
+        store.submit(number, f"s{k}", 1, 0, f"d{k}", b"")
+    store.close_round(number, play.anchors_of("ball", []))
+    while (job := store.next_job()) is not None:
+        store.record(job, Outcome(16, 8, 8, b""))
+    student = Person(service).log_in(store.issue_token("s1"))
+    assert student.get(f"/round/{number}").count('scope="col"') == 4
+    monkeypatch.setattr(pages, "WIDEST_CROSS_TABLE", 3)
+    for query, links in (("", 3), ("?player=s2", 3), ("?player=nobody", 0)):
+        text = student.get(f"/round/{number}{query}")
+        assert text.count('href="/match/') == links and text.count("?player=") == 4
 
 
 def test_uploads_are_refused_before_they_are_read(service: Service, store: Store):
