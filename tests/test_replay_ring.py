@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dshq_widget.pixels import guard, packing
+from dshq_widget.pixels import guard, packing, unpackers
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.ring import ReplayRing, ReplayRingCUDA
 
@@ -151,6 +151,30 @@ def test_four_pixels_to_a_byte_and_back():
         packing.pack(torch.full((4,), 4, dtype=torch.uint8))
     with pytest.raises(ValueError, match="divides by 4"):
         packing.pack(torch.zeros(6, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize(
+    ("impl", "device"),
+    [
+        ("lut", "cpu"),
+        ("numba", "cpu"),
+        *(pytest.param(impl, "cuda", marks=pytest.mark.gpu) for impl in unpackers.UNPACKERS),
+    ],
+)
+def test_all_ways_to_unpack_agree_to_the_bit(impl, device):
+    if impl == "triton":
+        pytest.importorskip("triton")
+    packed = torch.arange(256, dtype=torch.uint8).repeat(3, 1, 5, 1).to(device)
+    found = unpackers.unpack(packed, impl)
+    assert found.dtype == torch.uint8 and torch.equal(found, packing.unpack(packed))
+    assert torch.equal(packing.pack(found), packed)
+
+
+def test_a_way_to_unpack_that_does_not_exist():
+    with pytest.raises(ValueError, match="wanted one of lut, numba, triton, got 'warp'"):
+        unpackers.unpack(torch.zeros(4, dtype=torch.uint8), "warp")
+    with pytest.raises(ValueError, match="wanted contiguous bytes"):
+        unpackers.unpack(torch.zeros(4, 4, dtype=torch.uint8).T, "lut")
 
 
 def test_copies_are_found_by_name():
