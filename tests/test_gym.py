@@ -321,7 +321,7 @@ def test_an_atari_game_is_read_and_learned_from(tmp_path):
 
 
 def test_a_mujoco_robot_is_learned_from():
-    pytest.importorskip("mujoco", reason="no mujoco here: pip install dshq-widget[mujoco]")
+    pytest.importorskip("mujoco", reason="no mujoco here: pip install dshq-widget[mujoco]", exc_type=ImportError)
     with Trainer("gym:HalfCheetah-v5", rollout_length=32, epochs=2) as trainer:
         assert trainer.drill.spec["n_actions"] == 12
         trainer.start()

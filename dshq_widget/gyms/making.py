@@ -15,9 +15,9 @@ from dshq_widget.gyms.environment import PREFIX, Environment
 from dshq_widget.gyms.spaces import Actions, GymError
 
 ATARI = "ALE/"
-ATARI_SKIP, SIDE, STACK = 4, 84, 4
-"""Frames per decision of an Atari game, width and height of what a policy reads, and how many pictures of it: Mnih et
-al., 2015; Machado et al., "Revisiting the arcade learning environment", 2018."""
+ATARI_FPS, ATARI_SKIP, SIDE, STACK = 60.0, 4, 84, 4
+"""Frames per second and per decision of an Atari game, width and height of what a policy reads, and how many pictures
+of it: Mnih et al., 2015; Machado et al., "Revisiting the arcade learning environment", 2018."""
 SMALLEST_PICTURE = 32
 """Pixels; a uint8 Box that is narrower is read as numbers."""
 USUAL_FPS = 30.0
@@ -137,7 +137,8 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
     actions, shape = Actions.of(env.action_space), env.observation_space.shape
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
-    fps = float(env.metadata.get("render_fps") or USUAL_FPS) / (ATARI_SKIP if gym_id.startswith(ATARI) else 1)
+    fps = float(env.metadata.get("render_fps") or USUAL_FPS)
+    fps = ATARI_FPS / ATARI_SKIP if gym_id.startswith(ATARI) else fps
     described = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels), "wrappers": _wrappers(env)}
     spec = {
         "name": PREFIX + gym_id,
