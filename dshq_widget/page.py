@@ -15,7 +15,7 @@ from dshq_widget import protocol
 SEND_SECONDS = 1 / 30
 """Shortest time between two messages to the page."""
 ACK_SECONDS = 1.0
-"""Without an acknowledgement for this long the page gets one keyframe, and then silence until it speaks."""
+"""What is not acknowledged for this long is sent once more, and then there is silence until the page speaks."""
 METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
 """While training runs the page hears from the kernel at least this often, and so notices when the kernel is gone."""
@@ -28,7 +28,7 @@ LIVE = (
     *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
     *("config", "show", "controls", "seq"),
 )
-"""Traits that a keyframe carries."""
+"""Traits that a page gets that holds an older state than was sent."""
 
 
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
@@ -100,8 +100,9 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
 class Flow:
     """When may what be sent? Pure bookkeeping over `now`, in seconds; the sender thread is its only user.
 
-    One message is under way at a time. An answer may be lost, so after ACK_SECONDS one keyframe follows; after that the
-    page is taken for gone until it says anything, and then gets everything once.
+    One message is under way at a time. It or its answer may be lost, so after ACK_SECONDS its traits are sent once
+    more; after that the page is taken for gone until it says anything, and then gets what it did not acknowledge and
+    what changed since. So whoever holds message n lacks nothing before it, and a page that says so needs nothing again.
     """
 
     def __init__(self) -> None:
@@ -112,17 +113,23 @@ class Flow:
         self._sent_at = -math.inf
         self._retried = False
         self._silent = False
-        self._whole = False
+        self._owed: set[str] = set()  # sent, but not acknowledged
         self._last: dict[str, float] = {}
 
     def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
-        """The page said something: an acknowledgement, or that a view appeared, or anything else."""
+        """The page said something: an acknowledgement, or that a view appeared, or anything else. `ack` is the last
+        message that it holds.
+        """
         self.spoken = True
         if ack is not None and self._acked < ack <= self.seq:
             self._acked = ack
             self._retried = False
+        if ack == self.seq:
+            self._owed = set()
+        elif hello:
+            self._owed = set(LIVE)
         if self._silent or hello:
-            self._whole, self._silent, self._retried = True, False, False
+            self._silent = self._retried = False
             self._acked = self.seq
 
     @property
@@ -147,10 +154,9 @@ class Flow:
                 self._silent = True
                 return set()
             self._retried = True
-            return set(LIVE)
-        if self._whole:
-            self._whole = False
-            return set(LIVE)
+            return set(self._owed)
+        if self._owed:  # by a page that was gone, or is new
+            return {*self._owed, *dirty}
         pauses = {"metrics": METRICS_SECONDS, "policy": swap_seconds}
         keys = {
             key
@@ -163,6 +169,7 @@ class Flow:
         """`keys` went out as message `seq + 1`."""
         self.seq += 1
         self._sent_at = now
+        self._owed |= set(keys)
         for key in keys:
             self._last[key] = now
 

@@ -60,7 +60,7 @@ ANY_SETTINGS = "..."
 """Stands in MESSAGES for any hyper-parameters, each under its key."""
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "page_to_kernel": {
-        "HELLO": (),
+        "HELLO": ("seq",),
         "ACK": ("seq",),
         "START_TRAINING": (ANY_SETTINGS,),
         "STOP_TRAINING": (),

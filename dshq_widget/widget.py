@@ -528,7 +528,7 @@ class DrillWidget(anywidget.AnyWidget):
         if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
             self._complain(f"a message of unknown type {kind!r:.40}")
             return
-        ack = content.get("seq") if kind == "ACK" else None
+        ack = content.get("seq") if kind in ("ACK", "HELLO") else None
         self._flow.heard(ack if type(ack) is int else None, hello=kind == "HELLO")
         try:
             self._obey(kind, content, buffers)

@@ -5,7 +5,7 @@
 import { listen, type Model } from "./model";
 import type { PageToKernel } from "./protocol";
 
-const SILENCE_MS = 6_000; // training sends a keyframe every second; this long without one means the kernel is gone
+const SILENCE_MS = 6_000; // while it trains the kernel says something every second; this long without means that it is gone
 const CHECK_MS = 1_000;
 const PAGE_STATE_MS = 1_000;
 const FROM_KERNEL = ["seq", "status", "status_text", "error", "paused", "metrics", "policy", "config"] as const;

@@ -146,7 +146,7 @@ export interface LeagueRow {
 }
 
 export type PageToKernel =
-  | { type: "HELLO" }
+  | { type: "HELLO"; seq: number } // the last message that this page holds
   | { type: "ACK"; seq: number }
   | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
   | { type: "STOP_TRAINING" }

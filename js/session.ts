@@ -253,7 +253,7 @@ export class Session {
   }
 
   nextView(): number {
-    this.kernel.send({ type: "HELLO" });
+    this.kernel.send({ type: "HELLO", seq: this.model.get("seq") });
     return this.views++;
   }
 

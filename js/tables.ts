@@ -76,7 +76,9 @@ export const SWAP_INTERVAL_MS_MIN = 250 as const;
 
 export const MESSAGES = {
   "page_to_kernel": {
-    "HELLO": [],
+    "HELLO": [
+      "seq"
+    ],
     "ACK": [
       "seq"
     ],

@@ -102,6 +102,6 @@ def test_no_message_harms_the_kernel(victim, said):
     assert victim.status == "idle"
     assert len(victim.policy["layers"]) >= 2 and victim.policy["layers"][0] == policy[0]
     for name, value in victim.show.items():
-        assert check_show(name, value, victim._baselines) == value
+        assert check_show(name, value, victim._rivals.opponents) == value
     json.dumps(victim.show, allow_nan=False)
     json.dumps(victim.config["values"])

@@ -171,7 +171,7 @@ def test_save_and_load(make, tmp_path):
         again.train()
 
 
-def test_without_a_page_there_is_one_keyframe_and_then_silence(make):
+def test_without_a_page_everything_is_said_twice_and_then_there_is_silence(make):
     w = make()
     for k in range(20):
         w.reset(seed=k)
@@ -179,13 +179,17 @@ def test_without_a_page_there_is_one_keyframe_and_then_silence(make):
     time.sleep(2 * ACK_SECONDS)
     w.reset(seed=99)
     time.sleep(0.5)
-    first, keyframe = w.comm.updates()
-    assert set(first) == {"show", "seq"} and set(keyframe) == set(LIVE)
+    first, again = w.comm.updates()
+    assert set(first) == set(again) == {"show", "seq"}, "what was acknowledged before is not resent"
     assert w.show["seed"] == 99, "what nobody looks at is kept all the same"
-    w.comm.say({"type": "HELLO"})
+    w.comm.say({"type": "HELLO", "seq": 0})
     until(lambda: len(w.comm.updates()) == 3)
     assert set(w.comm.updates()[-1]) == set(LIVE) and w.comm.updates()[-1]["show"]["seed"] == 99
     assert until(lambda: w.comm.customs("HISTORY")) == [{"type": "HISTORY", "start": 0, "rows": []}]
+    w.comm.say({"type": "ACK", "seq": w.seq})
+    w.comm.say({"type": "HELLO", "seq": w.seq})
+    until(lambda: len(w.comm.customs("HISTORY")) == 2)
+    assert len(w.comm.updates()) == 3, "one more view of a page that holds everything"
 
 
 def test_the_page_asks_for_everything(make):
@@ -410,9 +414,39 @@ def test_flow_never_sends_faster_than_acknowledged():
 def test_flow_to_nobody_and_back():
     flow = Flow()
     sent = drive(flow, 10, lambda now: {"show", "policy"}, lambda seq, now: None)
-    assert [keys == set(LIVE) for _, keys in sent] == [False, True]
+    assert [keys for _, keys in sent] == [{"show", "policy"}, {"show", "policy"}]
     flow.heard()
-    assert flow.due((), 11.0, False, 1.0) == set(LIVE), "one catch-up for a page that comes back"
+    assert flow.due(("metrics",), 11.0, False, 1.0) == {"show", "policy", "metrics"}, "a page that comes back"
+    flow.sent({"show", "policy", "metrics"}, 11.0)
+    flow.heard(flow.seq)
+    assert flow.due((), 12.0, False, 1.0) == set()
+
+
+def test_flow_sends_again_only_what_was_not_acknowledged():
+    flow = Flow()
+    flow.sent(flow.due({"show", "policy"}, 0.0, True, 1.0), 0.0)
+    flow.heard(flow.seq)
+    flow.sent(flow.due({"metrics"}, 1.0, True, 1.0), 1.0)
+    assert flow.due({"status"}, 1.5, True, 1.0) == set(), "one message is under way"
+    assert flow.due({"status"}, 2.1, True, 1.0) == {"metrics"}
+    flow.sent({"metrics"}, 2.1)
+    flow.heard(1)  # an old answer that comes late means nothing
+    assert flow.due({"status"}, 2.5, True, 1.0) == set()
+    flow.heard(flow.seq)
+    assert flow.due({"status"}, 2.6, True, 1.0) == {"status"}
+
+
+def test_flow_gives_a_page_that_lacks_something_everything():
+    flow = Flow()
+    flow.sent({"show"}, 0.0)
+    flow.heard(flow.seq)
+    flow.heard(flow.seq, hello=True)
+    assert flow.due((), 0.5, False, 1.0) == set(), "another view of the same page"
+    flow.heard(0, hello=True)
+    assert flow.due((), 0.5, False, 1.0) == set(LIVE), "a page that holds an older state"
+    flow.sent(LIVE, 0.5)
+    flow.heard(flow.seq)
+    assert flow.due((), 1.5, False, 1.0) == set()
 
 
 def test_flow_hidden_pages_get_no_pictures():
@@ -436,7 +470,7 @@ def test_flow_beats_while_training():
 
 
 def test_flow_with_a_third_of_the_messages_lost():
-    """The page holds what it received; it is right within 1 s of the next keyframe, and every second speaks anyway."""
+    """The page holds what it received; what was lost is sent again, and every second the page speaks anyway."""
     chance = random.Random(0)
     flow = Flow()
     flow.heard(hello=True)

@@ -357,7 +357,7 @@ describe("the show", () => {
 
 describe("the kernel", () => {
   it("is greeted, and answered at every message", () => {
-    expect(model.sentOf("HELLO")).toHaveLength(1);
+    expect(model.sentOf("HELLO")).toEqual([{ type: "HELLO", seq: 0 }]);
     model.set("seq", 1);
     model.set("seq", 2);
     expect(model.sentOf("ACK")).toEqual([{ type: "ACK", seq: 1 }, { type: "ACK", seq: 2 }]);
