@@ -30,6 +30,7 @@ PILLAR_R = (0.65, 0.45, 0.45, 0.45, 0.45)
 PILLARS = len(PILLAR_X)
 
 PER_LENGTH = 1 / 8  # observation scales
+PER_GAP = 1 / 4
 PER_HALF_LENGTH = 1 / HALF_LENGTH
 PER_HALF_WIDTH = 1 / HALF_WIDTH
 PER_SPEED = 1 / PURSUER_SPEED
@@ -40,11 +41,26 @@ FLOOR, LINE, WALL, PILLAR, HUNT, CLOCK, PLAYER0, PLAYER1, EYE, INK = range(len(P
 
 
 @rule
-def clear(x, y):
-    """The way from a runner's skin to the nearest pillar."""
+def nearest_pillar(x, y):
+    """From (x, y) to the middle of the nearest pillar, and the way to it from a runner's skin."""
+    to_x = 0.0
+    to_y = 0.0
     gap = 10.0
     for k in range(PILLARS):
-        gap = min(gap, length(x - PILLAR_X[k], y - PILLAR_Y[k]) - PILLAR_R[k] - RADIUS)
+        dx = PILLAR_X[k] - x
+        dy = PILLAR_Y[k] - y
+        way = length(dx, dy) - PILLAR_R[k] - RADIUS
+        nearer = way < gap
+        to_x = dx if nearer else to_x
+        to_y = dy if nearer else to_y
+        gap = way if nearer else gap
+    return to_x, to_y, gap
+
+
+@rule
+def clear(x, y):
+    """The way from a runner's skin to the nearest pillar."""
+    to_x, to_y, gap = nearest_pillar(x, y)
     return gap
 
 
@@ -146,7 +162,11 @@ class Chase(Drill):
     world = (-4.2, -3.2, 4.2, 3.2)
     mirrored = True
     palette = PALETTE
-    training = {"opponents": {"self": 0.5, "tracker": 0.375, "random": 0.125}}  # measured: docs/LOG.md
+    training = {  # measured: docs/LOG.md
+        "num_envs": 512,
+        "minibatch_size": 2048,
+        "opponents": {"self": 0.5, "tracker": 0.375, "random": 0.125},
+    }
 
     state = {
         "hunter": "i32",  # +1: side 0 is the pursuer, -1: side 1 is
@@ -183,11 +203,13 @@ class Chase(Drill):
         Observation("way to the other x", scale=8, unit="u"),
         Observation("way to the other y", scale=8, unit="u"),
         Observation("distance", scale=8, unit="u"),
-        Observation("way to the nearest pillar", scale=4, unit="u"),
+        Observation("way to the nearest pillar x", scale=8, unit="u"),
+        Observation("way to the nearest pillar y", scale=8, unit="u"),
+        Observation("gap to the nearest pillar", scale=4, unit="u"),
         Observation("time left", scale=8, unit="s"),
     )
     rewards = {"win": 1.0}
-    potentials = {"distance": 2.0}
+    potentials = {"distance": 2.0, "cover": 1.0}
     baselines = ("tracker",)
     drag = (
         Handle("player 0", "p_px", "p_py", "p_vx", "p_vy", index=0),
@@ -238,8 +260,11 @@ class Chase(Drill):
         o[9, i] = seen((other_x - x) * PER_LENGTH)
         o[10, i] = seen((other_y - y) * PER_LENGTH)
         o[11, i] = seen(length(other_x - x, other_y - y) * PER_LENGTH)
-        o[12, i] = seen(clear(x, y) * 0.25)
-        o[13, i] = seen(1.0 - float(s.ticks[i]) * PER_TIME)
+        pillar_x, pillar_y, gap = nearest_pillar(s.p_px[side, i], s.p_py[side, i])
+        o[12, i] = seen(turned * pillar_x * PER_LENGTH)
+        o[13, i] = seen(turned * pillar_y * PER_LENGTH)
+        o[14, i] = seen(gap * PER_GAP)
+        o[15, i] = seen(1.0 - float(s.ticks[i]) * PER_TIME)
 
     @rule
     def terminated(s, i):
@@ -261,6 +286,23 @@ class Chase(Drill):
         """Nearness to the other for the pursuer, distance for the evader: a potential."""
         apart = length(s.p_px[1, i] - s.p_px[0, i], s.p_py[1, i] - s.p_py[0, i]) * PER_LENGTH
         return -apart if pursues(s, i, side) else apart
+
+    @rule
+    def cover(s, i, side):
+        """How squarely a pillar stands between the two, 0 .. 1, and minus that for the pursuer: a potential."""
+        x = s.p_px[side, i]
+        y = s.p_py[side, i]
+        to_x = s.p_px[1 - side, i] - x
+        to_y = s.p_py[1 - side, i] - y
+        per_square = 1.0 / max(to_x * to_x + to_y * to_y, 1e-6)
+        most = 0.0
+        for k in range(PILLARS):
+            dx = PILLAR_X[k] - x
+            dy = PILLAR_Y[k] - y
+            along = clamp((dx * to_x + dy * to_y) * per_square, 0.0, 1.0)
+            off = length(dx - along * to_x, dy - along * to_y)
+            most = max(most, 1.0 - off / (PILLAR_R[k] + RADIUS))
+        return -most if pursues(s, i, side) else most
 
     @rule
     def tracker(s, i, side):
