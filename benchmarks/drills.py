@@ -302,7 +302,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
             field.set_ylim(-0.02, 1.04)
         field.set_title(drills[name].title or name, fontsize=10)
         field.tick_params(labelsize=7)
-        field.legend(fontsize=7, loc="lower right", frameon=False)
+        field.legend(fontsize=7, loc="best", frameon=False)
         field.spines[["top", "right"]].set_visible(False)
     for field in fields.flat[len(names) :]:
         field.set_visible(False)
