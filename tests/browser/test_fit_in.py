@@ -120,6 +120,10 @@ def test_the_systems_own_few_colours(chromium, open_notebook: OpenNotebook, sche
         "root => [...root.querySelectorAll('.side')].map(side => getComputedStyle(side, '::before').backgroundColor)"
     )
     assert len(set(widget.root.evaluate(marks))) == 2
+    widget.root.locator("details.mind > summary").click()
+    bar = widget.root.locator(".track .fill").first
+    bar.wait_for(state="attached")
+    assert bar.evaluate(style) != widget.root.evaluate(style), "bars are seen, too"
     assert widget.colours(widget.picture()) > 5
     assert ticks_on(widget)
 
