@@ -339,8 +339,9 @@ class Teach(Page):
         anchors = [anchor.name for anchor in play.anchors_of(name, self.chosen(name))]
         blocks = self.number("blocks", 1, MOST_BLOCKS)
         publish = self.get_body_argument("publish", "") == "yes"
-        self.store.open_round(self.get_body_argument("title", ""), name, drill.rules_hash, anchors, blocks, publish)
-        self.redirect(self.url("teach"))
+        title = self.get_body_argument("title", "")
+        number = self.store.open_round(title, name, drill.rules_hash, anchors, blocks, publish)
+        self.redirect(self.url(f"round/{number}"))
 
     def chosen(self, drill: str) -> list[str]:
         """The anchors that were ticked, as far as this drill has them."""
