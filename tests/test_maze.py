@@ -8,6 +8,7 @@ import pytest
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills.maze import CELLS, SIZE, Maze
 from dshq_widget.policy import Policy, PolicySpec
+from dshq_widget.training.trainer import Trainer
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
 EVEN = np.arange(SIZE) % 2 == 0
@@ -138,3 +139,10 @@ def test_a_grid_that_knows_what_walls_cost_finds_the_shortest_way(game):
     policy = Policy(spec.layers, "relu", weights)
     right = policy.act(obs, greedy=True, mask=mask) == game.actions(tiles, "guide")[:, 0]
     assert right.mean() > 0.98  # a few ways need more sweeps
+
+
+def test_training_finds_the_way_through_mazes_it_has_not_seen():
+    """Random play arrives within 100 moves in about a third of them."""
+    with Trainer("maze", workers=0) as trainer:
+        trainer.start()
+        assert trainer.wait(return_mean=0.9, progress=False)
