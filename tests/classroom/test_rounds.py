@@ -95,7 +95,7 @@ def test_replays_end_in_the_same_state_in_python_and_in_the_page(drill: str, bal
     store, number = ball if drill == "ball" else a_played_round(tmp_path, drill, ["random"])
     compiled = play.drill_of(drill)
     trait = {"spec": compiled.spec, "javascript": compiled.javascript}
-    for result in store.results(number):
+    for result in store.results(number)[::3]:
         row, _, first, second = store.match(result.id)
         recording = json.loads(gzip.decompress(row.replay))
         assert state_hash(replay(compiled.game(), recording)) == recording["sha256"]

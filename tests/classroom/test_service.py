@@ -216,7 +216,7 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
 
 
 def test_a_crowd_is_answered_and_nothing_is_lost(service: Service, store: Store):
-    crowd(service, store, accounts=6, uploads=24)
+    crowd(service, store, accounts=8, uploads=24)
 
 
 @pytest.mark.slow
