@@ -1,6 +1,9 @@
 """What is kept of a match: policies saved and dropped in JupyterLab, films, and matches that play without a kernel."""
 
 import base64
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,8 @@ from dshq_widget import DrillWidget
 from dshq_widget.training import checkpoint
 from dshq_widget.training.checkpoint import load_policy
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
+from tests.browser.lab import LabServer
+from tests.browser.page import NotebookPage, WidgetPage
 
 pytestmark = pytest.mark.browser
 
@@ -101,3 +105,64 @@ def test_an_embedded_match_plays_in_a_notebook_without_a_kernel(chromium, open_n
     widget = WidgetPage(notebook.page, frame.locator(".dshq-widget"))
     widget.root.wait_for(timeout=120_000)
     widget.wait_number("tick", lambda tick: tick > 60)
+
+
+def test_a_widget_saved_with_its_state_plays_without_its_kernel(chromium, lab: LabServer):
+    """Executed elsewhere, with the state of its widgets in the file as ipywidgets saves it; nothing is run here."""
+    lab.write_notebook("saved.ipynb", ["from dshq_widget import DrillWidget\nDrillWidget(policy='gold', seed=3)"])
+    path = str(lab.work / "saved.ipynb")
+    trusted = {**os.environ, "JUPYTER_DATA_DIR": str(lab.home / "data")}  # as whoever saved it trusts it
+    for command in (["nbconvert", "--to", "notebook", "--execute", "--inplace", path], ["jupyter", "trust", path]):
+        subprocess.run([sys.executable, "-m", *command], check=True, timeout=300, capture_output=True, env=trusted)
+    notebook = NotebookPage(lab, chromium, "saved.ipynb")
+    widget = notebook.widget(timeout=120)
+    widget.wait_number("tick", lambda tick: tick > 60)
+    assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
+    widget.control("Mode").select_option("human_vs_ai")
+    board = widget.root.get_by_label("Scoreboard")
+    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.wait_attribute("status", lambda status: status == "disconnected")
+    assert notebook.console_errors == []
+    notebook.close()
+
+
+PLAYED = """async bytes => {
+    const video = document.createElement("video");
+    video.muted = true;
+    const event = name => new Promise((resolve, reject) => {
+        video.addEventListener(name, resolve, { once: true });
+        video.addEventListener("error", () => reject(new Error(video.error.message)), { once: true });
+    });
+    const loaded = event("loadeddata");
+    video.src = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type: "video/webm" }));
+    await loaded;
+    const { duration, videoWidth: width, videoHeight: height } = video;
+    const sought = event("seeked");
+    video.currentTime = 8;
+    await sought;
+    return { duration, width, height, at: video.currentTime };
+}"""
+
+
+def test_a_video_of_the_last_ten_seconds_while_the_match_goes_on(chromium, open_notebook: OpenNotebook, tmp_path):
+    notebook = open_notebook(
+        chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold', speed=4); w"
+    )
+    notebook.run_all()
+    widget = notebook.widget()
+    widget.wait_number("tick", lambda tick: tick > 12 * 120, 120)
+    widget.control("Share").click()
+    told, before = [], widget.number("tick")
+    with widget.page.expect_download(timeout=300_000) as download:
+        widget.control("Save video").click()
+        said = widget.root.locator(".share-menu .said")
+        told.append(widget.until(said.inner_text, lambda text: "%" in text, 60, "how much of it is made"))
+    assert widget.number("tick") > before, "the match went on"
+    assert told[0].startswith("Making the video: ")
+    download.value.save_as(tmp_path / "ball.webm")
+    data = (tmp_path / "ball.webm").read_bytes()
+    assert data[:4] == b"\x1a\x45\xdf\xa3" and b"webm" in data[:128]
+    film = notebook.page.evaluate(PLAYED, list(data))
+    assert 9.5 < film["duration"] < 10.5 and 7.5 < film["at"] < 8.5
+    assert film["width"] == 720 and 400 < film["height"] < 520
+    notebook.kernel.run("w.close()")
