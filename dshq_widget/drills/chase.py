@@ -165,6 +165,7 @@ class Chase(Drill):
     training = {  # measured: docs/LOG.md
         "num_envs": 512,
         "minibatch_size": 2048,
+        "entropy_coef": 0.01,
         "opponents": {"self": 0.5, "tracker": 0.375, "random": 0.125},
     }
 
@@ -209,7 +210,7 @@ class Chase(Drill):
         Observation("time left", scale=8, unit="s"),
     )
     rewards = {"win": 1.0}
-    potentials = {"distance": 2.0, "cover": 1.0}
+    potentials = {"distance": 2.0, "cover": 2.0}
     baselines = ("tracker",)
     drag = (
         Handle("player 0", "p_px", "p_py", "p_vx", "p_vy", index=0),
