@@ -17,8 +17,7 @@ from dshq_widget.drills.snake import Snake
 from dshq_widget.drills.sumo import Sumo
 
 drills: dict[str, type[Drill]] = {
-    drill.name: drill
-    for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Bandit)
+    drill.name: drill for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Bandit)
 }
 
 

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 /** The show of a Gymnasium environment on the page: pictures drawn, acknowledged while somebody looks, and what a person steers. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { KernelToPage, PageToKernel } from "../protocol";
+import type { DrillSpec, KernelToPage, PageToKernel } from "../protocol";
 import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "./fakes";
 
-const world = { ...spec, name: "gym:CartPole-v1", sides: 1, tick_rate: 50, actions: [], keys: {}, baselines: [], world: [0, 0, 4, 3], pictures: true } as const;
+const world: DrillSpec = { ...spec, name: "gym:CartPole-v1", sides: 1, tick_rate: 50, actions: [], keys: {}, baselines: [], world: [0, 0, 4, 3], pictures: true };
 const frame = (tick: number, more = {}): KernelToPage => ({ type: "FRAME", tick, score: [tick, tick], version: 2, playing: true, events: [], ...more });
 const jpeg = [new DataView(new ArrayBuffer(8))];
 
@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 
 async function show(): Promise<{ model: FakeModel; root: HTMLElement; end: () => void }> {
-  const model = new FakeModel({ drill: { spec: { ...world, world: [0, 0, 4, 3] }, javascript: "" }, controls: ["transport", "training", "status"] });
+  const model = new FakeModel({ drill: { spec: world, javascript: "" }, controls: ["transport", "training", "status"] });
   return { model, ...(await mount(model)) };
 }
 
