@@ -1,5 +1,5 @@
-"""The one kernel that does all the multiplying: a block of 8 x 32 outputs, held in 16 registers while it runs over
-the depth.
+"""The one kernel that does all the multiplying: a block of 8 x 32 outputs, held in registers, whole or part after part,
+while it runs over the depth.
 
 The register blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; on one
 AVX-512 core it reaches 220 of 256 GFLOP/s (measured on 28-64-64-31 without activations).
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 
@@ -18,6 +19,8 @@ from dshq_kernels.elementary import VECTOR, constant, emit_relu, emit_relu_slope
 
 _F32, _I64 = ir.FloatType(), ir.IntType(64)
 _ROWS, _COLUMNS = 8, 2
+_PART = (8, 2) if llvm.get_host_cpu_features().get("avx512f") else (4, 1)
+"""Rows and columns (of 16) whose sums are in registers at once: 16 of AVX-512's 32, 8 of AVX2's 16, 16 of NEON's 32."""
 
 
 def _make_block(doc: str, *, rows_adjacent: bool, start: str, finish: str) -> Any:
@@ -57,39 +60,43 @@ def _make_block(doc: str, *, rows_adjacent: bool, start: str, finish: str) -> An
                     return spread_at(builder.add(extra, whole(4 * row)))
                 return vector_at(builder.add(extra, whole(64 * column)))
 
-            cells = [(row, column) for row in range(_ROWS) for column in range(_COLUMNS)]
-            sums = {cell: cgutils.alloca_once(builder, VECTOR) for cell in cells}
-            for cell in cells:
-                builder.store(first(*cell), sums[cell])
-            a_rows = [
-                builder.add(a, whole(4 * r) if rows_adjacent else builder.mul(whole(r), a_stride)) for r in range(_ROWS)
-            ]
-            with cgutils.for_range(builder, depth) as loop:
-                a_step = builder.mul(loop.index, a_stride if rows_adjacent else whole(4))
-                b_row = builder.add(b, builder.mul(loop.index, b_stride))
-                columns = [vector_at(b_row), vector_at(builder.add(b_row, b_half))]
-                for row in range(_ROWS):
-                    factor = spread_at(builder.add(a_rows[row], a_step))
-                    for column in range(_COLUMNS):
-                        cell = sums[row, column]
-                        builder.store(
-                            vector._library(builder, "fma", factor, columns[column], builder.load(cell)), cell
-                        )
+            def part(rows, columns):
+                cells = [(row, column) for row in rows for column in columns]
+                sums = {cell: cgutils.alloca_once(builder, VECTOR) for cell in cells}
+                for cell in cells:
+                    builder.store(first(*cell), sums[cell])
+                a_rows = {
+                    r: builder.add(a, whole(4 * r) if rows_adjacent else builder.mul(whole(r), a_stride)) for r in rows
+                }
+                with cgutils.for_range(builder, depth) as loop:
+                    a_step = builder.mul(loop.index, a_stride if rows_adjacent else whole(4))
+                    b_row = builder.add(b, builder.mul(loop.index, b_stride))
+                    right = {n: vector_at(builder.add(b_row, b_half) if n else b_row) for n in columns}
+                    for row in rows:
+                        factor = spread_at(builder.add(a_rows[row], a_step))
+                        for column in columns:
+                            cell = sums[row, column]
+                            builder.store(
+                                vector._library(builder, "fma", factor, right[column], builder.load(cell)), cell
+                            )
+                for code, emit in emitters[finish]:
+                    with builder.if_then(builder.icmp_signed("==", activation, whole(code))):
+                        for cell in cells:
+                            known = [vector_at(place(extra, *cell))] if finish == "slope" else []
+                            builder.store(emit(builder, builder.load(sums[cell]), *known), sums[cell])
+                for cell in cells:
+                    builder.store(
+                        builder.load(sums[cell]), builder.inttoptr(place(c, *cell), VECTOR.as_pointer())
+                    ).align = 4
 
             emitters: dict[str, tuple[tuple[int, Callable[..., Any]], ...]] = {
                 "activate": ((1, emit_tanh), (2, emit_relu)),
                 "slope": ((1, emit_tanh_slope), (2, emit_relu_slope)),
                 "keep": (),
             }
-            for code, emit in emitters[finish]:
-                with builder.if_then(builder.icmp_signed("==", activation, whole(code))):
-                    for cell in cells:
-                        known = [vector_at(place(extra, *cell))] if finish == "slope" else []
-                        builder.store(emit(builder, builder.load(sums[cell]), *known), sums[cell])
-            for cell in cells:
-                builder.store(
-                    builder.load(sums[cell]), builder.inttoptr(place(c, *cell), VECTOR.as_pointer())
-                ).align = 4
+            for row in range(0, _ROWS, _PART[0]):
+                for column in range(0, _COLUMNS, _PART[1]):
+                    part(range(row, row + _PART[0]), range(column, column + _PART[1]))
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 11), lower
