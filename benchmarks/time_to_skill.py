@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "no chaser in training": {"hyper": NO_CHASER, "target_seconds": 45},
     "half a processor": {"hyper": {}, "target_seconds": 60, "quota": 0.5},
 }
-SKILL, MATCHES = 0.8, 1024
+SKILL, MATCHES = 0.8, 512
 LIMIT = 180.0
 """Seconds after which a run is given up."""
 PERIOD_US = 100_000
@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2, 3, 4])
     parser.add_argument("--settings", nargs="*", choices=tuple(SETTINGS), default=list(SETTINGS), metavar="NAME")
-    parser.add_argument("--pause", type=float, default=0.25, help="seconds between two looks")
+    parser.add_argument("--pause", type=float, default=0.5, help="seconds between two looks")
     parser.add_argument("--one", choices=tuple(SETTINGS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
