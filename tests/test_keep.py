@@ -296,7 +296,7 @@ def test_an_embedded_match_is_a_frame_of_bearable_size(spiteful):
 
 def test_bundle_text_cannot_end_its_script():
     code = export_html.document(
-        {"drill": {"spec": {"title": "x"}}, "policy": {"data": b""}, "config": {}, "show": {}},
+        {"drill": {"spec": {"title": "x"}}, "policy": {"data": b""}, "rivals": {}, "config": {}, "show": {}},
         "a = '<!--<script></SCRIPT>'",
         "",
     )

@@ -11,7 +11,14 @@ CELL = 'from dshq_widget import DrillWidget; w = DrillWidget("gym:CartPole-v1", 
 LEFT = """
 import psutil, time
 w.close()
-ours = lambda: [child for child in psutil.Process().children(recursive=True) if "dshq_widget" in str(child.cmdline())]
+def ours():
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            found += [child] if "dshq_widget" in str(child.cmdline()) else []
+        except psutil.NoSuchProcess:  # a zombie, or gone meanwhile
+            pass
+    return found
 enough = time.monotonic() + 60
 while ours() and time.monotonic() < enough:
     time.sleep(0.1)
