@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -187,8 +187,19 @@ def _block(statements: tuple[Stmt, ...], depth: int, used: dict[str, None], out:
 
 
 def _expr(value: Expr, used: dict[str, None]) -> str:
+    def load(word: Load) -> str:
+        used.setdefault(word.field)
+        text = f"f_{word.field}[{f'{_expr(word.index, used)}, i' if word.index is not None else 'i'}]"
+        return f"({text} != 0)" if word.type == BOOL else text
+
+    return python_expression(value, load, lambda op, a, b: f"({a} {op} {b})")
+
+
+def python_expression(value: Expr, load: Callable[[Load], str], arithmetic: Callable[[str, str, str], str]) -> str:
+    """An expression for numba: `load` writes a field's value, `arithmetic(op, a, b)` a float operation."""
+
     def e(part: Expr) -> str:
-        return _expr(part, used)
+        return python_expression(part, load, arithmetic)
 
     if isinstance(value, Const):
         if value.type == BOOL:
@@ -203,9 +214,7 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
     if isinstance(value, Var):
         return value.name
     if isinstance(value, Load):
-        used.setdefault(value.field)
-        text = f"f_{value.field}[{f'{e(value.index)}, i' if value.index is not None else 'i'}]"
-        return f"({text} != 0)" if value.type == BOOL else text
+        return load(value)
     if isinstance(value, Unary):
         a = e(value.a)
         if value.op == "neg":
@@ -220,7 +229,7 @@ def _expr(value: Expr, used: dict[str, None]) -> str:
     if isinstance(value, Binary):
         a, b = e(value.a), e(value.b)
         if value.type == F32:
-            return f"({a} {value.op} {b})"
+            return arithmetic(value.op, a, b)
         return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
     if isinstance(value, Compare):
         return f"({e(value.a)} {value.op} {e(value.b)})"

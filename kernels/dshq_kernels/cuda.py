@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.cpu import load_module
+from dshq_kernels.cpu import load_module, python_expression
 from dshq_kernels.ir import (
     BOOL,
     F32,
     U32,
     Assign,
-    Binary,
-    Cast,
-    Compare,
     Const,
     Emit,
     Expr,
@@ -30,14 +27,10 @@ from dshq_kernels.ir import (
     For,
     If,
     Load,
-    Logic,
     Out,
     Program,
-    Select,
     Stmt,
     Store,
-    Unary,
-    Var,
 )
 
 BLOCK = 128
@@ -224,44 +217,9 @@ def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> l
 
 
 def _expr(value: Expr, names: _Names) -> str:
-    def e(part: Expr) -> str:
-        return _expr(part, names)
-
-    if isinstance(value, Const):
-        if value.type == BOOL:
-            return str(bool(value.value))
-        if value.type != F32:
-            return f"{value.type}({int(value.value)})"
-        finite = np.isfinite(value.value)
-        return f"f32({float(value.value)!r})" if finite else f"f32({'' if value.value > 0 else '-'}np.inf)"
-    if isinstance(value, Var):
-        return value.name
-    if isinstance(value, Load):
-        return names.load(value.field, value.index)
-    if isinstance(value, Unary):
-        a = e(value.a)
-        if value.op == "neg":
-            return f"(-{a})" if value.type == F32 else f"{value.type}(-{a})"
-        return {
-            "not": f"(not {a})",
-            "inv": f"{value.type}(~{a})",
-            "abs": f"absolute({a})",
-            "sqrt": f"square_root({a})",
-            "floor": f"floor({a})",
-        }[value.op]
-    if isinstance(value, Binary):
-        a, b = e(value.a), e(value.b)
-        if value.type == F32:
-            return f"{ARITHMETIC[value.op]}({a}, {b})"
-        return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
-    if isinstance(value, Compare):
-        return f"({e(value.a)} {value.op} {e(value.b)})"
-    if isinstance(value, Logic):
-        return f"({e(value.a)} {'&' if value.op == 'and' else '|'} {e(value.b)})"
-    if isinstance(value, Select):
-        return f"select({e(value.test)}, {e(value.a)}, {e(value.b)})"
-    assert isinstance(value, Cast)
-    return f"{value.type}({e(value.a)})"
+    return python_expression(
+        value, lambda word: names.load(word.field, word.index), lambda op, a, b: f"{ARITHMETIC[op]}({a}, {b})"
+    )
 
 
 class CudaGame:
