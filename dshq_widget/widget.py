@@ -24,7 +24,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget import cells, drills, page, presets, protocol
+from dshq_widget import cells, drills, lessons, page, presets, protocol
 from dshq_widget import config as settings
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
@@ -52,9 +52,10 @@ class DrillWidget(anywidget.AnyWidget):
     `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path.
     Keywords are hyper-parameters (docs/contract.md), above those of a `preset` (laptop, classroom, gpu), and settings
     of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
-    match and the training. `controls` names the panels to show, all by default; it may be set later, too. Raises
-    ConfigError (a ValueError), CheckpointError, or the drill's own error, each with one sentence. Running the same cell
-    again closes the widget that it made before, where the front end names its cells; `save` still works on that.
+    match and the training. `controls` names the panels to show, all by default; it may be set later, too; `lesson`
+    ("03") names those of a lesson, of which there are ten. Raises ConfigError (a ValueError), CheckpointError, or the
+    drill's own error, each with one sentence. Running the same cell again closes the widget that it made before, where
+    the front end names its cells; `save` still works on that.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -86,6 +87,7 @@ class DrillWidget(anywidget.AnyWidget):
         policy: str | os.PathLike[str] | None = None,
         preset: str | None = None,
         controls: Iterable[str] | None = None,
+        lesson: str | int | None = None,
         **keywords: Any,
     ) -> None:
         bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
@@ -108,6 +110,9 @@ class DrillWidget(anywidget.AnyWidget):
         self._upload = page.Upload()
         self._sender: threading.Thread | None = None
         compiled = self._trainer.drill
+        offered = _panels(compiled)
+        if controls is None and lesson is not None:
+            controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
         self._screen: Screen | None = None
         self._rivals = Rivals(compiled)
         if "opponent" in show:
@@ -126,7 +131,7 @@ class DrillWidget(anywidget.AnyWidget):
                 "defaults": page.typed(base.to_json()),
                 "presets": presets.described(base),
             },
-            controls=page.controls(controls, _panels(compiled)),
+            controls=page.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
             rivals=self._rivals.known,

@@ -1,0 +1,96 @@
+"""Plots for notebooks in any theme: no background of their own, ink in the notebook's colour, sides in theirs.
+
+    figure, axes = plots.figure()
+    axes.plot(seconds, wins, color=plots.BLUE)
+    figure
+
+The figure is shown as SVG inside the page, where text and lines take the theme's colours and follow it when it changes.
+A front end without the theme's variables shows the ink in `MIDDLE`, which can be read on white and on black.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+BLUE, ORANGE = "#2b7de0", "#e8731a"
+"""The sides 0 and 1: between the palette's light and dark paints, which colour blindness keeps apart (palette.py)."""
+GREEN, PURPLE, GOLD = "#1a9e77", "#a463c4", "#c99a06"
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, GOLD)
+"""For what has no side of its own, in this order."""
+MIDDLE = "#7c8088"
+INK, FAINT, GRID = "#7c8089", "#7c808a", "#7c808b"
+"""Stand for the theme's text, its thin lines and its thinnest; no theme is asked before the figure is shown."""
+_THEMED = {
+    INK: f"var(--jp-content-font-color1, {MIDDLE})",
+    FAINT: f"var(--jp-border-color0, {MIDDLE})",
+    GRID: f"var(--jp-border-color2, {MIDDLE}55)",
+}
+_ABOUT = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
+"""What would be said about the file, and a style that would reach the whole page."""
+_ROOT_STYLE = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
+
+STYLE = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": FAINT,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10,
+    "axes.prop_cycle": matplotlib.cycler(color=SERIES),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.facecolor": "none",
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.8,
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.color": FAINT,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": 9,
+    "font.family": "sans-serif",
+    "svg.fonttype": "none",  # letters stay letters
+    "svg.hashsalt": "dshq",  # the same figure twice is the same text
+}
+
+
+class Plot(Figure):
+    """A figure that a notebook shows in its own colours."""
+
+    def _repr_html_(self) -> str:
+        """The figure as SVG that lies in the page and shrinks with it."""
+        drawing = io.StringIO()
+        with matplotlib.rc_context(STYLE):
+            self.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
+        svg = _ABOUT.sub("", drawing.getvalue())
+        svg = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" style="{_ROOT_STYLE}"', 1)
+        for stand_in, colour in _THEMED.items():
+            svg = svg.replace(stand_in, colour)
+        return svg
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = 7.2, height: float = 3.2, **subplots: Any
+) -> tuple[Plot, Any]:
+    """A figure and its axes, as `matplotlib.pyplot.subplots` gives them; width and height in inches.
+
+    Write the figure at the end of a cell to show it. What is added later is drawn in matplotlib's settings of that
+    moment, so the style becomes those of this process.
+    """
+    matplotlib.rcParams.update(STYLE)
+    made = Plot(figsize=(width, height), layout="constrained")
+    return made, made.subplots(rows, columns, **subplots)

@@ -1,0 +1,113 @@
+"""The lessons in their order: what each is about, and which panels its widgets show."""
+
+from __future__ import annotations
+
+import dataclasses
+
+WATCH = ("transport", "training", "status", "headline", "charts")
+
+
+@dataclasses.dataclass(frozen=True)
+class Lesson:
+    """One notebook of `notebooks/`."""
+
+    number: str
+    """Two digits."""
+    name: str
+    """Of its files, behind the number."""
+    title: str
+    idea: str
+    """The one thing to take away."""
+    controls: tuple[str, ...]
+    """Panels (protocol.PANELS) that `DrillWidget(lesson=number)` shows."""
+
+    @property
+    def stem(self) -> str:
+        """Name of its files without their ending."""
+        return f"{self.number}_{self.name}"
+
+
+LESSONS: dict[str, Lesson] = {
+    row.number: row
+    for row in (
+        Lesson(
+            "01",
+            "watch_it_learn",
+            "Watch it learn",
+            "A policy starts at random and is changed, many times, towards what turned out better than expected.",
+            WATCH,
+        ),
+        Lesson(
+            "02",
+            "play_and_poke",
+            "Play and poke",
+            "A match is its seed and what was done in it: the same again gives the same, to the bit.",
+            ("transport", "mind", "log"),
+        ),
+        Lesson(
+            "03",
+            "rewards_and_shaping",
+            "Rewards and shaping",
+            "You get what you pay for, which need not be what you want.",
+            (*WATCH, "rewards"),
+        ),
+        Lesson(
+            "04",
+            "ppo_from_an_empty_cell",
+            "PPO from an empty cell",
+            "Advantages say what was better than expected; a clipped ratio keeps each step small.",
+            (*WATCH, "hyper"),
+        ),
+        Lesson(
+            "05",
+            "self_play_and_elo",
+            "Self-play and Elo",
+            "Who learns against itself needs a measure that does not move along: pinned opponents.",
+            ("transport", "ghost", "training", "status", "headline", "league"),
+        ),
+        Lesson(
+            "06",
+            "why_it_is_fast",
+            "Why it is fast",
+            "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
+            ("transport", "training", "pace", "status", "headline"),
+        ),
+        Lesson(
+            "07",
+            "write_your_own_drill",
+            "Write your own drill",
+            "A game is a state, rules that change it, what players see, and what they are paid for.",
+            (*WATCH, "rewards"),
+        ),
+        Lesson(
+            "08",
+            "any_gymnasium_environment",
+            "Any Gymnasium environment",
+            "The same learner takes whatever can be reset, stepped and seen.",
+            WATCH,
+        ),
+        Lesson(
+            "09",
+            "run_a_class_league",
+            "Run a class league",
+            "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
+            ("transport", "training", "status", "headline", "league"),
+        ),
+        Lesson(
+            "10",
+            "an_honest_experiment",
+            "An honest experiment",
+            "One run is an anecdote: seeds, intervals and one change at a time make it a finding.",
+            (*WATCH, "hyper"),
+        ),
+    )
+}
+"""By number."""
+
+
+def lesson(number: str | int) -> Lesson:
+    """A lesson by its number, as "03" or 3. Raises ValueError."""
+    found = LESSONS.get(f"{number:0>2}")
+    if found is None:
+        raise ValueError(f"there is no lesson {number!r}; there are {', '.join(LESSONS)}")
+    return found

@@ -1,0 +1,103 @@
+"""What the lessons stand on: the table, verdicts, budgets, plots in the notebook's colours."""
+
+import importlib
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+
+from dshq_widget import DrillWidget, protocol
+from dshq_widget.lessons import LESSONS, check, lesson, plots, seconds
+from dshq_widget.lessons.verdict import Verdict
+
+
+@pytest.fixture
+def wanting(monkeypatch):
+    """Lets lesson 01 ask for one number: 42."""
+
+    def missing(answer):
+        return [] if answer == 42 else [f"`answer` is {answer}, wanted 42", "try <again>"][: 1 if answer == 41 else 2]
+
+    module = types.SimpleNamespace(missing=missing, DONE="`42` & that is all.")
+    monkeypatch.setattr(importlib, "import_module", lambda name: {"dshq_widget.lessons.lesson_01": module}[name])
+
+
+def test_a_verdict_says_what_is_missing_and_what_done_means(wanting):
+    assert not check("01", 40).done
+    assert repr(check("01", 40)) == "Not yet: `answer` is 40, wanted 42\nNot yet: try <again>"
+    assert check(1, 41).missing == ("`answer` is 41, wanted 42",)
+    assert check("01", 42).done
+    assert repr(check("01", answer=42)) == "Done: `42` & that is all."
+
+
+def test_nothing_in_a_verdict_is_markup(wanting):
+    shown = check("01", "<b>x</b>")._repr_html_()
+    assert "<code>answer</code> is &lt;b&gt;x&lt;/b&gt;" in shown
+    assert "try &lt;again&gt;" in shown
+    assert "Done: </strong><code>42</code> &amp; that" in check("01", 42)._repr_html_()
+
+
+def test_an_answer_that_breaks_the_check_is_not_done(wanting):
+    verdict = check("01")
+    assert not verdict.done
+    assert "TypeError" in verdict.missing[0]
+
+
+def test_unknown_lessons_are_named():
+    with pytest.raises(ValueError, match="no lesson '11'; there are 01, 02, .*, 10"):
+        check("11", 1)
+    with pytest.raises(ValueError, match="no lesson 'three'"):
+        lesson("three")
+    assert lesson(3) is lesson("03") is LESSONS["03"]
+
+
+def test_seconds_are_those_wanted_or_fewer(monkeypatch):
+    monkeypatch.delenv("DSHQ_LESSON_SECONDS", raising=False)
+    assert seconds(60) == 60
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1.5")
+    assert (seconds(60), seconds(1)) == (1.5, 1)
+
+
+@pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
+def test_a_lesson_shows_its_panels_and_no_others(row):
+    with DrillWidget("bandit", lesson=row.number) as widget:
+        assert widget.controls == [panel for panel in protocol.PANELS if panel in row.controls]
+        assert set(widget.controls) == set(row.controls)
+
+
+def test_named_panels_win_over_the_lesson_and_environments_have_fewer():
+    with DrillWidget("bandit", lesson="03", controls=["transport"]) as widget:
+        assert widget.controls == ["transport"]
+    with DrillWidget("gym:CartPole-v1", lesson="03") as widget:
+        assert widget.controls == ["transport", "training", "status", "headline", "charts"]
+    with pytest.raises(ValueError, match="no lesson '42'"):
+        DrillWidget("bandit", lesson="42")
+
+
+def test_a_plot_takes_the_colours_of_the_page_and_leaves_the_rest_of_it_alone():
+    figure, (left, right) = plots.figure(1, 2)
+    left.plot([1, 2, 3], label="blue")
+    left.set_title("a title")
+    left.legend()
+    right.bar(["a"], [1], color=plots.ORANGE)
+    svg = figure._repr_html_()
+    assert svg == figure._repr_html_()
+    assert f"var(--jp-content-font-color1, {plots.MIDDLE})" in svg
+    assert re.search(f"stroke: {plots.BLUE}", svg)
+    assert re.search(f"fill: {plots.ORANGE}", svg)
+    assert ">a title</text>" in svg
+    for stand_in in (plots.INK, plots.FAINT, plots.GRID):
+        assert stand_in not in svg
+    assert "<style" not in svg
+
+
+def test_checking_needs_neither_torch_nor_matplotlib():
+    probe = "import sys, dshq_widget.lessons; print([n for n in ('torch', 'matplotlib', 'numba') if n in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=120, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_a_verdict_without_a_notebook_is_text():
+    assert repr(Verdict("01", (), "well done")) == "Done: well done"
