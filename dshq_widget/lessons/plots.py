@@ -5,7 +5,7 @@
     figure
 
 The figure is shown as SVG inside the page, where text and lines take the theme's colours and follow it when it changes.
-A front end without the theme's variables shows the ink in `MIDDLE`, which can be read on white and on black.
+A front end without the theme's variables gives it the colour of its own text.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from dshq_widget.drills.ball_physics import GOAL_HALF_WIDTH, HALF_LENGTH, HALF_WIDTH
+
 BLUE, ORANGE = "#2b7de0", "#e8731a"
 """The sides 0 and 1: between the palette's light and dark paints, which colour blindness keeps apart (palette.py)."""
 GREEN, PURPLE, GOLD = "#1a9e77", "#a463c4", "#c99a06"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, GOLD)
 """For what has no side of its own, in this order."""
-MIDDLE = "#7c8088"
 INK, FAINT, GRID = "#7c8089", "#7c808a", "#7c808b"
 """Stand for the theme's text, its thin lines and its thinnest; no theme is asked before the figure is shown."""
 _THEMED = {
-    INK: f"var(--jp-content-font-color1, {MIDDLE})",
-    FAINT: f"var(--jp-border-color0, {MIDDLE})",
-    GRID: f"var(--jp-border-color2, {MIDDLE}55)",
+    INK: "var(--jp-content-font-color1, currentColor)",
+    FAINT: "var(--jp-border-color0, #7c8088)",
+    GRID: "var(--jp-border-color2, #7c808840)",
 }
 _ABOUT = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 """What would be said about the file, and a style that would reach the whole page."""
@@ -94,3 +95,14 @@ def figure(
     matplotlib.rcParams.update(STYLE)
     made = Plot(figsize=(width, height), layout="constrained")
     return made, made.subplots(rows, columns, **subplots)
+
+
+def pitch(axes: Any, goals: bool = True) -> None:
+    """Make axes the field of the Ball Drill, seen from above: walls, and the goal that either side defends."""
+    x, y = HALF_LENGTH, HALF_WIDTH
+    axes.plot([-x, x, x, -x, -x], [-y, -y, y, y, -y], color=FAINT, linewidth=1)
+    for end, colour in ((-x, BLUE), (x, ORANGE)) if goals else ():
+        axes.plot([end, end], [-GOAL_HALF_WIDTH, GOAL_HALF_WIDTH], color=colour, linewidth=4)
+    axes.set(aspect="equal", xticks=[], yticks=[], xlim=(-x - 0.7, x + 0.7), ylim=(-y - 0.2, y + 0.2))
+    axes.grid(False)
+    axes.spines[:].set_visible(False)

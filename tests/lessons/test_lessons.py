@@ -5,61 +5,25 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from dshq_widget.lessons import LESSONS
+from tests.lessons.reader import ANSWERS, Reader, answers, tags
 from tools.notebooks import FOLDER, notebook, texts, written
 
-ANSWERS = Path(__file__).parent / "answers"
 SECONDS = "2"
 """What `seconds` gives in these runs, at most."""
-CELL_SECONDS = 300
-"""A cell may take this long on a busy machine that never compiled anything."""
 
 lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
-
-
-def tags(cell) -> list[str]:
-    return cell.metadata.get("tags", [])
-
-
-def answers(number: str) -> list[str]:
-    """The reference answers to a lesson's exercises, in order."""
-    path = ANSWERS / f"{number}.py"
-    parts = path.read_text(encoding="utf-8").split("# %%\n") if path.exists() else []
-    return [part for part in parts if part.strip()]
-
-
-class Reader:
-    """Somebody who runs cells, in a kernel of its own."""
-
-    def __init__(self, path: Path):
-        self.cells = nbformat.read(path, as_version=4).cells
-        kept = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell()])
-        self.client = NotebookClient(kept, timeout=CELL_SECONDS, resources={"metadata": {"path": str(path.parent)}})
-
-    def run(self, source: str) -> list[nbformat.NotebookNode]:
-        """Run code as a cell; returns its outputs, raises CellExecutionError."""
-        cell = nbformat.v4.new_code_cell(source)
-        self.client.execute_cell(cell, 0)
-        return cell.outputs
-
-    def is_done(self, check: str) -> bool:
-        """Run the code of a check; whether it finds the exercise done. The verdict is what its cell shows."""
-        self.run(check)
-        done, verdict = self.run("print(_.done, repr(_))")[0].text.split(" ", 1)
-        assert verdict.startswith("Done: " if done == "True" else "Not yet: ")
-        return done == "True"
 
 
 @lessons
 def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, monkeypatch):
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
-    reader = Reader(text.with_suffix(".ipynb"))
-    code = [cell for cell in reader.cells if cell.cell_type == "code"]
+    cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
     known = iter(answers(text.stem[:2]))
     shown = []
-    with reader.client.setup_kernel():
+    with Reader(text.parent) as reader:
         for cell, following in itertools.zip_longest(code, code[1:]):
             if "check" in tags(cell):
                 continue
@@ -98,6 +62,6 @@ def test_has_what_every_lesson_has(text: Path):
 
 def test_every_lesson_of_the_table_is_written():
     assert [path.stem for path in texts()] == [row.stem for row in LESSONS.values()]
-    assert [row.number for row in LESSONS.values()] == [f"{n:02d}" for n in itertools.islice(itertools.count(1), 10)]
+    assert [row.number for row in LESSONS.values()] == [f"{n:02d}" for n in range(1, 11)]
     assert {path.stem for path in ANSWERS.glob("*.py")} <= set(LESSONS)
     assert sorted(FOLDER.glob("*.ipynb")) == [path.with_suffix(".ipynb") for path in texts()]

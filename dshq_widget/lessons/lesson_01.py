@@ -1,0 +1,36 @@
+"""Lesson 01: since when a curve stays above a level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+DONE = "a lucky moment no longer counts, and who never gets there is not credited with anything."
+
+TIMES = (0.0, 1.5, 3.0, 4.5, 6.0)
+CASES: tuple[tuple[Sequence[float], float | None, str], ...] = (
+    ((0.1, 0.3, 0.7, 0.8, 0.9), 3.0, "It rises and stays."),
+    ((0.1, 0.3, 0.4, 0.5, 0.5), None, "It never gets there, and 0 s would be a very good time: give `None`."),
+    ((0.1, 0.9, 0.4, 0.8, 0.9), 4.5, "It gets above at 1.5 s, but falls back at 3 s: a lucky moment does not count."),
+    ((0.1, 0.9, 0.8, 0.7, 0.2), None, "It ends below, so it does not stay above."),
+    ((0.9, 0.9, 0.8, 0.7, 0.7), 0.0, "It is above from the first moment on."),
+    ((0.1, 0.5, 0.6, 0.6, 0.7), 6.0, "Exactly at the level is not above it."),
+)
+"""Values at TIMES, since when they are above LEVEL, and what that shows."""
+LEVEL = 0.6
+
+
+def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]) -> list[str]:
+    """What the function still gets wrong, the first case only: the others often mend themselves with it."""
+    if not callable(good_since):
+        return [f"Give the function itself, `check('01', good_since)`; this is {type(good_since).__name__}."]
+    for values, wanted, why in CASES:
+        given = good_since(list(TIMES), list(values), LEVEL)
+        if given != wanted or (given is None) != (wanted is None):
+            return [
+                f"For the times {list(TIMES)} and the values {list(values)}, level {LEVEL}, it gives {given!r} and "
+                f"should give {wanted!r}. {why}"
+            ]
+    if good_since([], [], LEVEL) is not None:
+        return ["Of a curve without points nothing can be said: give `None` for empty lists."]
+    return []
