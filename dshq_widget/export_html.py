@@ -66,6 +66,7 @@ def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "metrics": {},
         "league": [],
         "scenes": [],
+        "seat": {},
         "rivals": {name: _as_text(rival) for name, rival in state["rivals"].items() if rival},
         "config": {**config, "schema": {}, "presets": []},
         "snapshot": None,

@@ -26,7 +26,7 @@ LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
 """Players of the league that the page shows, and how many of them for being new."""
 LIVE = (
     *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
-    *("config", "show", "controls", "seq"),
+    *("config", "show", "controls", "seat", "seq"),
 )
 """Traits that a page gets that holds an older state than was sent."""
 
@@ -157,7 +157,7 @@ class Flow:
             return set(self._owed)
         if self._owed:  # by a page that was gone, or is new
             return {*self._owed, *dirty}
-        pauses = {"metrics": METRICS_SECONDS, "policy": swap_seconds}
+        pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
         keys = {
             key
             for key in dirty

@@ -23,6 +23,7 @@ PANELS = {
     "transport": "the match: play, step, speed, who plays, the seed",
     "ghost": "an earlier version plays the other side",
     "training": "train, stop, start over, pause learning, the next update by hand",
+    "seat": "on a shared server: training time left, the run from before, the class league",
     "pace": "how fast it learns",
     "status": "what the training does, in a sentence",
     "headline": "the four numbers",
@@ -76,6 +77,9 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "LOAD_POLICY": ("name", "part", "parts"),
         "STEP": ("unit", "count"),
         "FRAME_SHOWN": ("tick",),
+        "EXTEND_TRAINING": (),
+        "RESUME_RUN": (),
+        "SUBMIT_POLICY": (),
     },
     "kernel_to_page": {
         "HISTORY": ("start", "rows"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROLE = "dshq_widget.gyms.show:run"
 STUCK_SECONDS = 30.0
-PANELS = ("transport", "training", "pace", "status", "headline", "charts", "log", "hyper")
+PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts", "log", "hyper")
 """The panels that make sense without rules."""
 
 

@@ -26,6 +26,7 @@ import traitlets
 
 from dshq_widget import cells, drills, lessons, page, presets, protocol
 from dshq_widget import config as settings
+from dshq_widget.classroom.seat import Rules, Seat
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
 from dshq_widget.gyms.environment import Environment
@@ -73,6 +74,7 @@ class DrillWidget(anywidget.AnyWidget):
     config = traitlets.Dict().tag(sync=True)
     show = traitlets.Dict().tag(sync=True)
     controls = traitlets.Any(None).tag(sync=True)
+    seat = traitlets.Dict().tag(sync=True)
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
     seq = traitlets.Int(0).tag(sync=True)
 
@@ -93,7 +95,8 @@ class DrillWidget(anywidget.AnyWidget):
         bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
-        self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, **hyper)
+        rules = Rules.of()
+        self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
         if policy is not None:
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         self._write = threading.RLock()
@@ -105,6 +108,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._page: dict[str, Any] = {}
         self._league = self._trainer.league  # as the trait shows it
         self._complaints: set[str] = set()
+        self._seat = Seat(self._trainer, rules, self._log)
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._upload = page.Upload()
@@ -134,6 +138,7 @@ class DrillWidget(anywidget.AnyWidget):
             controls=page.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
+            seat=self._seat.trait(),
             rivals=self._rivals.known,
             status=self._trainer.status,
             status_text=self._trainer.status_text,
@@ -147,7 +152,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._let_the_page_choose_its_shell()
         self.on_msg(self._on_page_message)
         self._trainer.on_change(self._wake.set)
-        self._trainer.on_warning(lambda text: self._outbox.append({"type": "LOG", "level": "warning", "text": text}))
+        self._trainer.on_warning(functools.partial(self._log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
         cells.supersede(self)
@@ -204,6 +209,21 @@ class DrillWidget(anywidget.AnyWidget):
         """Practise from the drill's own starts only."""
         self._trainer.clear_scenes()
         self._refresh()
+
+    def extend_training(self, minutes: float | None = None) -> None:
+        """Let training run longer on a server that ends it after some time: by that time again unless told."""
+        self._seat.extend(minutes)
+        self._refresh()
+
+    def resume_run(self) -> None:
+        """Train on from where a kernel of this server that is gone left this drill; see the trait `seat`."""
+        self._seat.resume_run()
+        self._policy_at = -math.inf
+        self._refresh()
+
+    def submit(self) -> dict[str, Any]:
+        """Send the newest policy to the server's class league; returns its answer, raises LeagueError."""
+        return self._seat.submit()
 
     def wait(
         self,
@@ -377,6 +397,8 @@ class DrillWidget(anywidget.AnyWidget):
                 self.league = page.league(self._league)
             if self.scenes != (scenes := trainer.scenes):
                 self.scenes = scenes
+            if self.seat != (seat := self._seat.trait()):
+                self.seat = seat
             values = page.typed(trainer.config.to_json())
             if self.config["values"] != values:
                 self.config = {**self.config, "values": values}
@@ -423,6 +445,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._wake.wait(POLL_SECONDS if running or unsent or self._flow.waiting else None)
             self._wake.clear()
             self._work_inbox()
+            self._seat.follow(time.monotonic())
             self._refresh()
             if self._send_due(time.monotonic(), running) or self._send_frame():
                 time.sleep(SEND_SECONDS)
@@ -579,6 +602,12 @@ class DrillWidget(anywidget.AnyWidget):
             trainer = self._trainer
             name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
             self._outbox.append(page.policy_file(name, trainer.policy_file()))
+        elif kind == "EXTEND_TRAINING":
+            self.extend_training()
+        elif kind == "RESUME_RUN":
+            self.resume_run()
+        elif kind == "SUBMIT_POLICY":
+            self._seat.submit_beside(self._wake.set)
         elif kind == "LOAD_POLICY":
             arrived = self._upload.take(content, buffers)
             if arrived:
@@ -586,6 +615,10 @@ class DrillWidget(anywidget.AnyWidget):
                 self._trainer.take_over(checkpoint.parse(data, name), name)
                 self._policy_at = -math.inf
                 self._refresh()
+
+    def _log(self, level: str, text: str) -> None:
+        """Tell the page a sentence, once there is one."""
+        self._outbox.append({"type": "LOG", "level": level, "text": text})
 
     def _complain(self, what: str) -> None:
         """Log each kind of nonsense from the page once."""

@@ -15,7 +15,8 @@ export function placePanels(view: View, columns: Record<Area, HTMLElement>): voi
     columns[area].insertBefore(element, later.find((other) => other?.parentElement === columns[area]) ?? null);
   };
   const follow = () => {
-    const wanted = session.model.get("controls") ?? PANEL_NAMES;
+    const named = session.model.get("controls") ?? PANEL_NAMES;
+    const wanted: readonly PanelName[] = named.includes("training") ? [...named, "seat"] : named; // a server's rules stand wherever one trains
     for (const name of PANEL_NAMES) {
       const element = built.get(name);
       if (!wanted.includes(name)) {

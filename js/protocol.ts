@@ -157,6 +157,9 @@ export type PageToKernel =
   | { type: "SET_HYPER"; key: string; value: ConfigValue }
   | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
   | { type: "DROP_SCENE"; key: string }
+  | { type: "EXTEND_TRAINING" }
+  | { type: "RESUME_RUN" }
+  | { type: "SUBMIT_POLICY" }
   | {
       type: "PAGE_STATE";
       fps: number;
@@ -304,6 +307,15 @@ export interface Episode {
   decisions: number;
   after: number[][]; // [side][term]
   before: number[][]; // [side][term]; 0 for rewards
+}
+
+/** What a shared server adds; empty on somebody's own machine. */
+export interface SeatTrait {
+  minutes?: number; // of training before it stops by itself; 0: no limit
+  left?: number; // s of them
+  earlier?: { saved_at: number; version: number; step: number } | null; // a run to go on with; saved_at: s since 1970
+  league?: boolean; // whether there is one to submit to
+  sent?: { state: "" | "sending" | "sent" | "failed"; text: string };
 }
 
 /** A scene that is practised. `before` is when it was first practised; null until measured. */

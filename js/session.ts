@@ -44,6 +44,7 @@ export interface SessionEvents {
   outcomes: OutcomesState;
   scores: void;
   scenes: void;
+  seat: void;
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };
@@ -113,6 +114,7 @@ export class Session {
       listen(model, `change:${trait}`, () => this.events.emit("status", undefined), signal);
     }
     listen(model, "change:scenes", () => this.events.emit("scenes", undefined), signal);
+    listen(model, "change:seat", () => this.events.emit("seat", undefined), signal);
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
     listen(model, "change:league", () => this.events.emit("league", undefined), signal);
     listen(model, "msg:custom", (message: KernelToPage, buffers: Buffers) => this.fromKernel(message, buffers), signal);

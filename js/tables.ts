@@ -37,6 +37,7 @@ export const PANELS = [
   "transport",
   "ghost",
   "training",
+  "seat",
   "pace",
   "status",
   "headline",
@@ -123,7 +124,10 @@ export const MESSAGES = {
     ],
     "FRAME_SHOWN": [
       "tick"
-    ]
+    ],
+    "EXTEND_TRAINING": [],
+    "RESUME_RUN": [],
+    "SUBMIT_POLICY": []
   },
   "kernel_to_page": {
     "HISTORY": [

@@ -48,7 +48,7 @@ PYTHON_ARROWS = {
     "rivals": TRAINING,
     "lab": set(),
     "lessons": TRAINING | {"classroom", "palette", "replay"},
-    "widget": TRAINING | {"screen", "page", "export_html", "cells", "lessons", "rivals"},
+    "widget": TRAINING | {"classroom", "screen", "page", "export_html", "cells", "lessons", "rivals"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": TRAINING,

@@ -17,14 +17,19 @@ SECONDS = 60.0
 
 
 def submit(path: str | os.PathLike[str], to: str, token: str) -> dict[str, Any]:
-    """Send the policy of a `.dshq` file, without what else it holds, to the league at address `to`.
+    """Send the policy of a `.dshq` file; raises CheckpointError for a file that is no policy. See `send`."""
+    return send(checkpoint.load(path), to, token)
 
-    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises CheckpointError for a file that is no
-    policy and LeagueError where the league cannot be reached or does not take it.
+
+def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
+    """Send a checkpoint's policy, without what else it holds, to the league at address `to`.
+
+    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises LeagueError where the league cannot be
+    reached or does not take it.
     """
     if urlsplit(to).scheme not in ("http", "https"):
         raise LeagueError(f"--to: wanted the league's address, http://... or https://..., got {to!r}")
-    content = bare(checkpoint.load(path))
+    content = bare(saved)
     headers = {"Authorization": f"token {token}", "Accept": "application/json"}
     headers |= {"Content-Type": "application/octet-stream"}
     request = urllib.request.Request(f"{to.rstrip('/')}/submit", content, headers, method="POST")

@@ -49,7 +49,8 @@ def memory_limit(root: str = "/", environ: Mapping[str, str] = os.environ) -> fl
 
 def memory_available(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
     """Bytes that can be allocated now without swapping, as far as the system tells; never above `memory_limit`."""
-    return min(memory_limit(root, environ), _meminfo(root, "MemAvailable"))
+    free = [_memory_maximum(group) - _memory_used(group) for group in _groups(root, "memory")]
+    return max(0.0, min([memory_limit(root, environ), _meminfo(root, "MemAvailable"), *free]))
 
 
 def processor_seconds(root: str = "/") -> tuple[float, float]:
@@ -99,6 +100,15 @@ def _cpu_quota(group: Path) -> float:
 
 def _memory_maximum(group: Path) -> float:
     return min(_number(_text(group / "memory.max")), _number(_text(group / "memory.limit_in_bytes")))
+
+
+def _memory_used(group: Path) -> float:
+    """Bytes that a group holds and cannot give back: what it read of files and does not use any more does not count."""
+    for used, idle in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
+        if (total := _text(group / used)) is not None:
+            words = (_text(group / "memory.stat") or "").split()
+            return float(total) - float(dict(zip(words[::2], words[1::2], strict=False)).get(idle, 0))
+    return 0.0
 
 
 def _meminfo(root: str, key: str) -> float:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.slots import WeightSlots
     from dshq_widget.runtime.supervisor import Exit
     from dshq_widget.training.crew import Crew
+    from dshq_widget.training.runs import Run
 
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
 """How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
@@ -65,7 +66,8 @@ class Trainer:
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a
     drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md); those of a
     `preset` (presets.py) stand below them. `log_dir` is a
-    folder for metrics as CSV and TensorBoard files and for the autosave, which is else temporary. Raises ConfigError,
+    folder for metrics as CSV and TensorBoard files and for the autosave; else that lies in a folder below `keep_in`
+    that outlives the kernel (runs.py), or in a temporary one. Raises ConfigError,
     CheckpointError, OSError for such a folder, or the drill's own error before anything is started.
     """
 
@@ -75,6 +77,7 @@ class Trainer:
         *,
         resume: str | os.PathLike[str] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
+        keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
         **hyper: Any,
@@ -87,6 +90,7 @@ class Trainer:
         self._log_dir = None if log_dir is None else Path(os.path.abspath(os.path.expanduser(log_dir)))
         if self._log_dir:
             self._log_dir.mkdir(parents=True, exist_ok=True)
+        self._keep_in = keep_in
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
@@ -110,7 +114,7 @@ class Trainer:
         self._device, self._workers = "", 0
         self._tuning: dict[str, Any] = {}
         self._phase_text, self._warned_at = "", 0.0
-        self._folder: Scratch | None = None
+        self._folder: Run | Scratch | None = None
         if preset is not None:
             self._configure(presets.values(preset, settings.of_drill(self.drill.spec)))
             self._given = set(presets.PRESETS[preset].hyper)  # what it leaves as it is may yet be fitted to the machine
@@ -427,6 +431,12 @@ class Trainer:
                     return Path(target)
         return checkpoint.save(target, self._as_checkpoint())
 
+    def autosave(self) -> None:
+        """Have the learner, where one trains, write the autosave soon; returns at once."""
+        with self._lock:
+            if self._status == "training" and self._crew is not None:
+                self._crew.send({"type": "SAVE", "path": str(self._autosave_path())})
+
     def policy_file(self) -> bytes:
         """The newest policy, without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
         return checkpoint.encode(self._as_checkpoint({}))
@@ -450,6 +460,22 @@ class Trainer:
                 self._arriving = saved, name
                 self.stop()
                 self._status_text = f"finishing the update and saving, then {name} plays"
+        self._notify()
+
+    def go_on_from(self, path: str | os.PathLike[str]) -> None:
+        """Take over the run saved in a `.dshq` file with its settings, as `resume=` does from the beginning; the next
+        start goes on from it. Raises CheckpointError, and RuntimeError while something trains; then nothing changes.
+        """
+        with self._lock:
+            self._check_open()
+            if self._crew is not None:
+                raise RuntimeError("something trains already: call stop() first, then go on with the other run")
+            saved = checkpoint.load(path)
+            fitting.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
+            self._config = fitting.settings_of(saved)
+            self._forget()
+            self._adopt(saved, Path(os.fspath(path)).expanduser())
+            self._set_status("stopped", f"at version {saved.version} of the run saved before")
         self._notify()
 
     def close(self) -> None:
@@ -692,8 +718,13 @@ class Trainer:
             return self._log_dir / AUTOSAVE_NAME
         if self._folder is None:
             from dshq_widget.runtime.scratch import Scratch
+            from dshq_widget.training.runs import Run
 
-            self._folder = Scratch()
+            try:
+                self._folder = Run(self._keep_in, self.drill.name) if self._keep_in else Scratch()
+            except OSError as error:
+                self._warn(f"this run will end with its kernel: cannot write to {self._keep_in} ({error.strerror})")
+                self._folder = Scratch()
         return self._folder.path / AUTOSAVE_NAME
 
     # ---- small things

@@ -14,10 +14,11 @@ import { mind } from "./mind";
 import { pace } from "./pace";
 import type { Panel } from "./panel";
 import { rewards } from "./rewards";
+import { seat } from "./seat";
 import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
 export type PanelName = (typeof NAMES)[number];
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
-export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };
+export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, seat, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };

@@ -65,6 +65,7 @@ export class FakeModel implements Model {
     metrics: {},
     league: [],
     scenes: [],
+    seat: {},
     rivals: {},
     config,
     show: { mode: "ai_vs_ai", speed: 1, playing: true, seed: 0, match: 0, swap: "now", swap_interval_ms: 1000, blend_ms: 0, action_repeat: 0, opponent: "" },

@@ -1,0 +1,45 @@
+"""What this server is about to run out of, as a sentence: memory, and the room of /dev/shm."""
+
+from __future__ import annotations
+
+import os
+
+from dshq_widget.runtime.budget import LEARNER_BYTES, memory_available, memory_limit
+
+SPARE_BYTES = 80e6
+"""A server with less left is about to lose a process to the system; assumed."""
+SHM_BYTES = 8e6
+"""What the processes of a Gymnasium environment may share there; Docker gives 64 MB. Assumed."""
+
+
+def shortage(*, starting: bool, environment: bool) -> str:
+    """A sentence about what is short, "" where nothing is. `starting`: a learner is yet to take its memory;
+    `environment`: processes of a Gymnasium environment hand pictures over in /dev/shm, which nothing else uses.
+    """
+    free, limit = memory_available(), memory_limit()
+    wanted = LEARNER_BYTES if starting else SPARE_BYTES
+    if free < wanted:
+        what = "training needs about" if starting else "the system ends processes below"
+        return (
+            f"memory is short: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
+            "Shut down notebooks that you do not use (Running Terminals and Kernels), or choose fewer games (num_envs)"
+        )
+    room = _room("/dev/shm")
+    if environment and room < SHM_BYTES:
+        return (
+            f"/dev/shm is short: {_megabytes(room)} are free, and environments share their pictures there. "
+            "Ask for a larger one (docs/classroom), or train with fewer environments (num_envs)"
+        )
+    return ""
+
+
+def _room(folder: str) -> float:
+    try:
+        found = os.statvfs(folder)
+    except OSError:  # this system has none, and nobody misses it
+        return float("inf")
+    return float(found.f_bavail) * found.f_frsize
+
+
+def _megabytes(nbytes: float) -> str:
+    return f"{nbytes / 1e6:,.0f} MB"
