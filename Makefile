@@ -11,13 +11,16 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: setup lab test test-all bench lint wheel chromium vitest
+.PHONY: setup lab hub test test-all bench lint wheel chromium vitest
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed $(BUNDLE)
 
 lab: setup
 	$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
+
+hub: setup
+	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
 test: setup chromium lint vitest
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
@@ -68,5 +71,5 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 	npm run --silent build && touch $@
 
 .venv/.installed: pyproject.toml hatch_build.py .venv/.torch | $(BUNDLE)
-	$(BIN)/python -m pip install --quiet --editable ".[lab,test]"
+	$(BIN)/python -m pip install --quiet --editable ".[hub,lab,test]"
 	touch $@

@@ -1,0 +1,30 @@
+"""For The Littlest JupyterHub: copy to /opt/tljh/config/jupyterhub_config.d/dshq.py, then `sudo tljh-config reload`."""
+
+from typing import Any
+
+c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # TLJH defines it
+LEAGUE = "access:services!service=league"
+
+c.Spawner.default_url = "/lab"
+c.Spawner.environment = {
+    "DSHQ_LEAGUE_URL": "http://127.0.0.1/services/league",
+    "DSHQ_TRAINING_MINUTES": "30",
+}
+c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", LEAGUE]
+
+# Lists, not `=`: TLJH has services (its culler) and roles of its own.
+c.JupyterHub.services.append(
+    {
+        "name": "league",
+        "url": "http://127.0.0.1:8899",
+        "command": ["/opt/tljh/user/bin/dshq", "league", "serve", "--db", "sqlite:////opt/tljh/state/league.db"],
+        "environment": {"DSHQ_CACHE_DIR": "/opt/tljh/state/dshq-cache"},
+        "oauth_no_confirm": True,
+    }
+)
+c.JupyterHub.load_roles.extend(
+    [
+        {"name": "user", "scopes": ["self", LEAGUE]},
+        {"name": "league", "scopes": ["read:users:groups"], "services": ["league"]},
+    ]
+)

@@ -1,0 +1,189 @@
+"""A class on this machine: a real JupyterHub on the loopback address, with students, an instructor, the class league
+and a culler. `make hub` starts it, and so do the tests. Nothing here is meant for a network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dshq_kernels.cpu import cache_dir
+from dshq_widget.lab import SOURCES
+
+STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
+FIRST = "lessons/01_watch_it_learn.ipynb"
+DSHQ = (sys.executable, "-m", "dshq_widget.cli")
+HERE = Path(__file__).parent
+PROXY = "configurable-http-proxy"
+START_SECONDS, STOP_SECONDS = 120.0, 30.0
+
+
+class HubError(RuntimeError):
+    """Why there is no hub; one sentence."""
+
+
+class Hub:
+    """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, `hub.password` is
+    everybody's. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is how
+    long the culler waits. Raises HubError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int = 0,
+        cpu: float = 0.5,
+        idle_seconds: int = 3600,
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        self.folder = folder.resolve()
+        self.password, self._token = secrets.token_urlsafe(9), secrets.token_hex(16)
+        ports = _free_ports(4)
+        self.port = port or ports[0]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._chosen = {
+            "folder": str(self.folder),
+            "port": self.port,
+            "hub_port": ports[1],
+            "proxy_port": ports[2],
+            "league_port": ports[3],
+            "proxy": proxy_command(),
+            "password": self.password,
+            "token": self._token,
+            "cpu": cpu,
+            "cache": str(cache_dir()),
+            "idle_seconds": idle_seconds,
+            "environment": dict(environment or {}),
+            "arguments": list(arguments),
+        }
+
+    def __enter__(self) -> Hub:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = self.folder / "hub.log"
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "demo_config.py")],
+                cwd=self.folder,
+                env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for this process, which then ends the hub in order
+            )
+        try:
+            self._wait_until_up()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.send_signal(signal.SIGTERM)  # it ends the servers, the services and the proxy before itself
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def wait(self) -> None:
+        """Until the hub ends or somebody presses Ctrl-C."""
+        self._process.wait()
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """One call of the hub's REST interface, below /hub/api, as its administrator; raises urllib's errors."""
+        request = urllib.request.Request(
+            f"{self.url}/hub/api{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"token {self._token}"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=STOP_SECONDS) as answer:
+            content = answer.read()
+        return json.loads(content) if content else None
+
+    def _wait_until_up(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                self.ask("GET", "/users")
+                with urllib.request.urlopen(f"{self.url}/services/league/", timeout=STOP_SECONDS):
+                    return
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(0.2)
+        tail = self.log.read_text(errors="replace")[-3000:]
+        raise HubError(f"the hub did not answer within {START_SECONDS:g} s; its log {self.log} ends:\n{tail}")
+
+
+def furnish(home: str) -> None:
+    """A student's home: the lessons, read-only, and a folder for work of one's own."""
+    lessons = Path(home, "lessons")
+    for folder in (lessons, Path(home, "work")):
+        folder.mkdir(parents=True, exist_ok=True)
+    notebooks = next(path for path in SOURCES if path.is_dir())
+    for source in sorted(notebooks.glob("*.ipynb")):
+        target = lessons / source.name
+        target.unlink(missing_ok=True)
+        shutil.copyfile(source, target)
+        target.chmod(0o444)
+
+
+def proxy_command() -> list[str]:
+    """How JupyterHub's proxy is started: the checkout's own, else one that is installed. Raises HubError."""
+    local = HERE.parent.parent / "node_modules" / ".bin" / PROXY
+    found = str(local) if local.exists() else shutil.which(PROXY)
+    if found is None:
+        raise HubError(f"{PROXY} is missing: run `npm ci` in the checkout, or `npm install -g {PROXY}`")
+    return [found]
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def main() -> int:
+    """Start the hub, say who may log in, and end it at Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="make hub", description=__doc__)
+    parser.add_argument("--port", type=int, default=8000, help="where the hub answers (default 8000)")
+    parser.add_argument("--cpu", type=float, default=0.5, help="processors for each server (default 0.5)")
+    parser.add_argument("--folder", type=Path, help="keep everything there (default: a temporary folder)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dshq-hub-") as temporary:
+        try:
+            with Hub(options.folder or Path(temporary), port=options.port, cpu=options.cpu) as hub:
+                print(f"A JupyterHub with the class league is at {hub.url}", flush=True)
+                print(f"Students {', '.join(STUDENTS)}, instructor {INSTRUCTOR}; everybody's password: {hub.password}")
+                print(f"The league: {hub.url}/services/league/   Ctrl-C ends it all.", flush=True)
+                hub.wait()
+        except KeyboardInterrupt:
+            return 0
+        except HubError as error:
+            print(error, file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""JupyterHub's configuration of `make hub`: the whole class in one file. demo.py passes what it chose as JSON."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from dshq_widget.classroom import demo
+
+c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it for its configuration files
+chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
+folder, port = chosen["folder"], chosen["port"]
+league = "access:services!service=league"
+
+c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{chosen['hub_port']}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{chosen['proxy_port']}"
+c.ConfigurableHTTPProxy.command = chosen["proxy"]
+c.ConfigurableHTTPProxy.pid_file = f"{folder}/proxy.pid"
+c.JupyterHub.db_url = f"sqlite:///{folder}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{folder}/cookie_secret"
+c.JupyterHub.last_activity_interval = 30
+
+c.JupyterHub.authenticator_class = "shared-password"
+c.SharedPasswordAuthenticator.user_password = chosen["password"]
+c.Authenticator.allowed_users = {*demo.STUDENTS, demo.INSTRUCTOR}
+c.JupyterHub.load_groups = {"instructors": {"users": [demo.INSTRUCTOR]}}
+
+c.JupyterHub.spawner_class = "dshq_widget.classroom.spawner.ShareSpawner"
+c.SimpleLocalProcessSpawner.home_dir_template = f"{folder}/home/{{username}}"
+c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
+c.Spawner.args = [*(["--allow-root"] if os.geteuid() == 0 else []), *chosen["arguments"]]
+c.Spawner.pre_spawn_hook = lambda spawner: demo.furnish(spawner.home_dir)
+c.Spawner.default_url = f"/lab/tree/{demo.FIRST}"
+c.Spawner.cpu_limit = chosen["cpu"]
+c.Spawner.mem_limit = "1G"  # announced to the toolkit, and held by nobody here
+c.Spawner.http_timeout = c.Spawner.start_timeout = 120
+c.Spawner.environment = {
+    "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",
+    "DSHQ_CACHE_DIR": chosen["cache"],
+    **chosen["environment"],
+}
+c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", league]
+
+c.JupyterHub.services = [
+    {
+        "name": "league",
+        "url": f"http://127.0.0.1:{chosen['league_port']}",
+        "command": [*demo.DSHQ, "league", "serve", "--db", f"sqlite:///{folder}/league.db"],
+        "environment": {"DSHQ_CACHE_DIR": chosen["cache"]},
+        "oauth_no_confirm": True,
+    },
+    {
+        "name": "idle-culler",
+        "command": [sys.executable, "-m", "jupyterhub_idle_culler", f"--timeout={chosen['idle_seconds']}"],
+    },
+    {"name": "demo", "api_token": chosen["token"]},
+]
+c.JupyterHub.load_roles = [
+    {"name": "user", "scopes": ["self", league]},
+    {"name": "league", "scopes": ["read:users:groups"], "services": ["league"]},
+    {
+        "name": "idle-culler",
+        "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+        "services": ["idle-culler"],
+    },
+    {"name": "demo", "scopes": ["admin:users", "admin:servers", "tokens"], "services": ["demo"]},
+]

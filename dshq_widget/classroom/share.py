@@ -1,0 +1,80 @@
+"""A share of this machine's processors for one server and all that it starts: a control group with a quota where one
+can be made, else one processor that several servers share.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+from pathlib import Path
+
+PERIOD_US = 100_000
+END_SECONDS = 5.0
+_turns = itertools.count()
+
+
+class Share:
+    """`cpu` processors under the name `name`. A process joins by `join`, and its children with it."""
+
+    def __init__(self, name: str, cpu: float, root: str = "/sys/fs/cgroup") -> None:
+        self.group = _group(Path(root), f"dshq-{name}", cpu)
+        own = sorted(os.sched_getaffinity(0))
+        self._processor = own[next(_turns) % len(own)]
+
+    @property
+    def kind(self) -> str:
+        """quota or processor."""
+        return "quota" if self.group else "processor"
+
+    def join(self, pid: int = 0) -> None:
+        """Put a process, the calling one by default, into this share; what it starts from then on is in it, too."""
+        if self.group:
+            (self.group / "cgroup.procs").write_text(str(pid or os.getpid()))
+        else:
+            os.sched_setaffinity(pid, {self._processor})
+
+    def members(self) -> list[int]:
+        """Processes in the group; none are known where there is only a processor to share."""
+        return [int(pid) for pid in (self.group / "cgroup.procs").read_text().split()] if self.group else []
+
+    def close(self) -> None:
+        """End whatever is still in the group and remove it. Waits a few seconds at most."""
+        if self.group is None:
+            return
+        deadline = time.monotonic() + END_SECONDS
+        while (left := self.members()) and time.monotonic() < deadline:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:  # it ended by itself
+                    continue
+            time.sleep(0.05)
+        self.group.rmdir()
+        self.group = None
+
+
+def _group(root: Path, name: str, cpu: float) -> Path | None:
+    """A new control group with that quota, of either version (kernel documentation, cgroup-v2 and sched-bwc); None
+    where this process may not make one.
+    """
+    quota = str(max(1000, int(cpu * PERIOD_US)))
+    unified = (root / "cgroup.controllers").is_file()
+    for mount in (root,) if unified else (root / "cpu", root / "cpu,cpuacct"):
+        group = mount / name
+        try:
+            if unified:
+                (mount / "cgroup.subtree_control").write_text("+cpu")
+            group.mkdir(exist_ok=True)
+            if unified:
+                (group / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+            else:
+                (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+                (group / "cpu.cfs_quota_us").write_text(quota)
+        except OSError:
+            if group.is_dir():
+                group.rmdir()
+            continue
+        return group
+    return None

@@ -1,0 +1,146 @@
+"""A class on the hub of `make hub`: students at half a processor each, and what one of them does not do to another."""
+
+import os
+import signal
+import time
+import urllib.error
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
+
+from dshq_widget.classroom import play
+from dshq_widget.classroom.demo import Hub, HubError, proxy_command
+from dshq_widget.classroom.store import FINISHED, Store
+from tests.browser.hub import ARGUMENTS, HubServer
+from tests.browser.page import WidgetPage
+from tests.browser.test_watch_it_learn import TRAINED
+from tests.classroom.processes import processes_of
+
+pytestmark = pytest.mark.browser
+
+CELL = "from dshq_widget import DrillWidget; w = DrillWidget(seed={seed}); w"
+CLEARLY = 0.8  # of decided matches against random play
+BEST = "print(max([row.get('win_rate_random', 0) for row in w.history], default=0))"
+PICTURES = Path(os.environ["DSHQ_PICTURES"]) if "DSHQ_PICTURES" in os.environ else None
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    try:
+        proxy_command()
+    except HubError as missing:
+        pytest.skip(str(missing))
+    with Hub(tmp_path_factory.mktemp("hub"), cpu=0.5, arguments=ARGUMENTS) as running:
+        yield running
+
+
+def picture(widget: WidgetPage, name: str) -> None:
+    if PICTURES:
+        widget.screenshot(PICTURES / f"hub-{name}.png")
+
+
+@pytest.mark.slow
+def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, chromium):
+    ada, ben = HubServer(hub, "ada"), HubServer(hub, "ben")
+    pages = {student.name: student.open(chromium, CELL.format(seed=n)) for n, student in enumerate((ada, ben))}
+    widgets = {}
+    for name, page in pages.items():
+        page.run_all()
+        widgets[name] = page.widget()
+        assert float(page.kernel.run("from dshq_widget.runtime.budget import cpu_budget; print(cpu_budget())")) == 0.5
+    for widget in widgets.values():
+        assert widget.control("Training time left").inner_text() == "30:00"
+        widget.control("Train").click()
+    for name, widget in widgets.items():
+        widget.wait_attribute("status", lambda status: status == "training", TRAINED)
+        assert pages[name].kernel.run("print(w._trainer.workers)") == "0\n"
+    began = time.monotonic()
+    for name, page in pages.items():
+        run = page.kernel.run
+        widgets[name].until(lambda run=run: float(run(BEST)), lambda won: won > CLEARLY, TRAINED, "a policy")
+    print(f"both beat random play {time.monotonic() - began:.0f} s after the second began")
+    print({name: widget.attribute("fps") for name, widget in widgets.items()}, "frames/s")
+    assert all(widget.control("Training time left").inner_text() != "30:00" for widget in widgets.values())
+    picture(widgets["ben"], "training")
+
+    # Ada's kernel is killed after its autosave; the page says so, and a new kernel offers the run.
+    kernel = int(pages["ada"].kernel.run("import os; print(os.getpid())"))
+    saved = ada.home / ".local/share/dshq/runs/ball"
+    widgets["ada"].until(lambda: list(saved.glob("*/autosave.dshq")), bool, 120, "an autosave")
+    learners = psutil.Process(kernel).children(recursive=True)
+    os.kill(kernel, signal.SIGKILL)
+    widgets["ada"].wait_attribute("status", lambda status: status == "disconnected")
+    _, alive = psutil.wait_procs(learners, timeout=60)
+    assert learners and alive == []
+    pages["ada"].page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    pages["ada"].run_all()
+    widget = pages["ada"].widget()
+    resume = widget.control("Resume run")
+    resume.wait_for(timeout=60_000)
+    assert resume.inner_text().startswith("Resume run from ")
+    picture(widget, "resume")
+    version = int(widget.root.locator(".earlier .caption").inner_text().split()[1].rstrip(","))
+    resume.click()
+    widget.wait_number("version", lambda now: now > version > 0, TRAINED)
+
+    # Her server is culled, which is this call of the hub's interface.
+    before = widgets["ben"].number("version")
+    hub.ask("DELETE", "/users/ada/server")
+    widgets["ben"].until(lambda: processes_of("ada"), lambda left: not left, 60, "the end of ada's processes")
+    widgets["ben"].until(lambda: list(Path("/sys/fs/cgroup").glob("*/dshq-ada")), lambda groups: not groups, 60, "hers")
+
+    # Ben noticed nothing.
+    assert widgets["ben"].wait_number("version", lambda now: now > before, TRAINED)
+    assert widgets["ben"].attribute("status") == "training" and pages["ben"].console_errors == []
+    assert processes_of("ben")
+    for page in pages.values():
+        page.context.close()
+    hub.ask("DELETE", "/users/ben/server")
+
+
+@pytest.mark.slow
+def test_a_third_student_submits_and_wins(hub: Hub, chromium):
+    store = Store(f"sqlite:///{hub.folder}/league.db")
+    drill = play.drill_of("ball")
+    number = store.open_round("Friday", "ball", drill.rules_hash, ["random", "chaser"], 1, True)
+    cleo = HubServer(hub, "cleo")
+    notebook = cleo.open(chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
+    notebook.run_all()
+    widget = notebook.widget()
+    widget.control("Submit").click()
+    answer = widget.root.locator(".seat .answer")
+    widget.until(answer.inner_text, lambda text: "plays in Friday" in text, 60, "the league's answer")
+    picture(widget, "submitted")
+    assert store.received(number) == {"cleo": 1}
+    store.close_round(number, play.anchors_of("ball", ["random", "chaser"]))
+    widget.until(lambda: store.round(number).state, lambda state: state == FINISHED, 300, "the round's end")
+
+    page = notebook.context.new_page()
+    page.goto(f"{hub.url}/services/league/round/{number}")
+    assert "cleo" in page.locator(".standings tbody tr").first.inner_text()
+    page.get_by_role("link", name="cleo against chaser").click()
+    replay = WidgetPage(page, page.locator("#dshq"))
+    replay.wait_attribute("verified", lambda verified: verified == "true")
+    assert replay.attribute("sha256") in page.locator("main").inner_text()
+    assert notebook.console_errors == []
+    notebook.context.close()
+    store.close_connections()
+    hub.ask("DELETE", "/users/cleo/server")
+
+
+def test_who_is_not_in_the_class_gets_no_server(hub: Hub, chromium):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{hub.url}/hub/login")
+    page.locator("#username_input").fill("mallory")
+    page.locator("#password_input").fill(hub.password)
+    page.locator("#login_submit").click()
+    page.get_by_text("Invalid username or password").wait_for()
+    context.close()
+    with pytest.raises(urllib.error.HTTPError):
+        hub.ask("GET", "/users/mallory")

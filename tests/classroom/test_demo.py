@@ -1,0 +1,123 @@
+"""The hub of `make hub` without a browser: a server with its share, the league behind its login, and nothing left."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
+
+from dshq_widget.classroom import demo
+from dshq_widget.classroom.demo import Hub, HubError
+from dshq_widget.classroom.play import drill_of
+from dshq_widget.classroom.share import Share
+from dshq_widget.classroom.store import Store
+from dshq_widget.classroom.submit import submit
+from tests.classroom.processes import processes_of
+
+SECONDS = 180
+
+
+@pytest.fixture(scope="module")
+def proxy() -> None:
+    try:
+        demo.proxy_command()
+    except HubError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def hub(proxy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    with Hub(tmp_path_factory.mktemp("hub"), cpu=0.5) as running:
+        yield running
+
+
+def ask(url: str, token: str, method: str = "GET", body: dict | None = None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Authorization": f"token {token}"}, method=method)
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+        content = answer.read()
+    return json.loads(content) if content else None
+
+
+def until(good: Callable[[], object], hub: Hub) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not good():
+        assert time.monotonic() < deadline, hub.log.read_text()[-3000:]
+        time.sleep(0.3)
+
+
+def start(hub: Hub, name: str) -> None:
+    """Start somebody's server, and wait for it."""
+    hub.ask("POST", f"/users/{name}/server")
+    until(lambda: hub.ask("GET", f"/users/{name}")["server"], hub)
+
+
+def nothing_left(name: str) -> bool:
+    """Neither a process of somebody's nor a control group, of either version."""
+    groups = [group for pattern in ("*/dshq-", "dshq-") for group in Path("/sys/fs/cgroup").glob(pattern + name)]
+    return not processes_of(name) and not groups
+
+
+def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
+    token = hub.ask("POST", "/users/ada/tokens", {"note": "test"})["token"]
+    start(hub, "ada")
+    base = f"{hub.url}/user/ada/api"
+    home = {entry["name"] for entry in ask(f"{base}/contents", token)["content"]}
+    assert {"lessons", "work"} <= home
+    lesson = hub.folder / "home" / "ada" / demo.FIRST
+    assert lesson.stat().st_mode & 0o222 == 0
+
+    (server,) = (process for process in processes_of("ada") if "jupyterhub.singleuser" in process.cmdline())
+    environment = server.environ()
+    assert environment["CPU_LIMIT"] == "0.5" and environment["DSHQ_LEAGUE_URL"] == f"{hub.url}/services/league"
+    probe = Share("probe", 0.5)
+    assert (probe.kind == "quota") == ("dshq-ada" in Path(f"/proc/{server.pid}/cgroup").read_text())
+    probe.close()
+
+    store = Store(f"sqlite:///{hub.folder}/league.db")
+    number = store.open_round("Friday", "ball", drill_of("ball").rules_hash, ["random"], 1, True)
+    own = environment["JUPYTERHUB_API_TOKEN"]
+    assert submit("ball:bronze", environment["DSHQ_LEAGUE_URL"], own)["round"] == number
+    assert store.received(number) == {"ada": 1}
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(f"{hub.url}/hub/api/users", own)
+    assert refused.value.code == 403
+    store.close_connections()
+
+    hub.ask("DELETE", "/users/ada/server")
+    until(lambda: nothing_left("ada"), hub)
+
+
+@pytest.mark.slow
+def test_the_culler_ends_a_server_that_nobody_uses(proxy: None, tmp_path: Path):
+    with Hub(tmp_path, idle_seconds=10) as hub:
+        start(hub, "ben")
+        assert processes_of("ben")
+        until(lambda: nothing_left("ben"), hub)
+
+
+def test_only_the_instructor_teaches(hub: Hub):
+    for name, code in ((demo.STUDENTS[1], 403), (demo.INSTRUCTOR, 200)):
+        token = hub.ask("POST", f"/users/{name}/tokens", {"note": "test"})["token"]
+        request = urllib.request.Request(
+            f"{hub.url}/services/league/teach", headers={"Authorization": f"token {token}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+                found = answer.status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        assert found == code
+
+
+def test_without_the_proxy_it_says_what_to_do(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(demo, "HERE", tmp_path / "a" / "b")
+    monkeypatch.setattr(demo.shutil, "which", lambda name: None)
+    with pytest.raises(HubError, match="npm"):
+        Hub(tmp_path)
