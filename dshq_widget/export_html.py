@@ -83,7 +83,7 @@ def document(state: Mapping[str, Any], script: str, css: str, *, packed: bool = 
     spec = state["drill"]["spec"]
     match = json.dumps(match_of(state), separators=(",", ":"))
     if packed:
-        code = _PACKED.format(css=_pack(css), match=_pack(match), script=_pack(script))
+        code = _PACKED.format(css=pack(css), match=pack(match), script=pack(script))
     else:
         match = match.replace("<", "\\u003c")
         code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, script=_inside_script(script))
@@ -98,7 +98,8 @@ def frame(text: str, title: str) -> str:
     )
 
 
-def _pack(text: str) -> str:
+def pack(text: str) -> str:
+    """`text` as gzip in base64, the same bytes every time."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 

@@ -1,6 +1,6 @@
 /**
- * A match in one HTML file: the widget's page over traits that were saved, with nobody behind it. `dshq_widget/export_html.py`
- * writes the file; the traits stand in it as JSON, bytes as base64.
+ * Matches in an HTML file: the widget's page over traits that were saved, with nobody behind it. `dshq_widget/export_html.py`
+ * writes such files, of one match each; the traits stand in them as JSON, bytes as base64.
  */
 import type { Model, Traits } from "./model";
 import type { PolicyTrait } from "./protocol";
@@ -49,7 +49,20 @@ function withBytes(policy: SavedPolicy): PolicyTrait {
   return { ...policy, data: Uint8Array.from(atob(policy.data), (letter) => letter.charCodeAt(0)) };
 }
 
-const model = new SavedModel(traitsOf(document.getElementById("dshq-match")!.textContent!));
-const page = widget();
-page.initialize({ model });
-page.render({ model, el: document.getElementById("dshq")! });
+/** What a script holds: JSON, or that as gzip in base64. */
+async function textOf(saved: HTMLScriptElement): Promise<string> {
+  const text = saved.textContent!;
+  if (saved.type !== "application/gzip") return text;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+// the match in script "x-match" plays in element "x"
+for (const saved of document.querySelectorAll<HTMLScriptElement>('script[id$="-match"]')) {
+  void textOf(saved).then((text) => {
+    const model = new SavedModel(traitsOf(text));
+    const page = widget();
+    page.initialize({ model });
+    page.render({ model, el: document.getElementById(saved.id.replace(/-match$/, ""))! });
+  });
+}

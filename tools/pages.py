@@ -1,0 +1,202 @@
+"""Writes the lessons as pages that play without a kernel and without a network: docs/lessons/NN_name.html.
+
+`python -m tools.pages 03 04` works through lessons in a kernel (training gets `--seconds`, 30) and keeps what their
+cells showed: text, plots, and every match with the policy of that moment. Exercises stand as they are found; what comes
+after them is what it is with the reference answer. `python -m tools.pages` alone runs nothing: it writes all pages anew
+from their texts with the outputs that they have, and copies the widget's bundle, which all of them share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import html
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from dshq_widget.export_html import pack
+from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
+from tests.lessons.reader import Reader, answers, tags
+from tools.notebooks import FOLDER, notebook
+
+PAGES = Path(__file__).parent.parent / "docs" / "lessons"
+STATIC = Path(__file__).parent.parent / "dshq_widget" / "static"
+BUNDLE = {"standalone.js": "widget.js", "widget.css": "widget.css"}
+"""What all pages share: file of the bundle -> its name here."""
+WIDGET = "application/vnd.jupyter.widget-view+json"
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="stylesheet" href="widget.css">
+<link rel="stylesheet" href="lessons.css">
+<body>
+<nav><a href="index.html">Lessons</a>{nav}</nav>
+<main>
+{body}
+</main>
+<script src="widget.js"></script>
+</html>
+"""
+_MATCHES = """
+import gc, json
+from dshq_widget import DrillWidget
+from dshq_widget.export_html import match_of
+
+traits = "drill", "policy", "rivals", "show", "controls", "config"
+print(json.dumps([
+    [widget.model_id, widget.policy["step"], match_of({name: getattr(widget, name) for name in traits})]
+    for widget in gc.get_objects()
+    if isinstance(widget, DrillWidget) and widget.comm is not None and widget.policy["data"]
+]))
+"""
+"""Run in the kernel after a cell: every match that a page can play, with its policy of now."""
+
+_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+_markdown.use(
+    dollarmath_plugin,
+    double_inline=True,
+    renderer=lambda text, options: convert(text, display="block" if options["display_mode"] else "inline"),
+)
+
+
+class Recorder:
+    """What the cells of one lesson show, as HTML: one text for each code cell, by what the cell says."""
+
+    def __init__(self, reader: Reader):
+        self._reader = reader
+        self._steps: dict[str, int] = {}  # model -> agent steps of the policy that was shown last
+        self._shown = 0
+
+    def run(self, source: str) -> str:
+        """Run a cell; returns what it shows, with the matches that play better since they were shown."""
+        outputs = self._reader.run(source)
+        matches = {model: (step, match) for model, step, match in json.loads(self._reader.run(_MATCHES)[0].text)}
+        parts = []
+        for output in outputs:
+            model = output.get("data", {}).get(WIDGET, {}).get("model_id")
+            if model is None:
+                parts.append(_output(output))
+            elif model in matches:
+                parts.append(self._match(model, *matches[model]))
+            else:
+                parts.append('<p class="note">This is played by the kernel: run the notebook to watch it.</p>\n')
+        for model, (step, match) in matches.items():
+            if self._steps.get(model, step) < step:
+                parts.append(f'<p class="note">The same match now, after {step:,} decisions of practice:</p>\n')
+                parts.append(self._match(model, step, match))
+        return "".join(parts)
+
+    def _match(self, model: str, step: int, match: dict[str, Any]) -> str:
+        self._steps[model] = step
+        self._shown += 1
+        place = f"match{self._shown}"
+        data = pack(json.dumps(match, separators=(",", ":")))
+        saved = f'<script type="application/gzip" id="{place}-match">{data}</script>'
+        return f'<div class="match" id="{place}"></div>\n{saved}\n'
+
+
+def _output(output: nbformat.NotebookNode) -> str:
+    """One output of a cell; progress bars, which go to stderr, are not worth a page."""
+    if output.output_type == "stream":
+        return "" if output.name == "stderr" else f"<pre>{html.escape(output.text)}</pre>\n"
+    data = output.data
+    if "text/html" in data:
+        return f'<div class="shown">{data["text/html"]}</div>\n'
+    return f"<pre>{html.escape(data['text/plain'])}</pre>\n"
+
+
+def recorded(row: Lesson, text: str, seconds: float) -> list[str]:
+    """Work through a lesson; returns what each of its code cells showed."""
+    os.environ[BUDGET] = str(seconds)
+    cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
+    known, shown = iter(answers(row.number)), []
+    with Reader(FOLDER) as reader:
+        recorder = Recorder(reader)
+        for cell in cells:
+            shown.append(recorder.run(cell.source))
+            if "check" in tags(cell):
+                reader.run(next(known))
+    return shown
+
+
+def page(row: Lesson, text: str, shown: list[str]) -> str:
+    """The page of a lesson's text, with what its code cells showed."""
+    parts, outputs = [], iter(shown)
+    for cell in notebook(text).cells:
+        if cell.cell_type == "markdown":
+            parts.append(_markdown.render(cell.source).replace('.ipynb">', '.html">'))
+        else:
+            kind = " ".join(["code", *tags(cell)])
+            parts.append(f'<pre class="{kind}">{_coloured(cell.source)}</pre>\n')
+            parts.append(f"<!--shows {_key(cell.source)}-->\n{next(outputs)}<!--/shows-->\n")
+    nav = f'<a href="../../notebooks/{row.stem}.ipynb" download>This lesson as a notebook</a>'
+    return _PAGE.format(title=f"{row.number} {html.escape(row.title)}", nav=nav, body="".join(parts))
+
+
+def kept(written: str) -> dict[str, str]:
+    """What the code cells of a page showed, by the key of their source."""
+    return dict(re.findall(r"<!--shows (\w+)-->\n(.*?)<!--/shows-->", written, re.DOTALL))
+
+
+def shown_before(row: Lesson, text: str) -> list[str]:
+    """What the cells of this text showed when its page was written; LookupError where one has changed since."""
+    path = PAGES / f"{row.stem}.html"
+    known = kept(path.read_text(encoding="utf-8")) if path.exists() else {}
+    try:
+        return [known[_key(cell.source)] for cell in notebook(text).cells if cell.cell_type == "code"]
+    except KeyError as error:
+        raise LookupError(f"code has changed: run `python -m tools.pages {row.number}`") from error
+
+
+def index() -> str:
+    """The page that lists the lessons."""
+    rows = "".join(
+        f'<li><a href="{row.stem}.html">{html.escape(row.title)}</a><br>{html.escape(row.idea)}</li>\n'
+        for row in LESSONS.values()
+    )
+    words = (
+        "<h1>Lessons</h1>\n<p>Each is a notebook of 15 to 30 minutes with one idea, something to predict, something to "
+        "break and an exercise. Here they stand to be read, with matches that play; to train them, run "
+        "<code>dshq lab</code>.</p>\n"
+    )
+    return _PAGE.format(title="Lessons", nav="", body=f"{words}<ol>\n{rows}</ol>")
+
+
+def _key(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def _coloured(source: str) -> str:
+    return highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through; none: all as they are")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    arguments = parser.parse_args()
+    for row in map(lesson, arguments.lessons or LESSONS):
+        text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+        shown = recorded(row, text, arguments.seconds) if arguments.lessons else shown_before(row, text)
+        (PAGES / f"{row.stem}.html").write_text(page(row, text, shown), encoding="utf-8")
+    (PAGES / "index.html").write_text(index(), encoding="utf-8")
+    for name, here in BUNDLE.items():
+        shutil.copyfile(STATIC / name, PAGES / here)
+
+
+if __name__ == "__main__":
+    main()
