@@ -5,6 +5,9 @@ import pytest
 from numba import njit
 
 from dshq_kernels import mlp
+from dshq_kernels.elementary import exp, log
+from dshq_kernels.gradient import SUMS, learn_scratch
+from dshq_kernels.learn import adam_step, learn
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned, load, store
 from dshq_widget.policy import PolicySpec
@@ -32,26 +35,42 @@ def forward(layers, activation, weights, x):
     return x
 
 
+def over_lanes(plan, activation, weights, obs):
+    """Outputs f32 `[n_outputs, 2, 16]` for two units of observations `[2, n_obs, 16]`."""
+    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
+    first, second = (unit.ctypes.data for unit in obs)
+    out = mlp.forward_lanes(plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, scratch.ctypes.data)
+    start, n_out = (out - scratch.ctypes.data) // 4, plan[-1, mlp.N_OUT]
+    return scratch[start : start + n_out * 32].reshape(n_out, 2, 16)
+
+
+def some_observations(n_obs):
+    obs = aligned((2, n_obs, 16))
+    obs[:] = np.random.default_rng(1).standard_normal(obs.shape) * 2
+    return obs
+
+
 @pytest.mark.parametrize("layers", SHAPES)
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 def test_forward_over_lanes(layers, activation):
-    rng = np.random.default_rng(1)
-    plan, weights = mlp.make_plan(layers), weights_of(layers)
-    params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
-    obs = aligned((2, layers[0], 16))
-    obs[:] = rng.standard_normal(obs.shape) * 2
-    out = mlp.forward_lanes(
-        plan,
-        mlp.ACTIVATIONS[activation],
-        params.ctypes.data,
-        obs[0].ctypes.data,
-        obs[1].ctypes.data,
-        scratch.ctypes.data,
-    )
-    start = (out - scratch.ctypes.data) // 4
-    found = scratch[start : start + layers[-1] * 32].reshape(layers[-1], 2, 16)
+    plan, weights, obs = mlp.make_plan(layers), weights_of(layers), some_observations(layers[0])
+    found = over_lanes(plan, activation, weights, obs)
     expected = forward(layers, activation, weights.astype(np.float64), obs.transpose(0, 2, 1).astype(np.float64))
     assert np.allclose(found, expected.transpose(2, 0, 1), atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layers", "halves"),
+    [((28, 128, 128, 31), [1, 2, 1]), ((5, 64, 192, 128, 7), [1, 2, 2, 1]), ((5, 64, 96, 7), [1, 1, 1])],
+)
+def test_two_networks_side_by_side_are_calculated_apart(layers, halves):
+    """What lies between them is left out where it is whole blocks, and is zero: the result is the same to the bit."""
+    spec, obs = PolicySpec(layers, separate=True), some_observations(layers[0])
+    weights = weights_of(layers) * spec.mask()
+    plan = mlp.make_plan(layers, separate=True)
+    assert plan[:, mlp.HALVES].tolist() == halves
+    both = over_lanes(plan, "tanh", weights, obs)
+    assert np.array_equal(both, over_lanes(mlp.make_plan(layers), "tanh", weights, obs))
 
 
 def test_pack_and_unpack_are_inverse():
@@ -66,7 +85,7 @@ def test_pack_and_unpack_are_inverse():
 def elementary(source, target, which):
     for at in range(0, source.size * 4, 64):
         x = load(source.ctypes.data + at)
-        y = mlp.exp(x) if which == 0 else mlp.log(x)
+        y = exp(x) if which == 0 else log(x)
         store(target.ctypes.data + at, y)
 
 
@@ -141,9 +160,9 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
     n, units = mlp.plan_floats(plan), np.arange(len(samples.action))
     state, slopes = aligned((1, 3, n)), aligned((2, 1, n + 16))
     state[0, 0] = mlp.pack(plan, weights.astype(np.float32))
-    metrics = np.zeros((1, mlp.SUMS + 4))
+    metrics = np.zeros((1, SUMS + 4))
     f = np.float32
-    mlp.learn(
+    learn(
         0,
         1,
         aligned(8, np.int64).ctypes.data,
@@ -151,7 +170,7 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
         mlp.ACTIVATIONS[activation],
         state,
         slopes,
-        aligned((1, mlp.learn_scratch(plan))),
+        aligned((1, learn_scratch(plan))),
         samples.addresses(),
         units,
         np.ones(len(units), np.float32),
@@ -163,7 +182,7 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
         (0.0, 1e-5, 0.0, 0.0, 0),
         metrics,
     )
-    assert metrics[0, mlp.SUMS + 2] == 1
+    assert metrics[0, SUMS + 2] == 1
     return mlp.unpack(plan, slopes[0, 0, :n]), metrics[0]
 
 
@@ -198,7 +217,7 @@ def test_gradient_against_finite_differences(layers, activation, clip_value, mas
         ) / (2 * step)
         assert abs(slope - found @ direction) < 2e-5 * size + 1e-7
     total = loss(layers, activation, start, samples, *settings)
-    sums = metrics[: mlp.SUMS] / metrics[mlp.SUMS]
+    sums = metrics[:SUMS] / metrics[SUMS]
     assert abs(sums[0] + 0.5 * sums[1] - 0.01 * sums[2] - total) < 1e-5 * max(1, abs(total))
 
 
@@ -212,7 +231,7 @@ def test_adam_is_the_textbooks():
         slopes = aligned((2, n + 16))
         slopes[:, :n] = rng.standard_normal((2, n))
         total = slopes[:, :n].sum(0, dtype=np.float64)
-        norm = mlp.adam_step(
+        norm = adam_step(
             n,
             params.ctypes.data,
             moment.ctypes.data,
@@ -236,7 +255,7 @@ def test_adam_is_the_textbooks():
 def test_adam_refuses_what_is_not_finite():
     params, moment, square, slopes = aligned(32), aligned(32), aligned(32), aligned(48)
     params[:], slopes[:32], slopes[5] = 1, 1, np.nan
-    norm = mlp.adam_step(
+    norm = adam_step(
         32, params.ctypes.data, moment.ctypes.data, square.ctypes.data, slopes.ctypes.data, 0, 1, 1, 0.1, 1e-5, 0.5
     )
     assert np.isnan(norm)

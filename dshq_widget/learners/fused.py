@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from dshq_kernels import mlp
+from dshq_kernels.gradient import SUMS, learn_scratch
+from dshq_kernels.learn import learn
 from dshq_kernels.moments import moments
 from dshq_kernels.rollout import Samples
 from dshq_kernels.vector import aligned
@@ -28,12 +30,12 @@ class FusedPPO:
     def __init__(self, spec: PolicySpec, *, seed: int = 0, threads: int = 1, normalizer: Normalizer | None = None):
         self.spec, self.threads, self.skipped = spec, threads, 0
         self.normalizer = normalizer or Normalizer(spec)
-        self.plan = mlp.make_plan(spec.layers)
+        self.plan = mlp.make_plan(spec.layers, spec.separate)
         self.activation = mlp.ACTIVATIONS[spec.activation]
         floats = mlp.plan_floats(self.plan)
         self._state = aligned((threads, 3, floats))  # parameters and Adam's two moments, a copy per thread
         self._gradients = aligned((2, threads, floats + 16))
-        self._scratch = aligned((threads, mlp.learn_scratch(self.plan)))
+        self._scratch = aligned((threads, learn_scratch(self.plan)))
         self._mask = mlp.pack(self.plan, spec.mask()) if spec.separate else aligned(0)
         self._meeting = aligned(8, np.int64)
         self._step = 0
@@ -53,7 +55,7 @@ class FusedPPO:
             self._set(normalizer.unfold(self.blob()))
         order, importance, bounds = learners.plan_minibatches(self._rng, units, samples.advantage, hyper)
         mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
-        sums = np.zeros((self.threads, mlp.SUMS + 4))
+        sums = np.zeros((self.threads, SUMS + 4))
         self._meeting[0] = 0
 
         def work(thread: int) -> None:
@@ -65,7 +67,7 @@ class FusedPPO:
         work(0)
         for other in others:
             other.result()
-        norms, applied, skipped = sums[0, mlp.SUMS + 1 :]
+        norms, applied, skipped = sums[0, SUMS + 1 :]
         self._step += int(applied)
         self.skipped += int(skipped)
         metrics = {**self._parts(sums), "grad_norm": float(norms / applied)} if applied else {}
@@ -80,7 +82,7 @@ class FusedPPO:
         mean, deviation, _ = moments(units, samples.advantage, samples.value, samples.returns)
         order, importance, bounds = units.astype(np.int64), np.ones(len(units), np.float32), np.array([0, len(units)])
         still = dataclasses.replace(hyper, learning_rate=0.0, target_kl=0.0)
-        sums = np.zeros((1, mlp.SUMS + 4))
+        sums = np.zeros((1, SUMS + 4))
         self._learn(0, state, gradients, samples, order, importance, bounds, mean, deviation, still, sums)
         return mlp.unpack(self.plan, gradients[0, 0]), self._parts(sums)
 
@@ -98,12 +100,12 @@ class FusedPPO:
         hyper: Hyper,
         sums: np.ndarray,
     ) -> None:
-        """`mlp.learn` with what this learner keeps; `mean` and `deviation` are the advantages'."""
+        """`learn` with what this learner keeps; `mean` and `deviation` are the advantages'."""
         f32 = np.float32
         mean, scale = (
             (mean, 1 / (deviation + 1e-8)) if hyper.normalize_advantages else (0.0, self.normalizer.reward_scale)
         )
-        mlp.learn(
+        learn(
             thread,
             len(state),
             self._meeting.ctypes.data,
@@ -132,7 +134,7 @@ class FusedPPO:
 
     def _parts(self, sums: np.ndarray) -> dict[str, float]:
         """The loss's parts, the value's in the reward's own unit, from what the threads summed up."""
-        means = sums[:, : mlp.SUMS].sum(0) / sums[:, mlp.SUMS].sum()
+        means = sums[:, :SUMS].sum(0) / sums[:, SUMS].sum()
         parts = {name: float(mean) for name, mean in zip(SUM_NAMES, means, strict=True)}
         return {**parts, "loss_value": parts["loss_value"] / self.normalizer.reward_scale**2}
 

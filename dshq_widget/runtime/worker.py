@@ -51,6 +51,7 @@ def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: i
         shares=opponent_shares(config, spec),
         seed=seed,
         parts=parts,
+        separate=config.separate_value_net,
     )
 
 

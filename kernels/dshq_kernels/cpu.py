@@ -45,6 +45,7 @@ from dshq_kernels.ir import (
     Unary,
     Var,
 )
+from dshq_kernels.vector import SOURCES
 
 LANES = lanes.LANES
 RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
@@ -267,9 +268,9 @@ def cache_dir() -> Path:
 
 def load_module(source: str) -> ModuleType:
     """Import generated source through a file in the cache folder, so that numba finds yesterday's machine code beside
-    it.
+    it; under another name once this package, which the code calls, has changed.
     """
-    digest = hashlib.sha256(source.encode()).hexdigest()[:20]
+    digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
     name = f"dshq_rules_{digest}"
     if name in sys.modules:
         return sys.modules[name]

@@ -147,7 +147,8 @@ class Rollouts:
     """Games of one drill that go on from rollout to rollout, and the samples they yield.
 
     `parts` threads may each call `play(part=...)` at once: they share no memory that both write. `spec` is a compiled
-    drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games.
+    drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games; `separate`
+    says that the policies' hidden layers are two networks side by side.
     """
 
     def __init__(
@@ -163,11 +164,12 @@ class Rollouts:
         seed: int,
         parts: int = 1,
         stagger: bool = True,
+        separate: bool = False,
     ):
         if games % LANES or games < LANES:
             raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {games}")
         self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
-        self.plan = make_plan(layers)
+        self.plan = make_plan(layers, separate)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
         self.seed, self.count = seed & 0xFFFFFFFF, 0
         codes = {
