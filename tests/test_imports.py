@@ -53,7 +53,7 @@ PYTHON_ARROWS = {
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": TRAINING,
     "check": PLAYERS,
-    "classroom": TRAINING | {"replay", "lab"},
+    "classroom": TRAINING | {"replay", "cells", "lab"},
     "cli": TRAINING | {"bench", "check", "classroom", "doctor", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},

@@ -39,10 +39,7 @@ def ratings(points: np.ndarray, matches: np.ndarray, pinned: np.ndarray) -> tupl
     rating, half = np.where(fixed, pinned, middle), np.where(fixed, 0.0, np.inf)
     if not free.any():
         return rating, half
-    met = matches.sum(1, keepdims=True)
-    virtual = np.where(free[:, None], PRIOR_DRAWS * matches / np.maximum(met, 1), 0.0)
-    virtual = virtual + virtual.T
-    matches, points = matches + virtual, points + virtual / 2
+    points, matches = with_draws(points, matches, free)
     theta = rating / NATURAL
     for _ in range(ITERATIONS):
         slope, curvature = _derivatives(theta, points, matches)
@@ -54,6 +51,14 @@ def ratings(points: np.ndarray, matches: np.ndarray, pinned: np.ndarray) -> tupl
     half[free] = Z95 * NATURAL * np.sqrt(np.diag(np.linalg.inv(curvature[np.ix_(free, free)])))
     rating[free] = NATURAL * theta[free]
     return rating, half
+
+
+def with_draws(points: np.ndarray, matches: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points and matches, f64 `[n, n]`, with the virtual draws of the players who are `free`, bool `[n]`."""
+    met = matches.sum(1, keepdims=True)
+    virtual = np.where(free[:, None], PRIOR_DRAWS * matches / np.maximum(met, 1), 0.0)
+    virtual = virtual + virtual.T
+    return points + virtual / 2, matches + virtual
 
 
 def _derivatives(theta: np.ndarray, points: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
