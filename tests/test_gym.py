@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 import time
 
 import numpy as np
@@ -277,6 +278,16 @@ def test_observations_that_are_no_numbers_are_refused():
         trainer.start()
         finish(trainer, lambda: False)
         assert "gave an observation that is not finite" in trainer.error
+
+
+def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside.py").write_text("from tests.gym_worlds import Easy, gym\ngym.register('Beside-v0', Easy)\n")
+    with Trainer("gym:beside:Beside-v0", num_envs=16, workers=1, **QUICK) as trainer:
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) > 0)
+        assert trainer.metrics["updates"] > 0, trainer.error
 
 
 def test_environments_in_processes_of_their_own_leave_none_behind():

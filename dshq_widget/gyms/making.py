@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -53,8 +55,12 @@ LEARNING_PIXELS: dict[str, Any] = {
 
 
 def make(gym_id: str, render: bool = False) -> gym.Env:
-    """One environment with its wrappers; with `render` it gives pictures, too. Raises GymError."""
+    """One environment with its wrappers; with `render` it gives pictures, too. `my_module:Mine-v0` imports the module
+    first, also from the working directory, where a notebook lies. Raises GymError.
+    """
     options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
+    if ":" in gym_id and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that nothing there hides what is installed
     try:
         if gym_id.startswith(ATARI):
             return _atari(gym_id, options)
