@@ -1,6 +1,7 @@
-"""The examples in docs/examples run, learn and obey masks."""
+"""The examples in docs/examples run, learn and obey masks; so does what the documents show of searching."""
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -9,7 +10,8 @@ import pytest
 
 from dshq_widget.env import DrillVectorEnv, make_vec
 
-EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
+DOCS = Path(__file__).parent.parent / "docs"
+EXAMPLES = DOCS / "examples"
 
 
 class Watched(DrillVectorEnv):
@@ -44,3 +46,16 @@ def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
     monkeypatch.setattr(ppo, "make_vec", Watched)
     ppo.train(drill, 2 * 16 * 64, num_envs=16, length=64)
     assert "action_mask" in make_vec(drill, 1).reset(seed=0)[1]
+
+
+def test_no_example_is_without_a_test():
+    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"ppo_on_make_vec.py"}
+
+
+def test_the_search_of_the_drills_page_runs():
+    [code] = re.findall(r"## For search.*?```python\n(.*?)```", (DOCS / "drills.md").read_text(), re.S)
+    names: dict = {}
+    exec(code, names)
+    made = names["made"]
+    assert made.observations.shape[0] == len(names["particles"]) == 64 * 16
+    assert names["kept"].live == 64, "copies were released, roots were not"
