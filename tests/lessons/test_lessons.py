@@ -17,13 +17,13 @@ lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
 
 
 @lessons
-def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, monkeypatch):
+def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
     cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     known = iter(answers(text.stem[:2]))
     shown = []
-    with Reader(text.parent) as reader:
+    with Reader(tmp_path) as reader:
         for cell, following in itertools.zip_longest(code, code[1:]):
             if "check" in tags(cell):
                 continue

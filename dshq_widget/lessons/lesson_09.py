@@ -1,0 +1,78 @@
+"""Lesson 09: whether points and ratings that somebody computed are those of the league's table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.classroom.local import Block
+from dshq_widget.classroom.standings import Table
+from dshq_widget.training import elo
+
+CLOSE = 1.0
+"""Elo by which ratings that were found step by step may miss."""
+DONE = (
+    "Your numbers are the table's. Nobody has to believe it now: what was played, and a page of Python, say the same."
+)
+
+
+def missing(
+    points: Callable[[Sequence[Block]], dict[str, float]] | None = None,
+    ratings: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    *,
+    table: Table,
+    blocks: Sequence[Block] = (),
+) -> list[str]:
+    """What is wrong with the functions of the first and the second exercise, as far as they are given."""
+    found: list[str] = []
+    if points is not None:
+        found += _points(points(blocks), table)
+    if ratings is not None:
+        found += _ratings(ratings(*_mixed(table)), table)
+    return found
+
+
+def _points(mine: Any, table: Table) -> list[str]:
+    wanted = {row.name: row.points for row in table.rows}
+    if not isinstance(mine, dict):
+        return [f"`points` should return a dict of points by name, this is {type(mine).__name__!r}."]
+    absent = sorted(wanted.keys() - mine.keys())
+    if absent:
+        return [f"`{absent[0]}` is nowhere in your points: both players of a block get some."]
+    if any(mine[name] > wanted[name] for name in wanted):
+        worst = max(wanted, key=lambda name: mine[name] - wanted[name])
+        return [f"`{worst}` has {mine[worst]:g} points, and the table says {wanted[worst]:g}: too many."]
+    worst = min(wanted, key=lambda name: mine[name] - wanted[name])
+    if mine[worst] < wanted[worst]:
+        return [
+            f"`{worst}` has {mine[worst]:g} points, and the table says {wanted[worst]:g}: a draw is half a point for "
+            "each, and what the first lost the second won."
+        ]
+    return []
+
+
+def _mixed(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Games f64 `[n, n]` and points f64 `[n]` by place, with the two draws that nobody played."""
+    points, matches = elo.with_draws(table.points, table.matches, np.arange(len(table.points)) > 0)
+    return matches, points.sum(axis=1)
+
+
+def _ratings(mine: Any, table: Table) -> list[str]:
+    found = np.asarray(mine, np.float64)
+    wanted = np.zeros(len(table.points))
+    for row in table.rows:
+        wanted[row.place] = row.elo
+    if found.shape != wanted.shape or not np.isfinite(found).all():
+        return [f"`ratings` should return {len(wanted)} numbers, one for each place."]
+    if np.ptp(found) < CLOSE:
+        return ["Everybody is rated alike: nobody made more or fewer points than you `expected` of them."]
+    worst = int(np.argmax(np.abs(found - wanted)))
+    if abs(found[worst] - wanted[worst]) > CLOSE:
+        name = next(row.name for row in table.rows if row.place == worst)
+        return [
+            f"`{name}` comes to {found[worst]:.0f}, and the table says {wanted[worst]:.0f}. Expected points: over all "
+            "opponents, games times 1 / (1 + 10 ** (-ahead / 400))."
+        ]
+    return []

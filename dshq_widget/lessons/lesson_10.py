@@ -1,0 +1,126 @@
+"""Lesson 10: whether a bootstrap band is one, and what given results support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+GAMES = 500
+"""Behind every number of `RESULTS`."""
+RESULTS: dict[str, tuple[float, ...]] = {
+    "A": (0.91, 0.93, 0.90, 0.94, 0.92),
+    "B": (0.97, 0.95, 0.96, 0.98, 0.96),
+    "C": (0.99, 0.42, 0.98, 0.97, 0.99),
+    "D": (0.95,),
+}
+"""Share of `GAMES` games won, one number per seed; made up for the exercise."""
+
+
+class Claim(NamedTuple):
+    """A sentence about `RESULTS`, whether they support it, and what to look at."""
+
+    text: str
+    holds: bool
+    hint: str
+
+
+CLAIMS: dict[str, Claim] = {
+    "a": Claim(
+        "On this drill and with this many decisions, B learns better than A.",
+        True,
+        "is 0 inside the band of mean(B) - mean(A)?",
+    ),
+    "b": Claim(
+        "C learns worse than A: its mean is lower.",
+        False,
+        "is 0 inside the band of mean(C) - mean(A)? Which single run makes the mean what it is?",
+    ),
+    "c": Claim(
+        "The player that D's only run made wins more than nine games of ten.",
+        True,
+        "this is about one player, not about a method: `wilson(475, 25)`.",
+    ),
+    "d": Claim(
+        "D is a better method than A: 0.95 is more than 0.92, and 500 games are many.",
+        False,
+        "how many seeds of D are there?",
+    ),
+    "e": Claim(
+        "C is the best method: no other reached 0.99.",
+        False,
+        "what would a user get who trains C once?",
+    ),
+    "f": Claim(
+        "With another drill B would be ahead of A, too.",
+        False,
+        "on how many drills was anything measured?",
+    ),
+}
+"""By letter, as the exercise prints them."""
+TRIALS = ((RESULTS["A"], RESULTS["B"]), ((0.2, 0.8, 0.5, 0.6), (0.3, 0.4, 0.1, 0.2, 0.9, 0.7)))
+"""Seeds of two methods on which a band is tried."""
+SLACK = 0.15
+"""Share of a band's width by which its ends may miss: chance, and other rules for quantiles."""
+DONE = (
+    "You can say what numbers support and what they do not, with a band around it. That is rarer than a good learning "
+    "curve."
+)
+
+
+def missing(
+    band: Callable[[Sequence[float], Sequence[float]], tuple[float, float]] | None = None,
+    *,
+    holds: Mapping[str, bool | None] | None = None,
+) -> list[str]:
+    """What the answers to the first and the second exercise lack, as far as they are given."""
+    found: list[str] = []
+    if band is not None:
+        found += _band(band)
+    if holds is not None:
+        found += _claims(holds)
+    return found
+
+
+def reference(a: Sequence[float], b: Sequence[float], draws: int = 40_000) -> tuple[float, float]:
+    """The 95 % percentile bootstrap of mean(b) - mean(a): Efron and Tibshirani, 1993, chapter 13."""
+    rng = np.random.default_rng(10)
+    means = [rng.choice(np.asarray(x), (draws, len(x))).mean(axis=1) for x in (a, b)]
+    low, high = np.quantile(means[1] - means[0], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _band(band: Callable[[Sequence[float], Sequence[float]], Any]) -> list[str]:
+    for a, b in TRIALS:
+        given = np.asarray(band(a, b), np.float64)
+        if given.shape != (2,) or not np.isfinite(given).all():
+            return ["`band` should return two numbers, the low and the high end."]
+        low, high = given
+        wanted = reference(a, b)
+        width = wanted[1] - wanted[0]
+        if low == high:
+            return ["The band has no width: draw seeds anew, with replacement, and look at how the difference wobbles."]
+        if low > high:
+            return ["The low end comes first."]
+        if abs(low + wanted[1]) < SLACK * width and abs(high + wanted[0]) < SLACK * width:
+            return ["This is how far `a` is above `b`; wanted is how far `b` is above `a`."]
+        if max(abs(low - wanted[0]), abs(high - wanted[1])) > SLACK * width:
+            how = "wide" if high - low > width else "narrow"
+            return [
+                f"For {a} and {b} your band goes from {low:.3f} to {high:.3f}, which is too {how} or beside the point: "
+                "as many draws as each has seeds, the difference of the two means, and of 10,000 such differences the "
+                "quantiles 0.025 and 0.975."
+            ]
+    return []
+
+
+def _claims(holds: Mapping[str, bool | None]) -> list[str]:
+    found = []
+    for letter, claim in CLAIMS.items():
+        said = holds.get(letter)
+        if said is None:
+            found.append(f"({letter}) is not decided yet.")
+        elif bool(said) != claim.holds:
+            found.append(f"Look at ({letter}) again: {claim.hint}")
+    return found

@@ -1,0 +1,114 @@
+"""The checks of lessons 08 to 10 say what is wrong with answers that are nearly right."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from dshq_widget.classroom.standings import Row, Table
+from dshq_widget.lessons import lesson_08, lesson_10
+from dshq_widget.training import elo
+from dshq_widget.training.evaluate import wilson
+
+HOUSE = """
+import gymnasium as gym
+
+class Winter(gym.Env):
+    observation_space = gym.spaces.Box(-1, 1, (1,))
+    action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        return self.observation_space.sample(), {{}}
+
+    def reward(self, logs):
+        return {reward}
+
+gym.register("Winter-v0", Winter, max_episode_steps=48)
+"""
+
+
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [
+        ("0.0", "cold is bad"),
+        ("self.inside - 20.0", "too warm is bad"),
+        ("-abs(self.inside - 20.0)", "Wood is free"),
+        ("-abs(self.inside - 20.0) - 10.0 * logs", "Wood is too dear"),
+        ("float('nan')", "no number"),
+        ("1.0 - abs(self.inside - 20.0) - 0.2 * logs", None),
+    ],
+)
+def test_a_house_in_winter(tmp_path, monkeypatch, reward: str, told: str | None):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "winter.py").write_text(HOUSE.format(reward=reward))
+    found = lesson_08.missing("winter")
+    assert found == [] if told is None else any(told in text for text in found), found
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    """Three entries: b won 20 and drew 4 of 32 with random, c all with random and half with b."""
+    points = np.array([[0, 10, 0], [22, 0, 16], [32, 16, 0]], float)
+    matches = np.array([[0, 32, 32], [32, 0, 32], [32, 32, 0]], float)
+    rating, half = elo.ratings(points, matches, np.array([1000.0, np.nan, np.nan]))
+    counts = {"random": (8, 4, 52), "b": (36, 4, 24), "c": (48, 0, 16)}
+    rows = [
+        Row(k, k, name, k == 0, name, float(rating[k]), float(half[k]), *counts[name]) for k, name in enumerate(counts)
+    ]
+    return Table(rows, points, matches)
+
+
+def test_points_and_ratings(table: Table):
+    lesson = pytest.importorskip("dshq_widget.lessons.lesson_09", exc_type=ImportError)
+
+    def right(played, made):
+        rating = np.full(3, 1000.0)
+        for _ in range(4000):
+            expected = (played / (1 + 10 ** ((rating[None] - rating[:, None]) / 400))).sum(1)
+            rating += 400 * (made - expected) / played.sum(1)
+            rating += 1000.0 - rating[0]
+        return rating
+
+    fair = {"random": 10.0, "b": 38.0, "c": 48.0}
+    assert lesson.missing(lambda blocks: fair, right, table=table) == []
+    for mine, told in (
+        ({"random": 10.0, "c": 48.0}, "`b` is nowhere"),
+        ({**fair, "b": 40.0}, "too many"),
+        ({**fair, "b": 36.0}, "half a point"),
+        (None, "a dict"),
+    ):
+        assert told in lesson.missing(lambda blocks, mine=mine: mine, table=table)[0]
+    assert "rated alike" in lesson.missing(ratings=lambda played, made: np.full(3, 1000.0), table=table)[0]
+    assert "comes to" in lesson.missing(ratings=lambda played, made: 2 * right(played, made), table=table)[0]
+    assert "3 numbers" in lesson.missing(ratings=lambda played, made: [1.0], table=table)[0]
+
+
+def test_the_claims_are_what_the_results_support():
+    results = lesson_10.RESULTS
+    low, _ = lesson_10.reference(results["A"], results["B"])
+    assert (low > 0) is lesson_10.CLAIMS["a"].holds
+    low, high = lesson_10.reference(results["A"], results["C"])
+    assert (high < 0) is lesson_10.CLAIMS["b"].holds
+    assert low < 0 < high
+    won = round(results["D"][0] * lesson_10.GAMES)
+    assert (wilson(won, lesson_10.GAMES - won)[0] > 0.9) is lesson_10.CLAIMS["c"].holds
+    assert (len(results["D"]) > 1) is lesson_10.CLAIMS["d"].holds
+    assert len(lesson_10.missing(holds={})) == len(lesson_10.CLAIMS)
+
+
+def test_a_band_that_is_none():
+    def band(a, b, ends=(0.025, 0.975), way=1):
+        rng = np.random.default_rng(1)
+        ahead = rng.choice(b, (9000, len(b))).mean(1) - rng.choice(a, (9000, len(a))).mean(1)
+        return np.quantile(way * ahead, ends)
+
+    assert lesson_10.missing(band) == []
+    for wrong, told in (
+        (lambda a, b: band(a, b, (0, 1)), "too wide"),
+        (lambda a, b: band(a, b, (0.25, 0.75)), "too narrow"),
+        (lambda a, b: band(a, b, (0.975, 0.025)), "comes first"),
+        (lambda a, b: band(a, b, way=-1), "how far `a` is above `b`"),
+        (lambda a, b: [0.0], "two numbers"),
+    ):
+        assert told in lesson_10.missing(wrong)[0]
