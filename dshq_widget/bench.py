@@ -12,11 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from dshq_kernels import mlp
+from dshq_kernels import mlp, vector
 from dshq_kernels.rollout import Samples
-from dshq_kernels.vector import aligned
 from dshq_widget.config import TrainConfig, of_drill
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.env import compiled
@@ -155,9 +153,9 @@ def inference(network: PolicySpec, seconds: float) -> float:
     """Forward passes per second of one core, in pairs of 16 lanes as the games make them."""
     plan = mlp.make_plan(network.layers)
     params = mlp.pack(plan, network.initial(np.random.default_rng(0)))
-    inputs = aligned((64, 2, network.layers[0], 16))
+    inputs = vector.aligned((64, 2, network.layers[0], 16))
     inputs[:] = np.random.default_rng(1).standard_normal(inputs.shape)
-    scratch = aligned(mlp.play_scratch(plan))
+    scratch = vector.aligned(mlp.play_scratch(plan))
     activation = mlp.ACTIVATIONS[network.activation]
     return rate(
         lambda: forward_pairs(
@@ -168,7 +166,7 @@ def inference(network: PolicySpec, seconds: float) -> float:
     )
 
 
-@njit(nogil=True, cache=True)
+@vector.compiled
 def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
     """`rounds` times the network over `pairs` pairs of units that lie one after the other."""
     unit = plan[0, mlp.N_IN] * 64
