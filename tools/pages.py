@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -124,7 +125,7 @@ def recorded(row: Lesson, text: str, seconds: float) -> list[str]:
     os.environ[BUDGET] = str(seconds)
     cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
     known, shown = iter(answers(row.number)), []
-    with Reader(FOLDER) as reader:
+    with TemporaryDirectory() as folder, Reader(Path(folder)) as reader:
         recorder = Recorder(reader)
         for cell in cells:
             shown.append(recorder.run(cell.source))
