@@ -73,11 +73,13 @@ def test_few_are_kept_and_none_that_saved_nothing(tmp_path: Path):
 
 def test_a_killed_process_leaves_its_run(tmp_path: Path):
     script = "import sys, time; from pathlib import Path; from dshq_widget.training.runs import Run\n"
-    script += "print(Run(Path(sys.argv[1]), 'bandit').path, flush=True); time.sleep(600)"
+    script += "run = Run(Path(sys.argv[1]), 'bandit'); print(run.path, flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True) as process:
-        save(Path(process.stdout.readline().strip()), 4, 1000.0)
-        assert found(tmp_path) is None
-        process.send_signal(signal.SIGKILL)
+        try:
+            save(Path(process.stdout.readline().strip()), 4, 1000.0)
+            assert found(tmp_path) is None
+        finally:
+            process.send_signal(signal.SIGKILL)
     assert found(tmp_path) == 4
 
 

@@ -25,7 +25,7 @@ from dshq_widget.training.trainer import RUNNING, Trainer
 
 HUB_VARIABLE, HUB_MINUTES, HUB_RUNS = "JUPYTERHUB_USER", "30", "~/.local/share/dshq/runs"
 """JupyterHub names the student to each server; what holds there when nobody says otherwise."""
-AUTOSAVE_SECONDS = 30.0
+AUTOSAVE_SECONDS = 20.0
 """A kernel that is killed loses no more of its training than this."""
 LOOK_SECONDS = 5.0
 """How often memory is looked at while something trains."""
@@ -73,7 +73,7 @@ class Seat:
         self._left = 60 * rules.minutes
         self._counted: float | None = None
         self._status = ""
-        self._saved = self._looked = -math.inf
+        self._saved, self._looked = 0.0, -math.inf
         self._short = ""
         self._sent = {"state": "", "text": ""}
         self._earlier: runs.Earlier | None = None
@@ -105,6 +105,8 @@ class Seat:
         counting = self._status == "training" and not self._trainer.paused
         if counting and self._counted is not None:
             self._left -= now - self._counted
+        elif counting:
+            self._saved = now
         self._counted = now if counting else None
         if counting and self._rules.minutes and self._left <= 0:
             self._trainer.stop()

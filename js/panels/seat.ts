@@ -13,18 +13,18 @@ export const seat: Panel = { area: "learn", build };
 function build({ session, signal }: View): HTMLElement {
   const { kernel, model } = session;
   const left = h("output", { class: "number", "aria-label": "Training time left" });
-  const extend = button("More training time", { class: "button quiet" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
-  const time = h("div", { class: "cluster time" }, h("span", { class: "caption" }, "Training time left"), left, extend);
+  const extend = button("More training time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
+  const time = h("div", { class: "cluster allowance" }, h("span", { class: "caption" }, "Training time left"), left, extend);
 
   const found = h("span", { class: "caption" });
   const resume = button("Resume run", { icon: "play", text: "Resume run" }, () => kernel.send({ type: "RESUME_RUN" }));
-  const earlier = h("div", { class: "cluster earlier" }, resume, found);
+  const earlier = h("div", { class: "cluster before" }, resume, found);
 
   const answer = h("p", { class: "answer", role: "status", "aria-live": "polite" });
   const submit = button("Submit", { icon: "open", text: "Submit", title: "Submit: send the newest policy to the class league" }, () =>
     kernel.send({ type: "SUBMIT_POLICY" }),
   );
-  const league = h("div", { class: "cluster league" }, submit, answer);
+  const league = h("div", { class: "cluster send" }, submit, answer);
   const panel = h("section", { class: "seat", "aria-label": "This server" }, time, earlier, league);
 
   const follow = () => {
@@ -62,6 +62,6 @@ function build({ session, signal }: View): HTMLElement {
 /** The time of day, with the date where it was another day; `seconds` since 1970. */
 function moment(seconds: number): string {
   const then = new Date(1000 * seconds);
-  const time = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const time = then.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
   return then.toDateString() === new Date().toDateString() ? time : `${then.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
 }

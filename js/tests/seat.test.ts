@@ -40,16 +40,16 @@ describe("a place on a shared server", () => {
     expect(control("More training time").textContent).toBe("+30 min");
     control("More training time").click();
     expect(model.sentOf("EXTEND_TRAINING")).toHaveLength(1);
-    expect([shown(" .earlier"), shown(" .league")]).toEqual([false, false]);
+    expect([shown(" .before"), shown(" .send")]).toEqual([false, false]);
   });
 
   it("offers the run from before, by the time of this page's clock", async () => {
     const saved = new Date();
     saved.setHours(14, 2, 30);
     await open({ minutes: 0, left: 0, earlier: { saved_at: saved.getTime() / 1000, version: 41, step: 3_200_000 } });
-    expect(shown(" .time")).toBe(false);
-    expect(control("Resume run").textContent).toMatch(/^Resume run from 0?2:02|^Resume run from 14:02/);
-    expect(root.querySelector(".earlier .caption")!.textContent).toBe("version 41, 3.2M agent steps");
+    expect(shown(" .allowance")).toBe(false);
+    expect(control("Resume run").textContent).toMatch(/^Resume run from (2:02\sPM|14:02)/u);
+    expect(root.querySelector(".before .caption")!.textContent).toBe("version 41, 3.2M agent steps");
     control("Resume run").click();
     expect(model.sentOf("RESUME_RUN")).toHaveLength(1);
     saved.setDate(saved.getDate() - 1);

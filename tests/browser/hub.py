@@ -1,5 +1,6 @@
 """A student of the hub of `make hub`: logs in by the form, and works in a server of JupyterHub's."""
 
+import json
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext
@@ -35,6 +36,9 @@ class HubServer(LabServer):
 
     def open(self, browser: Browser, *cells: str, **how: Any) -> NotebookPage:
         """Log in and open a notebook of these cells."""
-        self.work.mkdir(parents=True, exist_ok=True)
+        settings = self.home / ".jupyter" / "labconfig"
+        settings.mkdir(parents=True, exist_ok=True)
+        quiet = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        (settings / "page_config.json").write_text(json.dumps(quiet))
         self.write_notebook(f"{self.name}.ipynb", list(cells))
         return NotebookPage(self, browser, f"{self.name}.ipynb", self.log_in, **how)

@@ -93,7 +93,7 @@ def test_only_training_spends_the_time_and_its_end_stops_it(said):
 
 def test_it_saves_while_it_trains(said, tmp_path: Path):
     trainer, place = sit(said, Rules(runs=tmp_path))
-    for second in range(int(3 * AUTOSAVE_SECONDS)):
+    for second in range(2 + int(3 * AUTOSAVE_SECONDS)):
         trainer.become("training" if second else "starting")
         place.follow(float(second))
     assert trainer.saves == 3 and place.trait()["earlier"] is None
