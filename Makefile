@@ -11,6 +11,9 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
+# Two files of tests at a time: they wait more than they calculate, for pages, processes and clocks.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
 .PHONY: setup lab hub test test-all bench lint wheel chromium vitest
 .DELETE_ON_ERROR:
 
@@ -23,10 +26,10 @@ hub: setup
 	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
 test: setup chromium lint vitest
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: setup chromium lint vitest
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 bench: setup chromium
 	$(BIN)/dshq bench

@@ -233,7 +233,7 @@ def test_cartpole_is_learned_saved_and_evaluated(tmp_path, capsys):
         Trainer("gym:Acrobot-v1", resume=file)
 
 
-@pytest.mark.parametrize("distribution", ["gaussian", "beta"])
+@pytest.mark.parametrize("distribution", ["gaussian", pytest.param("beta", marks=pytest.mark.slow)])
 def test_pendulum_swings_up(distribution):
     """Random play earns about -1200. gamma is that of Stable-Baselines3's zoo for this environment."""
     with Trainer("gym:Pendulum-v1", gamma=0.9, action_distribution=distribution) as trainer:

@@ -15,8 +15,8 @@ def test_versions_go_on_rising_while_a_cell_waits(chromium, open_notebook: OpenN
     notebook.kernel.run("w.train()")
     widget.wait_number("version", lambda version: version >= 1, TRAINED)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(notebook.kernel.run, "print(w.wait(seconds=25))")
-        widget.page.wait_for_timeout(5000)
+        waiting = pool.submit(notebook.kernel.run, "print(w.wait(seconds=15))")
+        widget.page.wait_for_timeout(2000)
         for _ in range(3):
             seen = widget.number("version")
             widget.wait_number("version", lambda version, seen=seen: version > seen)
