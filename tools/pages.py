@@ -85,7 +85,7 @@ class Recorder:
     def run(self, source: str) -> str:
         """Run a cell; returns what it shows, with the matches that play better since they were shown."""
         outputs = self._reader.run(source)
-        matches = {model: (step, match) for model, step, match in json.loads(self._reader.run(_MATCHES)[0].text)}
+        matches = {model: (step, match) for model, step, match in json.loads(self._reader.said(_MATCHES))}
         parts = []
         for output in outputs:
             model = output.get("data", {}).get(WIDGET, {}).get("model_id")
@@ -111,9 +111,10 @@ class Recorder:
 
 
 def _output(output: nbformat.NotebookNode) -> str:
-    """One output of a cell; progress bars, which go to stderr, are not worth a page."""
+    """One output of a cell; progress bars, which begin their line anew, and stderr are not worth a page."""
     if output.output_type == "stream":
-        return "" if output.name == "stderr" else f"<pre>{html.escape(output.text)}</pre>\n"
+        text = re.sub(r"[^\n]*\r[^\n]*\n?", "", output.text) if output.name == "stdout" else ""
+        return text and f"<pre>{html.escape(text)}</pre>\n"
     data = output.data
     if "text/html" in data:
         return f'<div class="shown">{data["text/html"]}</div>\n'

@@ -62,12 +62,15 @@ class History:
 
 
 class Progress:
-    """A one-line progress bar on stderr, redrawn in place, in a terminal and in a notebook cell alike."""
+    """A one-line progress bar, redrawn in place: on stderr, or in a notebook's cell on stdout, since what goes to stderr
+    looks like an error there.
+    """
 
     WIDTH = 24
 
     def __init__(self, enabled: bool = True) -> None:
         self._enabled = enabled
+        self._stream = sys.stdout if type(sys.stdout).__module__.startswith("ipykernel.") else sys.stderr
         self._shown = ""
         self._drawn = 0.0
 
@@ -77,17 +80,17 @@ class Progress:
         line = f"[{'#' * full}{'.' * (self.WIDTH - full)}] {share:4.0%} {text[:80]}"
         now = time.monotonic()
         if self._enabled and line != self._shown and (now - self._drawn >= 0.25 or share >= 1):
-            print(f"\r{line:<{len(self._shown)}}", end="", file=sys.stderr, flush=True)
+            print(f"\r{line:<{len(self._shown)}}", end="", file=self._stream, flush=True)
             self._shown, self._drawn = line, now
 
     def note(self, text: str) -> None:
         """Print one sentence on a line of its own."""
         self.close()
         if self._enabled:
-            print(text, file=sys.stderr, flush=True)
+            print(text, file=self._stream, flush=True)
 
     def close(self) -> None:
         """End the line."""
         if self._shown:
-            print(file=sys.stderr, flush=True)
+            print(file=self._stream, flush=True)
             self._shown = ""

@@ -1,0 +1,95 @@
+"""Lessons as a student meets them in JupyterLab: the widget shows what the lesson needs, plots take the colours of the
+theme, and the check of the exercise turns from Not yet to Done.
+"""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from dshq_widget.lessons import lesson
+from tests.browser.lab import LabServer
+from tests.browser.page import NotebookPage
+from tests.lessons.reader import answers
+from tools.notebooks import FOLDER
+
+pytestmark = pytest.mark.browser
+
+SECONDS = "3"
+"""What `seconds` gives here, at most."""
+HEADINGS = {
+    "mind": "What it thinks",
+    "league": "League",
+    "log": "Event log",
+    "rewards": "Rewards",
+    "hyper": "Hyper-parameters",
+}
+"""What stands above the panels that can be folded away."""
+RUN_SECONDS = 240
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A JupyterLab whose lessons spend little time on training."""
+    with LabServer(tmp_path_factory.mktemp("lessons"), {"DSHQ_LESSON_SECONDS": SECONDS}) as server:
+        yield server
+
+
+def index_of(notebook: NotebookPage, tag: str) -> int:
+    """The place of the first cell with a tag."""
+    return notebook.page.evaluate(
+        """tag => window.jupyterapp.shell.currentWidget.content.widgets.findIndex(
+            cell => (cell.model.getMetadata("tags") ?? []).includes(tag))""",
+        tag,
+    )
+
+
+def run_cell(notebook: NotebookPage, place: int, source: str | None = None) -> str:
+    """Run one cell, with `source` typed over it if given; returns what it then shows."""
+    notebook.page.evaluate(
+        """([place, source]) => {
+            const content = window.jupyterapp.shell.currentWidget.content;
+            content.activeCellIndex = place;
+            if (source !== null) content.activeCell.model.sharedModel.setSource(source);
+        }""",
+        [place, source],
+    )
+    notebook.command("notebook:run-cell")
+    return notebook.page.evaluate(
+        "place => window.jupyterapp.shell.currentWidget.content.widgets[place].outputArea.node.innerText", place
+    )
+
+
+@pytest.mark.parametrize("number", ["01", "03", "07"])
+def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
+    row = lesson(number)
+    shutil.copy(FOLDER / f"{row.stem}.ipynb", lab.work)
+    notebook = NotebookPage(lab, chromium, f"{row.stem}.ipynb")
+    try:
+        notebook.page.set_default_timeout(RUN_SECONDS * 1000)
+        notebook.run_all()
+        broken = notebook.page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
+        assert broken.all_inner_texts() == []
+
+        widget = notebook.widget()
+        widget.wait_attribute("playing", lambda playing: playing == "true")
+        headings = widget.root.locator("summary .heading").all_text_contents()
+        assert set(headings) == {text for panel, text in HEADINGS.items() if panel in row.controls}
+        assert widget.control("Train").count() == ("training" in row.controls)
+
+        exercise, check = index_of(notebook, "exercise"), index_of(notebook, "check")
+        assert "Not yet:" in run_cell(notebook, check)
+        run_cell(notebook, exercise, answers(number)[0])
+        assert "Done:" in run_cell(notebook, check)
+
+        label = notebook.page.locator("svg[role=img] text").first
+        label.scroll_into_view_if_needed()
+        inks = []
+        for dark in (False, True):
+            notebook.theme(dark=dark)
+            inks.append(label.evaluate("text => getComputedStyle(text).fill"))
+            notebook.screenshot(tmp_path / f"{number}-{dark}.png")
+        assert inks[0] != inks[1], "letters of a plot follow the theme"
+        assert notebook.console_errors == []
+    finally:
+        notebook.close()
