@@ -62,8 +62,8 @@ class History:
 
 
 class Progress:
-    """A one-line progress bar, redrawn in place: on stderr, or in a notebook's cell on stdout, since what goes to stderr
-    looks like an error there.
+    """A one-line progress bar, redrawn in place: on stderr, or in a notebook's cell on stdout, where stderr would look
+    like an error.
     """
 
     WIDTH = 24

@@ -1,6 +1,7 @@
 """What the lessons stand on: the table, verdicts, budgets, plots in the notebook's colours."""
 
 import importlib
+import io
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from dshq_widget import DrillWidget, protocol
 from dshq_widget.lessons import LESSONS, check, lesson, plots, seconds
 from dshq_widget.lessons.verdict import Verdict
+from dshq_widget.training.telemetry import Progress
 
 
 @pytest.fixture
@@ -91,6 +93,19 @@ def test_a_plot_takes_the_colours_of_the_page_and_leaves_the_rest_of_it_alone():
     for stand_in in (plots.INK, plots.FAINT, plots.GRID):
         assert stand_in not in svg
     assert "<style" not in svg
+
+
+def test_a_progress_bar_in_a_cell_does_not_look_like_an_error(monkeypatch, capsys):
+    class Cell(io.StringIO):
+        __module__ = "ipykernel.iostream"
+
+    Progress().show(1.0, "elsewhere")
+    said = capsys.readouterr()
+    assert (said.out, "100% elsewhere" in said.err) == ("", True)
+    monkeypatch.setattr(sys, "stdout", Cell())
+    Progress().show(1.0, "in a cell")
+    assert "100% in a cell" in sys.stdout.getvalue()
+    assert capsys.readouterr().err == ""
 
 
 def test_checking_needs_neither_torch_nor_matplotlib():
