@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 import matplotlib
+from cycler import cycler
 from matplotlib.figure import Figure
 
 from dshq_widget.drills.ball_physics import GOAL_HALF_WIDTH, HALF_LENGTH, HALF_WIDTH
@@ -35,14 +36,14 @@ _ABOUT = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</de
 """What would be said about the file, and a style that would reach the whole page."""
 _ROOT_STYLE = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
 
-STYLE = {
+STYLE: Any = {  # its keys are a type of matplotlib's own
     "axes.axisbelow": True,
     "axes.edgecolor": FAINT,
     "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": INK,
     "axes.labelsize": 10,
-    "axes.prop_cycle": matplotlib.cycler(color=SERIES),
+    "axes.prop_cycle": cycler(color=SERIES),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlecolor": INK,
