@@ -8,6 +8,7 @@ weighs zero, gets gradient zero and so stays zero.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -66,30 +67,32 @@ def plan_width(plan: np.ndarray) -> int:
 
 def pack(plan: np.ndarray, blob: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """The flat float32 policy blob spread into a padded parameter block (`out`, or a new aligned one)."""
-    out = vector.aligned(plan_floats(plan)) if out is None else out
-    used = sum(weights.size + biases.size for weights, biases in _views(plan, out))
-    if blob.size != used:
-        raise ValueError(f"this network has {used} parameters, the blob holds {blob.size}: it is of another shape")
+    out, places = vector.aligned(plan_floats(plan)) if out is None else out, _places(plan.tobytes())
+    if blob.size != places.size:
+        raise ValueError(
+            f"this network has {places.size} parameters, the blob holds {blob.size}: it is of another shape"
+        )
     out[:] = 0
-    at = 0
-    for weights, biases in _views(plan, out):
-        for view in (weights, biases):
-            view[...] = blob[at : at + view.size].reshape(view.shape)
-            at += view.size
+    out[places] = blob
     return out
 
 
 def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
     """The flat float32 policy blob of a padded parameter block."""
-    return np.concatenate([view.ravel() for pair in _views(plan, params) for view in pair]).astype(np.float32)
+    return params[_places(plan.tobytes())].astype(np.float32)
 
 
-def _views(plan, params):
+@functools.lru_cache(maxsize=64)
+def _places(layout: bytes) -> np.ndarray:
+    """Where in the block each number of the blob stands, int64, for the plan of these bytes."""
+    plan = np.frombuffer(layout, np.int64).reshape(-1, SWEEPS + 1)
+    block = np.arange(plan_floats(plan))
     planes, wide = int(plan[0, PLANES]), 2 * int(plan[0, MAPS])
-    if planes:
-        yield params[: planes * wide].reshape(planes, wide), params[planes * wide :][:wide]
+    parts = [block[: planes * wide + wide]] if planes else []
     for n_in, in_width, n_out, out_width, w, b in plan[:, :HALVES].tolist():
-        yield params[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out], params[b : b + n_out]
+        parts.append(block[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out].ravel())
+        parts.append(block[b : b + n_out])
+    return np.concatenate(parts)
 
 
 def play_scratch(plan: np.ndarray) -> int:

@@ -4,6 +4,7 @@ wins."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -100,6 +101,10 @@ class Samples:
 
     def addresses(self) -> tuple[int, ...]:
         """Where each array begins, in the order of the fields; 0 for a mask of no words."""
+        return self._addresses
+
+    @functools.cached_property
+    def _addresses(self) -> tuple[int, ...]:
         arrays = (getattr(self, field.name) for field in dataclasses.fields(self))
         return tuple(array.ctypes.data if array.size else 0 for array in arrays)
 
