@@ -13,7 +13,6 @@ import dataclasses
 import math
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -169,8 +168,7 @@ class Seat:
         except (RuntimeError, ValueError) as error:
             self._tell(done, "failed", str(error))
         else:
-            at = time.strftime("%H:%M")
-            self._tell(done, "sent", f"version {answer['version']} plays in {answer['title']}, sent at {at}")
+            self._tell(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
 
     def _tell(self, done: Callable[[], None], state: str, text: str) -> None:
         self._sent = {"state": state, "text": text}

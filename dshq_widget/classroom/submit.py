@@ -39,7 +39,8 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     except urllib.error.HTTPError as error:
         raise LeagueError(f"the league did not take it: {_reason(error)}") from error
     except (OSError, ValueError) as error:
-        raise LeagueError(f"no answer from {to!r}: {getattr(error, 'reason', None) or error}") from error
+        reason = getattr(error, "reason", error)
+        raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
