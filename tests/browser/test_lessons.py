@@ -9,9 +9,10 @@ import pytest
 
 from dshq_widget.lessons import lesson
 from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage
+from tests.browser.page import NotebookPage, WidgetPage
 from tests.lessons.reader import answers
 from tools.notebooks import FOLDER
+from tools.pages import PAGES
 
 pytestmark = pytest.mark.browser
 
@@ -93,3 +94,20 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         assert notebook.console_errors == []
     finally:
         notebook.close()
+
+
+def test_a_page_of_a_lesson_plays_without_kernel_and_network(chromium):
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: errors.append(error.message))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((PAGES / f"{lesson('02').stem}.html").as_uri())
+    match = WidgetPage(page, page.locator(".dshq-widget").first)
+    before = match.wait_number("tick", lambda tick: tick > 0)
+    match.wait_number("tick", lambda tick: tick > before + 30)
+    assert match.colours(match.picture()) > 3
+    assert {url.partition(":")[0] for url in asked} <= {"file", "blob", "data"}
+    assert errors == []
+    context.close()
