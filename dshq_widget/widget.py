@@ -108,7 +108,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._page: dict[str, Any] = {}
         self._league = self._trainer.league  # as the trait shows it
         self._complaints: set[str] = set()
-        self._seat = Seat(self._trainer, rules, self._log)
+        self._seat = Seat(self._trainer, rules, functools.partial(self._log, "notice"))
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._upload = page.Upload()

@@ -62,12 +62,12 @@ class Rules:
 
 
 class Seat:
-    """Holds one trainer to the `rules`; `say(level, text)` tells the student, from any thread.
+    """Holds one trainer to the `rules`; `say` tells the student a sentence, from any thread.
 
     `follow` is called about ten times a second while something trains, by one thread, and never waits.
     """
 
-    def __init__(self, trainer: Trainer, rules: Rules, say: Callable[[str, str], None]) -> None:
+    def __init__(self, trainer: Trainer, rules: Rules, say: Callable[[str], None]) -> None:
         self._trainer, self._rules, self._say = trainer, rules, say
         self._left = 60 * rules.minutes
         self._counted: float | None = None
@@ -110,7 +110,7 @@ class Seat:
         if counting and self._rules.minutes and self._left <= 0:
             self._trainer.stop()
             more = f"{self._rules.minutes:g}"
-            self._say("warning", f"the {more} minutes of training are over and all is kept; Train gives {more} more")
+            self._say(f"The {more} minutes of training are over and all is kept; Train gives {more} more.")
         if counting and self._rules.runs is not None and now - self._saved >= AUTOSAVE_SECONDS:
             self._trainer.autosave()
             self._saved = now
@@ -122,7 +122,7 @@ class Seat:
         sentence = shortage(starting=starting, environment=isinstance(self._trainer.drill, Environment))
         what = sentence.partition(":")[0]
         if what and what != self._short:
-            self._say("warning", sentence)
+            self._say(sentence)
         self._short = what
 
     def extend(self, minutes: float | None = None) -> None:

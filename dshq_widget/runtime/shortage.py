@@ -21,14 +21,14 @@ def shortage(*, starting: bool, environment: bool) -> str:
     if free < wanted:
         what = "training needs about" if starting else "the system ends processes below"
         return (
-            f"memory is short: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
-            "Shut down notebooks that you do not use (Running Terminals and Kernels), or choose fewer games (num_envs)"
+            f"Memory is short: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
+            "Shut down notebooks that you do not use (Running Terminals and Kernels), or choose fewer games (num_envs)."
         )
     room = _room("/dev/shm")
     if environment and room < SHM_BYTES:
         return (
             f"/dev/shm is short: {_megabytes(room)} are free, and environments share their pictures there. "
-            "Ask for a larger one (docs/classroom), or train with fewer environments (num_envs)"
+            "Ask for a larger one (docs/classroom), or train with fewer environments (num_envs)."
         )
     return ""
 

@@ -35,7 +35,7 @@ class Acting(Trainer):
 
 
 @pytest.fixture
-def said() -> list[tuple[str, str]]:
+def said() -> list[str]:
     return []
 
 
@@ -46,7 +46,7 @@ def plenty(monkeypatch):
 
 def sit(said, rules: Rules, drill: str = "bandit") -> tuple[Acting, Seat]:
     trainer = Acting(drill)
-    return trainer, Seat(trainer, rules, lambda level, text: said.append((level, text)))
+    return trainer, Seat(trainer, rules, said.append)
 
 
 def test_the_rules_come_from_the_environment():
@@ -82,7 +82,7 @@ def test_only_training_spends_the_time_and_its_end_stops_it(said):
     assert place.trait()["left"] == 100
     place.follow(200.0)
     assert (place.trait()["left"], trainer.stops) == (0, 1)
-    assert said == [("warning", "the 1 minutes of training are over and all is kept; Train gives 1 more")]
+    assert said == ["The 1 minutes of training are over and all is kept; Train gives 1 more."]
     trainer.become("starting")
     place.follow(300.0)
     assert place.trait()["left"] == 60
@@ -101,7 +101,7 @@ def test_it_saves_while_it_trains(said, tmp_path: Path):
 
 def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer, place = sit(said, Rules(minutes=30))
-    sentences = iter(["memory is short: 9 MB", "memory is short: 8 MB", "", "memory is short: 7 MB"])
+    sentences = iter(["Memory is short: 9 MB", "Memory is short: 8 MB", "", "Memory is short: 7 MB"])
     asked = []
     monkeypatch.setattr(seat, "shortage", lambda **how: asked.append(how["starting"]) or next(sentences))
     trainer.become("starting")
@@ -109,7 +109,7 @@ def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer.become("training")
     for turn in range(1, 4):
         place.follow(turn * LOOK_SECONDS)
-    assert [text for _, text in said] == ["memory is short: 9 MB", "memory is short: 7 MB"]
+    assert said == ["Memory is short: 9 MB", "Memory is short: 7 MB"]
     assert asked == [True, False, False, False]
 
 
@@ -121,7 +121,7 @@ def test_what_is_short_in_words(monkeypatch):
     assert shortage.shortage(starting=True, environment=True) == ""
     free = 2e8
     assert shortage.shortage(starting=True, environment=False).startswith(
-        "memory is short: 200 MB of 1,000 MB are free"
+        "Memory is short: 200 MB of 1,000 MB are free"
     )
     assert shortage.shortage(starting=False, environment=False) == ""
     free, room = 9e8, 1e6
