@@ -1,4 +1,7 @@
 # %%
+blocks = league.blocks(spring)
+
+
 def points(blocks):
     total = {}
     for block in blocks:
