@@ -34,7 +34,7 @@ def missing(drill: Any) -> list[str]:
         return [
             "There is a rule `hit`, but `rewards` does not name it: give it a weight below zero there."
             if unpaid
-            else 'Nothing costs anything yet: `rewards = {"star": 1.0, "hit": -0.2}` and a rule `hit` beside `star`.'
+            else 'Nothing costs anything yet: `rewards = {"star": 1.0, "hit": -0.1}` and a rule `hit` beside `star`.'
         ]
     game = compiled.game()
     tiles = game.new(2)

@@ -6,7 +6,7 @@ class Rocky(Comet):
     """Catch stars, and keep off the rock."""
 
     name = "rocky"
-    rewards = {"star": 1.0, "hit": -0.2}
+    rewards = {"star": 1.0, "hit": -0.1}
 
     @rule
     def hit(s, i, side):
