@@ -144,7 +144,7 @@ def main() -> None:
         rows.append(
             compare(
                 "PPO on CartPole, two cores, networks as PureJaxRL's (agent steps/s)",
-                lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=["--separate-value-net", "true"])),
+                lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=[])),
                 lambda: measure(there, PUREJAXRL.format(checkout=arguments.purejaxrl)),
                 arguments.rounds,
             )

@@ -51,11 +51,12 @@ class CartPole(Drill):
     palette = PALETTE
     target = 475.0  # Gymnasium's reward_threshold
     training = {  # measured: docs/LOG.md
-        "num_envs": 64,
+        "num_envs": 128,
         "rollout_length": 32,
-        "epochs": 4,
-        "minibatch_size": 256,
-        "learning_rate": 3e-3,
+        "epochs": 1,
+        "minibatch_size": 64,
+        "learning_rate": 5e-3,
+        "separate_value_net": True,
         "total_agent_steps": 300_000,
         "gamma": 0.98,
         "gae_lambda": 0.9,
