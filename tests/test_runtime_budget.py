@@ -107,6 +107,28 @@ def test_memory_limit(root, files, expected):
     assert memory_available(root(files), {}) == pytest.approx(min(expected, 5.12e9))
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("0::/hub", "sys/fs/cgroup/hub/memory.max", "memory.current", "inactive_file"),
+        (
+            *("4:memory:/hub", "sys/fs/cgroup/memory/hub/memory.limit_in_bytes"),
+            *("memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ],
+    ids=["v2", "v1"],
+)
+def test_what_a_group_already_holds_is_not_available(root, names):
+    line, limit, used, idle = names
+    group = limit.rpartition("/")[0]
+    files = {"proc/self/cgroup": line + "\n", limit: "1000000000\n", f"{group}/{used}": "700000000\n"}
+    assert memory_available(root(files), {}) == pytest.approx(3e8)
+    files[f"{group}/memory.stat"] = f"anon 1\n{idle} 200000000\nactive_file 5\n"
+    assert memory_available(root(files), {}) == pytest.approx(5e8), "what was read of files can go"
+    files[f"{group}/{used}"] = "1300000000\n"
+    assert memory_available(root(files), {}) == 0
+
+
 def test_this_machine_agrees_with_an_independent_reading():
     assert max(1, math.ceil(cpu_budget(environ={}))) == cpu_count()
     assert 0 < memory_available() <= memory_limit()

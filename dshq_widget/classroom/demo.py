@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("--cpu", type=float, default=0.5, help="processors for each server (default 0.5)")
     parser.add_argument("--folder", type=Path, help="keep everything there (default: a temporary folder)")
     options = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first one
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a background job ignores the first one
         signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="dshq-hub-") as temporary:
         try:

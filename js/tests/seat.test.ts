@@ -59,6 +59,14 @@ describe("a place on a shared server", () => {
     expect(shown("")).toBe(false);
   });
 
+  it("stands wherever one can train, also where a lesson names its panels", async () => {
+    await open({ minutes: 30, left: 1800 });
+    model.set("controls", ["training"]);
+    expect(shown("")).toBe(true);
+    model.set("controls", ["transport"]);
+    expect(root.querySelector(".seat")).toBeNull();
+  });
+
   it("submits what was learned, once at a time, and tells what became of it", async () => {
     await open({ league: true, sent: { state: "", text: "" } });
     expect(control("Submit").disabled).toBe(true);
