@@ -131,12 +131,12 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
         browser.close()
 
 
-def test_a_third_student_submits_and_wins(hub: Hub, chromium):
+def test_a_third_student_submits_and_wins(hub: Hub, plain_chromium):
     store = Store(f"sqlite:///{hub.folder}/league.db")
     drill = play.drill_of("ball")
     number = store.open_round("Friday", "ball", drill.rules_hash, ["random", "chaser"], 1, True)
     cleo = HubServer(hub, "cleo")
-    notebook = cleo.open(chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
+    notebook = cleo.open(plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
     notebook.run_all()
     widget = notebook.widget()
     widget.control("Submit").click()
@@ -160,8 +160,8 @@ def test_a_third_student_submits_and_wins(hub: Hub, chromium):
     hub.ask("DELETE", "/users/cleo/server")
 
 
-def test_who_is_not_in_the_class_gets_no_server(hub: Hub, chromium):
-    context = chromium.new_context()
+def test_who_is_not_in_the_class_gets_no_server(hub: Hub, plain_chromium):
+    context = plain_chromium.new_context()
     page = context.new_page()
     page.goto(f"{hub.url}/hub/login")
     page.locator("#username_input").fill("mallory")
