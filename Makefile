@@ -11,8 +11,8 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-# Two files of tests at a time: they wait more than they calculate, for pages, processes and clocks.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# The browser's tests in one process and all others beside them: they wait more than they calculate, for pages and clocks.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .PHONY: setup lab hub test test-all bench lint wheel chromium vitest
 .DELETE_ON_ERROR:

@@ -33,7 +33,7 @@ def test_every_preset_says_what_it_is_for(preset):
 def test_keywords_stand_above_a_preset_and_a_preset_above_the_drill():
     with Trainer("cartpole", preset="classroom", num_steps=16, workers=2) as t:
         assert (t.config.num_envs, t.config.rollout_length, t.config.workers, t.config.device) == (256, 16, 2, "cpu")
-        assert t.config.epochs == 4, "the drill's own"
+        assert t.config.gamma == 0.98, "the drill's own"
 
 
 def test_one_preset_leaves_nothing_of_another_behind():

@@ -80,12 +80,13 @@ def test_drill_this(chromium, open_notebook: OpenNotebook):
     widget.control("Reset match").click()
     ticks_on(widget)
     pause(widget)
+    widget.page.wait_for_timeout(2000)  # the kernel is told now and then where the ball lies
     widget.canvas.scroll_into_view_if_needed()
     mouse = widget.page.mouse
     mouse.move(*on_page(widget, *told(notebook, BALL)))
     mouse.down()
     mouse.move(*on_page(widget, 3.0, 0.0), steps=8)
-    widget.page.wait_for_timeout(500)
+    widget.page.wait_for_timeout(1000)  # let go at rest it is not thrown
     mouse.up()
     drill.click()
     scenes = coach.locator(".scene")

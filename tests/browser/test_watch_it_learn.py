@@ -67,6 +67,7 @@ def test_every_control_of_the_contract_has_its_name(chromium, open_notebook: Ope
 def test_pause_step_and_play(chromium, open_notebook: OpenNotebook):
     _, widget = begin(open_notebook, chromium)
     stood = pause(widget)
+    widget.page.wait_for_timeout(2000)  # what a dash or a kick has left fades away
     still = widget.picture()
     widget.page.wait_for_timeout(1000)
     assert widget.number("tick") == stood

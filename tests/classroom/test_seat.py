@@ -159,6 +159,7 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
         assert (match.seat["left"], match.seat["earlier"]) == (1800, None)
         match._page_message({"type": "EXTEND_TRAINING"}, [])
         assert match.seat["left"] == 3600
+        monkeypatch.setattr(type(match._flow), "reachable", property(lambda _flow: False))  # what is to be sent stays
         match._page_message({"type": "RESUME_RUN"}, [])
         assert [(said["level"], said["text"]) for said in match._outbox] == [
             ("error", "there is no run of this drill to go on with")
