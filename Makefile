@@ -11,9 +11,6 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-# The browser's tests in one process and all others beside them: they wait more than they calculate, for pages and clocks.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
-
 .PHONY: setup lab hub test test-all bench lint wheel chromium vitest
 .DELETE_ON_ERROR:
 
@@ -26,10 +23,10 @@ hub: setup
 	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
 test: setup chromium lint vitest
-	$(PYTEST) -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 test-all: setup chromium lint vitest
-	$(PYTEST) $(ARGS)
+	$(BIN)/python -m pytest $(ARGS)
 
 bench: setup chromium
 	$(BIN)/dshq bench
