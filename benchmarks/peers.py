@@ -84,8 +84,8 @@ print(json.dumps(simulation(drill, 3) / drill.spec["action_repeat"]))
 """
 OURS_TRAINING = """
 import json, subprocess, sys
-train = [sys.executable, "-m", "dshq_widget.cli", "train", {drill!r}, *{flags!r}]
-run = subprocess.run([*train, "--seconds", "5", "--json"], capture_output=True, text=True, check=True)
+train = [sys.executable, "-m", "dshq_widget.cli", "train", {drill!r}, "--seconds", "5", "--json"]
+run = subprocess.run(train, capture_output=True, text=True, check=True)
 said = json.loads(run.stdout.splitlines()[-1])
 print(json.dumps(said["agent_steps"] / said["seconds"]))
 """
@@ -135,7 +135,7 @@ def main() -> None:
         ),
         compare(
             "PPO on CartPole, two cores, against Stable-Baselines3 (agent steps/s)",
-            lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=[])),
+            lambda: measure(here, OURS_TRAINING.format(drill="cartpole")),
             lambda: measure(there, SB3),
             arguments.rounds,
         ),
@@ -144,7 +144,7 @@ def main() -> None:
         rows.append(
             compare(
                 "PPO on CartPole, two cores, networks as PureJaxRL's (agent steps/s)",
-                lambda: measure(here, OURS_TRAINING.format(drill="cartpole", flags=[])),
+                lambda: measure(here, OURS_TRAINING.format(drill="cartpole")),
                 lambda: measure(there, PUREJAXRL.format(checkout=arguments.purejaxrl)),
                 arguments.rounds,
             )

@@ -455,7 +455,7 @@ class DrillWidget(anywidget.AnyWidget):
         if self._screen is None or not self._flow.reachable:
             return False
         if trouble := self._screen.trouble():
-            self._outbox.append({"type": "LOG", "level": "error", "text": trouble})
+            self._log("error", trouble)
         frame = self._screen.frame()
         if frame is None:
             return False
@@ -536,7 +536,7 @@ class DrillWidget(anywidget.AnyWidget):
         try:
             self._meet_rival()
         except checkpoint.CheckpointError as error:
-            self._outbox.append({"type": "LOG", "level": "error", "text": str(error)})
+            self._log("error", str(error))
 
     def _page_snapshot(self, value: Any) -> None:
         """Keep what the match needs to go on after a reload."""
@@ -561,7 +561,7 @@ class DrillWidget(anywidget.AnyWidget):
         try:
             self._obey(kind, content, buffers)
         except (ValueError, TypeError, RuntimeError, OSError) as error:
-            self._outbox.append({"type": "LOG", "level": "error", "text": str(error)})
+            self._log("error", str(error))
             self._complain(f"{kind} that failed: {error}")
 
     def _obey(self, kind: str, content: Mapping[str, Any], buffers: Any) -> None:
