@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,30 @@ from dshq_widget.classroom.seat import Rules
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "classroom"
 LEAGUE = "access:services!service=league"
+TLJH = """
+c = get_config()
+c.JupyterHub.services = [{"name": "cull-idle", "admin": True, "command": ["cull"]}]
+load_subconfig(%r)
+"""
+"""How The Littlest JupyterHub reads what lies in jupyterhub_config.d: last, with a service of its own there before."""
+NUMBER = (int, float)
+CHART = {
+    "proxy": {"https": {"enabled": bool, "hosts": list, "type": str, "letsencrypt": {"contactEmail": str}}},
+    "hub": {"services": dict, "loadRoles": dict, "extraConfig": dict, "config": dict, "extraEnv": dict},
+    "singleuser": {
+        "image": {"name": str, "tag": str, "pullPolicy": str},
+        "defaultUrl": str,
+        "startTimeout": int,
+        "cpu": {"limit": NUMBER, "guarantee": NUMBER},
+        "memory": {"limit": (str, int), "guarantee": (str, int)},
+        "extraEnv": dict,
+        "storage": {"type": str, "capacity": str, "extraVolumes": list, "extraVolumeMounts": list},
+        "networkPolicy": {"enabled": bool, "ingress": list, "egress": list},
+        "profileList": list,
+    },
+    "cull": {"enabled": bool, "users": bool, "timeout": int, "every": int, "maxAge": int, "concurrency": int},
+}
+"""What Zero to JupyterHub's chart 4 takes, of all that its configuration reference lists what a class may need."""
 CHOSEN = {
     "folder": "/srv/hub",
     "port": 8000,
@@ -41,7 +66,21 @@ def run(path: Path) -> Config:
 
 @pytest.fixture
 def values() -> dict:
-    return yaml.safe_load((DOCS / "zero-to-jupyterhub" / "values.yaml").read_text())
+    """With the profiles that stand there as an example."""
+    text = (DOCS / "zero-to-jupyterhub" / "values.yaml").read_text()
+    return yaml.safe_load(re.sub(r"(?m)^  # (profileList:|  )", r"  \1", text))
+
+
+def unknown(values: dict, known: dict, place: str = "") -> list[str]:
+    """The keys that a chart does not have, or that it takes other values for."""
+    found = []
+    for key, value in values.items():
+        wanted = known.get(key)
+        if isinstance(wanted, dict) and isinstance(value, dict):
+            found += unknown(value, wanted, f"{place}{key}.")
+        elif wanted is None or isinstance(wanted, dict) or not isinstance(value, wanted):
+            found.append(f"{place}{key}: {value!r}")
+    return found
 
 
 def test_the_demonstration(monkeypatch):
@@ -60,6 +99,31 @@ def test_the_littlest_jupyterhub_keeps_what_it_has():
     roles = {role["name"]: role["scopes"] for role in c.JupyterHub.load_roles.get_value([])}
     assert roles == {"user": ["self", LEAGUE], "league": ["read:users:groups"]}
     assert Rules.of({**c.Spawner.environment, "JUPYTERHUB_USER": "ada"}).league.endswith("/services/league")
+
+
+def test_jupyterhub_itself_reads_the_littlest(tmp_path: Path):
+    pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
+    from jupyterhub.app import JupyterHub
+    from jupyterhub.scopes import scope_definitions
+    from jupyterhub.services.service import Service
+
+    (tmp_path / "jupyterhub_config.py").write_text(TLJH % str(DOCS / "littlest-jupyterhub" / "dshq.py"))
+    hub = JupyterHub()
+    hub.load_config_file(str(tmp_path / "jupyterhub_config.py"))
+    assert [service["name"] for service in hub.services] == ["cull-idle", "league"]
+    assert set(hub.services[1]) <= set(Service.class_trait_names())
+    for role in hub.load_roles:
+        assert {scope.partition("!")[0] for scope in role["scopes"]} <= set(scope_definitions)
+
+
+def test_the_chart_knows_every_value(values):
+    assert unknown(values, CHART) == []
+    assert len(values["singleuser"]["profileList"]) == 2
+    assert unknown({"cull": {"maxage": 1, "every": "x"}, "hubs": {}}, CHART) == [
+        "cull.maxage: 1",
+        "cull.every: 'x'",
+        "hubs: {}",
+    ]
 
 
 def test_zero_to_jupyterhub(values):
@@ -88,6 +152,10 @@ def test_the_leagues_pod(values):
     assert rule["to"][0]["podSelector"]["matchLabels"] == found["Service"]["spec"]["selector"]
 
 
-def test_the_image_takes_the_torch_of_the_checkout():
-    image, make = (DOCS / "Dockerfile").read_text(), (ROOT / "Makefile").read_text()
-    assert re.search(r"torch==[\d.]+", image)[0] == re.search(r"torch==[\d.]+", make)[0]
+def test_what_is_installed_exists_and_is_the_torch_of_the_checkout():
+    image, page, make = ((DOCS / "Dockerfile"), (DOCS / "README.md"), (ROOT / "Makefile"))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for text in (image.read_text(), page.read_text()):
+        assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make.read_text())[0]
+        wanted = re.search(r"dshq(?:-widget)?\[([\w,]+)\]", text)[1].split(",")
+        assert wanted and set(wanted) <= set(extras)

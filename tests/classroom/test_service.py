@@ -215,32 +215,33 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
     assert results(store, number) == blocks
 
 
-def test_a_crowd_is_answered_and_nothing_is_lost(service: Service, store: Store):
-    crowd(service, store, accounts=8, uploads=24)
+@pytest.mark.parametrize(
+    ("accounts", "uploads"), [(8, 24), pytest.param(100, 300, marks=pytest.mark.slow, id="a class of a hundred")]
+)
+def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, uploads: int):
+    store = Store(database)
+    with Service(store, per_minute=3) as service:
+        crowd(service, store, accounts, uploads)
+    store.close_connections()
 
 
-@pytest.mark.slow
-def test_a_class_of_a_hundred_is_answered_and_nothing_is_lost(service: Service, store: Store):
-    crowd(service, store, accounts=100, uploads=300)
-
-
-def serving(folder: Path) -> subprocess.Popen:
+def serving(database: str) -> subprocess.Popen:
     """`dshq league serve` as a process, once it says where it is."""
-    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", f"sqlite:///{folder}/league.db"]
+    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", database]
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     assert "The league is at http://127.0.0.1:" in process.stdout.readline()
     return process
 
 
-def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(tmp_path: Path):
-    store = Store(f"sqlite:///{tmp_path}/league.db")
+def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database: str):
+    store = Store(database)
     number = open_round(store, anchors=["random"], blocks=8)
     for k in range(4):
         saved = policy(k)
         store.submit(number, f"s{k}", 1, 0, play.digest(saved), checkpoint.encode(saved))
     total = store.close_round(number, play.anchors_of("ball", []))
     kills = 0
-    process = serving(tmp_path)
+    process = serving(database)
     try:
         deadline = time.monotonic() + 300
         while store.round(number).state != FINISHED and time.monotonic() < deadline:
@@ -249,7 +250,7 @@ def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(tmp_path
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait()
                 kills += 1
-                process = serving(tmp_path)
+                process = serving(database)
             time.sleep(0.01)
         assert store.round(number).state == FINISHED and kills == 2
         process.terminate()

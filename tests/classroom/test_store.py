@@ -1,8 +1,5 @@
 """The league's memory, on SQLite and on PostgreSQL: rounds, submissions, blocks that count once."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,50 +23,9 @@ from dshq_widget.classroom.store import (
 RANDOM = [Anchor("random", "random")]
 
 
-def postgres_folder() -> Path | None:
-    """Where Debian keeps the server's programs, the newest one's; or what stands on PATH."""
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    found = shutil.which("initdb")
-    return debian[-1].parent if debian else Path(found).parent if found else None
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL of our own, on a socket in a folder of its own."""
-    programs = postgres_folder()
-    if programs is None:
-        pytest.skip("no PostgreSQL server: install Debian's package postgresql")
-    pytest.importorskip("psycopg", reason="pip install 'psycopg[binary]'")
-    folder = tmp_path_factory.mktemp("pg")
-    who: dict = {}
-    if os.geteuid() == 0:  # the server refuses to run as root
-        shutil.chown(folder, "postgres", "postgres")
-        for parent in (folder.parent, folder.parent.parent):
-            parent.chmod(0o755)
-        who = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    data = folder / "data"
-
-    def run(*command: str) -> None:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, **who)
-        assert done.returncode == 0, done.stderr
-
-    run(str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "league", "--no-sync")
-    control = (str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"))
-    run(*control, "-o", f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off", "start")
-    yield f"postgresql+psycopg://league@/postgres?host={folder}"
-    run(*control, "-m", "immediate", "stop")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param == "sqlite":
-        store = Store(f"sqlite:///{tmp_path}/league.db")
-    else:
-        from dshq_widget.classroom.store import metadata
-
-        store = Store(request.getfixturevalue("postgres"))
-        metadata.drop_all(store.engine)
-        metadata.create_all(store.engine)
+@pytest.fixture
+def store(database: str) -> Iterator[Store]:
+    store = Store(database)
     yield store
     store.close_connections()
 
