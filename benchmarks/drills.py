@@ -32,8 +32,9 @@ from dshq_widget.drills import drills
 from dshq_widget.env import compiled, make_vec
 from dshq_widget.snapshots import Snapshots
 from dshq_widget.training import evaluate as matches
+from dshq_widget.training.published import PolicyVersion
 from dshq_widget.training.timed import train_for
-from dshq_widget.training.trainer import PolicyVersion, Trainer
+from dshq_widget.training.trainer import Trainer
 
 SECONDS = {"maze": 180.0, "snake": 180.0, "binpack": 600.0}
 """Of training; 30 for those not named."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.slots import WeightSlots
     from dshq_widget.runtime.supervisor import Child, Exit
-    from dshq_widget.training.trainer import PolicyVersion
+    from dshq_widget.training.published import PolicyVersion
 
 ROLE = "dshq_widget.gyms.show:run"
 STUCK_SECONDS = 30.0

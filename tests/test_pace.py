@@ -140,9 +140,9 @@ def test_a_learner_that_dies_while_it_is_paused_comes_back_paused():
         until(lambda: updates(t) >= 1)
         t.pause_training()
         time.sleep(1.0)
-        held, victim = t.version, t._crew.learner.pid
+        held, victim = t.version, t._keeper.crew.learner.pid
         os.kill(victim, signal.SIGKILL)
-        until(lambda: t._crew is not None and t._crew.learner.pid not in (victim, None) and t.status == "training")
+        until(lambda: t.status == "training" and t._keeper.crew.learner.pid not in (victim, None))
         time.sleep(1.0)
         assert t.paused and t.version == held
         t.next_update()

@@ -308,11 +308,11 @@ def test_a_killed_learner_is_replaced_and_versions_never_fall(trained):
     t = running(trained)
     until(lambda: t.version > 0)
     seen = t.version
-    victim = t._crew.learner.pid
+    victim = t._keeper.crew.learner.pid
     os.kill(victim, signal.SIGKILL)
     newest = seen
     deadline = time.monotonic() + PATIENCE
-    while t._crew is None or t._crew.learner.pid in (victim, None) or t.version <= seen + 2:
+    while t._keeper.crew is None or t._keeper.crew.learner.pid in (victim, None) or t.version <= seen + 2:
         version = t.version
         assert version >= newest and time.monotonic() < deadline
         newest = version
@@ -352,6 +352,15 @@ def test_another_network_starts_from_version_0(trained):
     assert t.latest_policy().layers == (1, 8, 3)
 
 
+def test_another_network_after_a_start_that_published_nothing():
+    with Trainer(Walk, **SMALL) as t:
+        t.start()
+        t.stop()
+        assert t.join(PATIENCE) and t.version == 0
+        t.start(hidden_sizes=(24, 24))
+        assert t.wait(updates=1, progress=False) and t.latest_policy().layers == (1, 24, 24, 3)
+
+
 def test_a_learner_that_cannot_work_is_one_sentence():
     with Trainer(Walk, device="cuda", **SMALL) as t:
         t.start()
@@ -366,7 +375,7 @@ def test_a_learner_that_cannot_work_is_one_sentence():
 def test_close_leaves_no_process():
     t = Trainer(Walk, **SMALL)
     running(t)
-    pid, crew = t._crew.learner.pid, t._crew
+    pid, crew = t._keeper.crew.learner.pid, t._keeper.crew
     t.close()
     assert crew.learner.join(PATIENCE)
     with pytest.raises(ProcessLookupError):
@@ -377,9 +386,9 @@ def test_rollout_processes_and_the_loss_of_one():
     with Trainer(Walk, **{**SMALL, "workers": 2}) as t:
         t.start()
         assert t.wait(updates=3, progress=False) and t.workers == 2
-        os.kill(t._crew.workers[0].pid, signal.SIGKILL)
+        os.kill(t._keeper.crew.workers[0].pid, signal.SIGKILL)
         until(lambda: "a rollout process was lost, it is being replaced" in t.status_text)
-        until(lambda: t._crew.workers[0].generation == 1)
+        until(lambda: t._keeper.crew.workers[0].generation == 1)
         before = t.version
         until(lambda: t.version > before + 3)
 

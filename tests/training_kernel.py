@@ -32,7 +32,7 @@ def main() -> None:
     if sibling == 0:
         time.sleep(600)
         os._exit(0)
-    crew = trainer._crew
+    crew = trainer._keeper.crew
     pids = {"learner": crew.learner.pid, "workers": [worker.pid for worker in crew.workers], "sibling": sibling}
     print(json.dumps(pids), flush=True)
     while (line := sys.stdin.readline().strip()) != "quit":

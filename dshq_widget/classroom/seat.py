@@ -20,7 +20,8 @@ from typing import Any
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.runtime.shortage import shortage
 from dshq_widget.training import checkpoint, runs
-from dshq_widget.training.trainer import RUNNING, Trainer
+from dshq_widget.training.standing import RUNNING
+from dshq_widget.training.trainer import Trainer
 
 HUB_VARIABLE, HUB_MINUTES, HUB_RUNS = "JUPYTERHUB_USER", "30", "~/.local/share/dshq/runs"
 """JupyterHub names the student to each server; what holds there when nobody says otherwise."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping
 from typing import Any
+
+from dshq_widget.training.standing import Standing
+from dshq_widget.training.telemetry import Progress
 
 WIN_SHARE_FLOOR = 0.2
 """A win rate against the drill's script counts only with this share of all matches won."""
@@ -51,3 +56,27 @@ class Goals:
             found, mean = metrics["evaluated_return"], wanted["return_mean"]
             shares.append(1.0 if found >= mean else min(max(found / mean, 0.0), 0.99) if mean > 0 else 0.0)
         return min(max(shares), 1.0)
+
+
+def wait_for(goals: Goals, standing: Standing, changed: threading.Condition, bar: Progress) -> bool:
+    """Block until one of `goals` is reached, or training has ended, or at Ctrl-C: then False. Raises RuntimeError where
+    training failed. `changed` is notified whenever `standing` may have changed.
+    """
+    began = None
+    try:
+        while True:
+            if standing.status == "error":
+                raise RuntimeError(standing.error)
+            if began is None and standing.status == "training":
+                began = time.monotonic()
+            done = goals.share(standing.metrics, None if began is None else time.monotonic() - began)
+            bar.show(done, f"{standing.status}: {standing.text}")
+            if done >= 1 or standing.status in ("idle", "stopped"):
+                return done >= 1
+            with changed:
+                changed.wait(0.1)
+    except KeyboardInterrupt:
+        bar.note("stopped waiting; training goes on")
+        return False
+    finally:
+        bar.close()
