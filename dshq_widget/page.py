@@ -1,12 +1,12 @@
 """The kernel's half of the page protocol, without a page: what may be sent when, and what may be believed.
 
-Pure functions and bookkeeping; `widget.py` puts them to use.
+Pure functions and bookkeeping; `outbox.py` and `inbox.py` put them to use.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget import config as settings
@@ -28,7 +28,7 @@ LIVE = (
     *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
     *("config", "show", "controls", "seat", "seq"),
 )
-"""Traits that a page gets that holds an older state than was sent."""
+"""Traits that a page gets that holds an older state than was sent; `show` only where that has changed since."""
 
 
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
@@ -75,6 +75,21 @@ def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**values} | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
 
 
+def policy(given: Any, bare: bool = False) -> dict[str, Any]:
+    """A policy of a trainer (PolicyVersion) or of a file (Checkpoint) for the page, its weights as bytes; `bare`
+    without them, where the page does not play.
+    """
+    layers = list(given.layers)
+    return {
+        "version": given.version,
+        "step": given.step,
+        "activation": given.activation,
+        "layers": layers,
+        "shape_hash": protocol.shape_hash(layers, given.activation),
+        "data": b"" if bare else given.weights.tobytes(),
+    }
+
+
 def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
     """The hyper-parameters that a message carries."""
     return {str(key): value for key, value in content.items() if key != "type"}
@@ -115,6 +130,7 @@ class Flow:
         self._silent = False
         self._owed: set[str] = set()  # sent, but not acknowledged
         self._last: dict[str, float] = {}
+        self._show_seq = 0  # the last message that held the trait `show`
 
     def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
         """The page said something: an acknowledgement, or that a view appeared, or anything else. `ack` is the last
@@ -128,6 +144,8 @@ class Flow:
             self._owed = set()
         elif hello:
             self._owed = set(LIVE)
+            if ack is not None and self._show_seq <= ack < self.seq:  # a person may be changing it at this moment
+                self._owed.discard("show")
         if self._silent or hello:
             self._silent = self._retried = False
             self._acked = self.seq
@@ -165,13 +183,15 @@ class Flow:
         }
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
 
-    def sent(self, keys: Iterable[str], now: float) -> None:
+    def sent(self, keys: Collection[str], now: float) -> None:
         """`keys` went out as message `seq + 1`."""
         self.seq += 1
         self._sent_at = now
         self._owed |= set(keys)
         for key in keys:
             self._last[key] = now
+        if "show" in keys:
+            self._show_seq = self.seq
 
     def sent_message(self, now: float) -> None:
         """A message that needs no acknowledgement went out."""

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dshq_widget import ladder, protocol
+from dshq_widget import ladder, page
 from dshq_widget.drill import CompiledDrill
 from dshq_widget.training import checkpoint
 
@@ -51,12 +51,4 @@ class Rivals:
             raise checkpoint.CheckpointError(
                 f"{str(path)!r} plays {saved.drill!r}, not {self._drill.name!r}: take a file of the same drill"
             )
-        layers = list(saved.layers)
-        return {
-            "version": saved.version,
-            "step": saved.step,
-            "activation": saved.activation,
-            "layers": layers,
-            "shape_hash": protocol.shape_hash(layers, saved.activation),
-            "data": saved.weights.tobytes(),
-        }
+        return page.policy(saved)

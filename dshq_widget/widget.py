@@ -1,23 +1,19 @@
 """The widget: a match in a notebook cell, and the trainer behind it.
 
-Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the sender
-thread puts them on the wire. What the page says is checked and queued for that thread: its handlers do nothing else, so
-they may be called on any thread and never raise.
+Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the
+sender thread puts them on the wire (outbox.py). What the page says is checked and queued for that thread (inbox.py),
+which carries it out (commands.py): the page's handlers do nothing else, so they may be called on any thread and never
+raise.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import logging
 import math
 import os
-import queue
-import re
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +23,20 @@ import traitlets
 from dshq_widget import cells, drills, lessons, page, presets, protocol
 from dshq_widget import config as settings
 from dshq_widget.classroom.seat import Rules, Seat
+from dshq_widget.commands import Commands
 from dshq_widget.drill import CompiledDrill, Drill
 from dshq_widget.export_html import Embedded, document, frame
 from dshq_widget.gyms.environment import Environment
+from dshq_widget.inbox import Inbox
 from dshq_widget.ladder import RUNGS
-from dshq_widget.page import SEND_SECONDS, Flow, check_show
+from dshq_widget.outbox import Message, Outbox
+from dshq_widget.page import check_show
 from dshq_widget.rivals import Rivals
 from dshq_widget.screen import PANELS, Screen
-from dshq_widget.training import checkpoint
-from dshq_widget.training.trainer import RUNNING, PolicyVersion, Trainer
+from dshq_widget.training.standing import RUNNING
+from dshq_widget.training.trainer import Trainer
 
 STATIC = Path(__file__).parent / "static"
-POLL_SECONDS = 0.1
-HISTORY_ROWS = 500
-"""Rows in one HISTORY message; a longer history is thinned evenly."""
-INBOX_MAX = 1000
-
-log = logging.getLogger("dshq_widget")
 
 
 class DrillWidget(anywidget.AnyWidget):
@@ -99,36 +92,31 @@ class DrillWidget(anywidget.AnyWidget):
         self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
         if policy is not None:
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
-        self._write = threading.RLock()
-        self._flow = Flow()
-        self._dirty: set[str] = set()
-        self._wake = threading.Event()
-        self._inbox: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
-        self._outbox: deque[dict[str, Any]] = deque(maxlen=64)
-        self._page: dict[str, Any] = {}
+        compiled = self._trainer.drill
+        self._outbox = Outbox(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
+        self._seat = Seat(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
+        self._rivals = Rivals(compiled)
         self._league = self._trainer.league  # as the trait shows it
-        self._complaints: set[str] = set()
-        self._seat = Seat(self._trainer, rules, functools.partial(self._log, "notice"))
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
-        self._upload = page.Upload()
         self._sender: threading.Thread | None = None
-        compiled = self._trainer.drill
         offered = _panels(compiled)
         if controls is None and lesson is not None:
             controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
-        self._screen: Screen | None = None
-        self._rivals = Rivals(compiled)
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.meet(show["opponent"])
-        base = settings.of_drill(compiled.spec)
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
+        show = {**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked}
+        self._screen = self._screen_of(compiled, show)
+        self._commands = Commands(self._trainer, self._seat, self._screen, self._outbox, self._policy_is_due)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.obey, self._meet_rival)
+        base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
-            show={**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked},
-            policy=_policy_trait(self._sent_policy, bare=isinstance(compiled, Environment)),
+            show=show,
+            policy=page.policy(self._sent_policy, bare=self._screen is not None),
             config={
                 "values": page.typed(self._trainer.config.to_json()),
                 "schema": settings.schema(),
@@ -144,18 +132,22 @@ class DrillWidget(anywidget.AnyWidget):
             status_text=self._trainer.status_text,
         )
         self._closed = False
-        if isinstance(compiled, Environment):
-            self._screen = Screen(compiled, self.show, self._wake.set)
-            self._screen.take(self._sent_policy, self._trainer.config.action_distribution)
-            screen = self._screen
-            self.observe(lambda change: screen.follow(change["new"]), "show")
         self._let_the_page_choose_its_shell()
-        self.on_msg(self._on_page_message)
-        self._trainer.on_change(self._wake.set)
-        self._trainer.on_warning(functools.partial(self._log, "warning"))
+        self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
+        self._trainer.on_change(self._outbox.wake)
+        self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
         cells.supersede(self)
+
+    def _screen_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> Screen | None:
+        """The show that the kernel plays, where the page cannot."""
+        if not isinstance(drill, Environment):
+            return None
+        screen = Screen(drill, show, self._outbox.wake)
+        screen.take(self._sent_policy, self._trainer.config.action_distribution)
+        self.observe(lambda change: screen.follow(change["new"]), "show")
+        return screen
 
     # ---- training
 
@@ -187,7 +179,7 @@ class DrillWidget(anywidget.AnyWidget):
     def reset_training(self) -> None:
         """Forget everything learned and go back to version 0."""
         self._trainer.reset_training()
-        self._policy_at = -math.inf
+        self._policy_is_due()
         self._refresh()
 
     def set_hyper(self, **values: Any) -> None:
@@ -218,7 +210,7 @@ class DrillWidget(anywidget.AnyWidget):
     def resume_run(self) -> None:
         """Train on from where a kernel of this server that is gone left this drill; see the trait `seat`."""
         self._seat.resume_run()
-        self._policy_at = -math.inf
+        self._policy_is_due()
         self._refresh()
 
     def submit(self) -> dict[str, Any]:
@@ -247,7 +239,7 @@ class DrillWidget(anywidget.AnyWidget):
         it does not fit. Training that runs is stopped and saved first.
         """
         self._trainer.load(path)
-        self._policy_at = -math.inf
+        self._policy_is_due()
         self._refresh()
 
     def export_html(self, path: str | os.PathLike[str]) -> Path:
@@ -269,7 +261,7 @@ class DrillWidget(anywidget.AnyWidget):
     def _document(self, packed: bool = False) -> str:
         if self._screen is not None:
             raise ValueError(f"{self._trainer.drill.name} needs its environment to play: a page alone cannot show it")
-        with self._write:
+        with self._outbox.lock:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
         return document(state, _bundle("standalone.js"), self._css, packed=packed)
 
@@ -285,8 +277,8 @@ class DrillWidget(anywidget.AnyWidget):
     @property
     def version(self) -> int:
         """The policy version that plays in the show: what the page reports, or else what it was last sent."""
-        if self._flow.reachable and "version" in self._page:
-            return self._page["version"]
+        if self._outbox.flow.reachable and "version" in self._commands.page:
+            return self._commands.page["version"]
         return self.policy["version"]
 
     # ---- the show
@@ -305,8 +297,7 @@ class DrillWidget(anywidget.AnyWidget):
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
         self._set_show(playing=False)
-        self._outbox.append({"type": "STEP", "unit": unit, "count": count})
-        self._wake.set()
+        self._outbox.put({"type": "STEP", "unit": unit, "count": count})
 
     def reset(self, seed: int | None = None) -> None:
         """Start the match anew, from `seed` if one is given."""
@@ -351,7 +342,7 @@ class DrillWidget(anywidget.AnyWidget):
         if self._screen is not None:
             self._screen.close()
         self._refresh()
-        self._wake.set()
+        self._outbox.wake()
         if self._sender is not None and self._sender is not threading.current_thread():
             self._sender.join(2.0)
         super().close()
@@ -370,26 +361,26 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _set_show(self, **changes: Any) -> None:
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
-        with self._write:
+        with self._outbox.lock:
             self.show = {**self.show, **checked}
         self._meet_rival()
 
     def _meet_rival(self) -> None:
         """Give the page the policy of the opponent that was chosen, if it is one; raises CheckpointError."""
         self._rivals.meet(self.show["opponent"])
-        with self._write:
+        with self._outbox.lock:
             self.rivals = self._rivals.known
 
     def _refresh(self) -> None:
         """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
         trainer = self._trainer
-        with self._write:
+        with self._outbox.lock:
             self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
             self.paused = trainer.paused
-            fps = {"show_fps": self._page["fps"]} if self._page.get("fps") and self._flow.reachable else {}
+            fps = self._commands.page.get("fps") if self._outbox.flow.reachable else None
             metrics = trainer.metrics
             if metrics:
-                self.metrics = {**metrics, **fps}
+                self.metrics = {**metrics, "show_fps": fps} if fps else metrics
             elif self.metrics:
                 self.metrics = {}
             if trainer.league is not self._league:
@@ -407,9 +398,13 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = _policy_trait(newest, bare=self._screen is not None)
+                    self.policy = page.policy(newest, bare=self._screen is not None)
                     if self._screen is not None:
                         self._screen.take(newest, trainer.config.action_distribution)
+
+    def _policy_is_due(self) -> None:
+        """The newest policy goes to the page at once: it is not the next version of the one that plays."""
+        self._policy_at = -math.inf
 
     def _swap_seconds(self) -> float:
         return max(self.show["swap_interval_ms"], protocol.SWAP_INTERVAL_MS_MIN) / 1000
@@ -421,8 +416,12 @@ class DrillWidget(anywidget.AnyWidget):
         if key is None or getattr(self, "_sender", None) is None:
             super().send_state(key)
             return
-        self._dirty |= {key} if isinstance(key, str) else set(key)
-        self._wake.set()
+        self._outbox.changed({key} if isinstance(key, str) else key)
+
+    def _send_traits(self, keys: set[str], seq: int) -> None:
+        self.seq = seq
+        self._outbox.known("seq")
+        super().send_state(keys | {"seq"})
 
     def _send(self, msg: dict[str, Any], buffers: list[Any] | None = None) -> None:
         super()._send(msg, buffers)
@@ -441,200 +440,29 @@ class DrillWidget(anywidget.AnyWidget):
         """The sender thread."""
         while not self._closed:
             running = self._trainer.status in RUNNING
-            unsent = (self._dirty or self._outbox) and self._flow.reachable
-            self._wake.wait(POLL_SECONDS if running or unsent or self._flow.waiting else None)
-            self._wake.clear()
-            self._work_inbox()
+            self._outbox.wait(running)
+            self._inbox.work()
             self._seat.follow(time.monotonic())
             self._refresh()
-            if self._send_due(time.monotonic(), running) or self._send_frame():
-                time.sleep(SEND_SECONDS)
+            self._outbox.send(running, self._swap_seconds(), self._frame)
 
-    def _send_frame(self) -> bool:
-        """Pass on the newest picture of a show that the kernel plays, where nothing else was to be sent."""
-        if self._screen is None or not self._flow.reachable:
-            return False
+    def _frame(self) -> Message | None:
+        """The newest picture of a show that the kernel plays."""
+        if self._screen is None:
+            return None
         if trouble := self._screen.trouble():
-            self._log("error", trouble)
-        frame = self._screen.frame()
-        if frame is None:
-            return False
-        self.send(frame, frame.pop("buffers"))
-        self._flow.sent_message(time.monotonic())
-        return True
-
-    def _send_due(self, now: float, running: bool) -> bool:
-        """Send at most one message; whether one went out."""
-        if self._outbox and self._flow.reachable:
-            message = self._outbox.popleft()
-            self.send(message, message.pop("buffers", None))
-            self._flow.sent_message(now)
-            return True
-        keys = self._flow.due(tuple(self._dirty), now, running, self._swap_seconds())
-        if not keys:
-            return False
-        with self._write:
-            self._dirty -= keys
-            self._flow.sent(keys, now)
-            self.seq = self._flow.seq
-            self._dirty.discard("seq")
-            super().send_state(keys | {"seq"})
-        return True
+            self._outbox.log("error", trouble)
+        return self._screen.frame()
 
     # ---- from the page
 
     def set_state(self, sync_data: Any) -> None:
         """The page changed traits: only `show` and `snapshot` are its to change. Never raises."""
-        if not isinstance(sync_data, dict):
-            self._complain("state that is no object")
-            return
-        for name, value in sync_data.items():
-            if name == "show":
-                self._enqueue(functools.partial(self._page_show, value))
-            elif name == "snapshot":
-                self._enqueue(functools.partial(self._page_snapshot, value))
-            elif name not in self.keys:
-                self._complain(f"an unknown trait {name!r:.40}")
-
-    def _on_page_message(self, _widget: Any, content: Any, buffers: Any) -> None:
-        self._enqueue(lambda: self._page_message(content, buffers))
-
-    def _enqueue(self, command: Callable[[], None]) -> None:
-        try:
-            self._inbox.put_nowait(command)
-        except queue.Full:
-            self._complain(f"more than {INBOX_MAX} messages at once")
-        self._wake.set()
-
-    def _work_inbox(self) -> None:
-        while True:
-            try:
-                command = self._inbox.get_nowait()
-            except queue.Empty:
-                return
-            command()
-
-    def _page_show(self, value: Any) -> None:
-        """Take over what is right in the page's show settings; the page hears back where something was not."""
-        if not isinstance(value, dict):
-            self._complain("show settings that are no object")
-            return
-        good, bad = {}, False
-        for name, setting in value.items():
-            try:
-                good[name] = check_show(name, setting, self._rivals.opponents)
-            except ValueError as error:
-                bad = True
-                self._complain(f"a bad show setting: {error}")
-        with self._write:
-            good["match"] = max(good.get("match", 0), self.show["match"])
-            before = "show" in self._dirty
-            self.show = {**self.show, **good}
-            if not before and not bad and all(self.show.get(name) == setting for name, setting in value.items()):
-                self._dirty.discard("show")
-        self._flow.heard()
-        try:
-            self._meet_rival()
-        except checkpoint.CheckpointError as error:
-            self._log("error", str(error))
-
-    def _page_snapshot(self, value: Any) -> None:
-        """Keep what the match needs to go on after a reload."""
-        try:
-            checked = page.snapshot(value)
-        except ValueError as error:
-            self._complain(f"a bad snapshot: {error}")
-            return
-        with self._write:
-            self.set_trait("snapshot", checked)
-            self._dirty.discard("snapshot")
-        self._flow.heard()
-
-    def _page_message(self, content: Any, buffers: Any) -> None:
-        """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
-        kind = content.get("type") if isinstance(content, dict) else None
-        if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
-            self._complain(f"a message of unknown type {kind!r:.40}")
-            return
-        ack = content.get("seq") if kind in ("ACK", "HELLO") else None
-        self._flow.heard(ack if type(ack) is int else None, hello=kind == "HELLO")
-        try:
-            self._obey(kind, content, buffers)
-        except (ValueError, TypeError, RuntimeError, OSError) as error:
-            self._log("error", str(error))
-            self._complain(f"{kind} that failed: {error}")
-
-    def _obey(self, kind: str, content: Mapping[str, Any], buffers: Any) -> None:
-        if kind == "HELLO":
-            if self._screen is not None:
-                self._screen.begin()
-            self._outbox.append(
-                {"type": "HISTORY", "start": 0, "rows": page.thinned(self._trainer.history, HISTORY_ROWS)}
-            )
-        elif kind == "START_TRAINING":
-            self.train(**page.settings_in(content))
-        elif kind == "STOP_TRAINING":
-            self.stop()
-        elif kind == "RESET_TRAINER":
-            self.reset_training()
-        elif kind == "PAUSE_TRAINING":
-            self.pause_training()
-        elif kind == "RESUME_TRAINING":
-            self.resume_training()
-        elif kind == "NEXT_UPDATE":
-            self.next_update(**page.settings_in(content))
-        elif kind == "SET_HYPER":
-            self.set_hyper(**{str(content.get("key")): content.get("value")})
-        elif kind == "DRILL_SCENE":
-            self.add_scene(page.scene(content, self._trainer.drill.rules_hash))
-        elif kind == "DROP_SCENE":
-            self._trainer.remove_scene(str(content.get("key")))
-        elif kind == "PAGE_STATE":
-            self._page = page.page_state(content)
-            self._flow.hidden = not self._page["visible"]
-            if self._screen is not None:
-                self._screen.look(self._page["visible"])
-        elif kind == "FRAME_SHOWN" and self._screen is not None:
-            self._screen.shown()
-        elif kind == "STEP" and self._screen is not None:
-            self._screen.step(int(content.get("count", 1)))
-        elif kind == "SAVE_POLICY":
-            trainer = self._trainer
-            name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
-            self._outbox.append(page.policy_file(name, trainer.policy_file()))
-        elif kind == "EXTEND_TRAINING":
-            self.extend_training()
-        elif kind == "RESUME_RUN":
-            self.resume_run()
-        elif kind == "SUBMIT_POLICY":
-            self._seat.submit_beside(self._wake.set)
-        elif kind == "LOAD_POLICY":
-            arrived = self._upload.take(content, buffers)
-            if arrived:
-                name, data = arrived
-                self._trainer.take_over(checkpoint.parse(data, name), name)
-                self._policy_at = -math.inf
-                self._refresh()
-
-    def _log(self, level: str, text: str) -> None:
-        """Tell the page a sentence, once there is one."""
-        self._outbox.append({"type": "LOG", "level": level, "text": text})
-
-    def _complain(self, what: str) -> None:
-        """Log each kind of nonsense from the page once."""
-        if what not in self._complaints and len(self._complaints) < 20:
-            self._complaints.add(what)
-            log.warning("the page sent %s; it was ignored", what)
+        self._inbox.put_state(sync_data)
 
     def _handle_msg(self, msg: Mapping[str, Any]) -> None:
-        """Comm messages as they come; ipywidgets would print a traceback into somebody's cell for a malformed one."""
-        data = msg.get("content", {}).get("data")
-        paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
-        if not isinstance(paths, list) or not all(page.reaches(data.get("state"), path) for path in paths):
-            self._complain("a malformed comm message")
-        elif data.get("method") not in ("update", "request_state", "custom"):
-            self._complain(f"an unknown comm method {data.get('method')!r:.40}")
-        else:
+        """Comm messages as they come."""
+        if self._inbox.sound(msg):
             super()._handle_msg(msg)
 
 
@@ -651,17 +479,6 @@ def _expression(drill: Any, compiled: CompiledDrill) -> str:
 def _panels(drill: Any) -> tuple[str, ...]:
     """The panels that make sense for it."""
     return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
-
-
-def _policy_trait(newest: PolicyVersion, bare: bool = False) -> dict[str, Any]:
-    """The trait; `bare` without the weights, where the page does not play."""
-    layers = list(newest.layers)
-    return {
-        **{key: value for key, value in dataclasses.asdict(newest).items() if key in ("version", "step", "activation")},
-        "layers": layers,
-        "shape_hash": protocol.shape_hash(layers, newest.activation),
-        "data": b"" if bare else newest.weights.tobytes(),
-    }
 
 
 def _bundle(name: str) -> str:

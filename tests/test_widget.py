@@ -449,6 +449,19 @@ def test_flow_gives_a_page_that_lacks_something_everything():
     assert flow.due((), 1.5, False, 1.0) == set()
 
 
+def test_flow_gives_a_page_no_show_that_it_holds():
+    flow = Flow()
+    flow.sent({"show"}, 0.0)
+    flow.heard(flow.seq)
+    flow.sent({"metrics"}, 1.0)
+    flow.heard(1, hello=True)
+    assert flow.due((), 1.5, False, 1.0) == set(LIVE) - {"show"}, "the page may have changed it by now"
+    flow.heard(0, hello=True)
+    assert flow.due((), 1.5, False, 1.0) == set(LIVE)
+    flow.heard(hello=True)
+    assert flow.due((), 1.5, False, 1.0) == set(LIVE), "a page that does not say what it holds"
+
+
 def test_flow_hidden_pages_get_no_pictures():
     flow = Flow()
     flow.heard(hello=True)

@@ -28,9 +28,8 @@ def say():
     w.metrics = {markup: 1.0, "agent_steps": 10, "return_mean": markup, "elo": markup, "win_rate_ema": [markup]}
     row = {"name": markup, "pinned": True, "elo": markup, "elo_low": 1, "elo_high": 2, "against": {markup: [1, 2]}}
     w.league = [row]
-    w._outbox.append({"type": "LOG", "level": "error", "text": markup})
-    w._outbox.append({"type": "HISTORY", "start": 0, "rows": [{markup: 2, "agent_steps": 9, "entropy": markup}]})
-    w._wake.set()
+    w._outbox.put({"type": "LOG", "level": "error", "text": markup})
+    w._outbox.put({"type": "HISTORY", "start": 0, "rows": [{markup: 2, "agent_steps": 9, "entropy": markup}]})
 say()
 """
     )

@@ -126,14 +126,14 @@ def test_a_line_with_a_second_of_latency_each_way(chromium, lab, open_notebook: 
 # Seconds between two messages of state from the kernel to the page, from the fifth on.
 SENT = """
 import time
-gaps, _last, _sent = [], [0, 0.0], w._flow.sent
+gaps, _last, _sent = [], [0, 0.0], w._outbox.flow.sent
 def noted(keys, now):
     _last[0] += 1
     if _last[0] > 4:
         gaps.append(now - _last[1])
     _last[1] = now
     _sent(keys, now)
-w._flow.sent = noted
+w._outbox.flow.sent = noted
 """
 
 
@@ -213,9 +213,9 @@ def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(chro
     def ask(what: str) -> int:
         return int(notebook.kernel.run(f"print({what})"))
 
-    told, version, shown = ask("w._flow.seq"), ask("w.policy['version']"), widget.number("version")
+    told, version, shown = ask("w.seq"), ask("w.policy['version']"), widget.number("version")
     widget.until(lambda: ask("w.policy['version']"), lambda now: now > version + 1, 120, "two versions more")
-    assert ask("w._flow.seq") - told <= 12, "states and sentences only, no heartbeat"
+    assert ask("w.seq") - told <= 12, "states and sentences only, no heartbeat"
     assert widget.number("version") == shown
     widget.page.evaluate(HIDE, False)
     widget.wait_number("version", lambda now: now > version + 1)

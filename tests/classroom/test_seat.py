@@ -157,12 +157,14 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("DSHQ_TRAINING_MINUTES", "30")
     with widget.DrillWidget("bandit") as match:
         assert (match.seat["left"], match.seat["earlier"]) == (1800, None)
-        match._page_message({"type": "EXTEND_TRAINING"}, [])
+        match._inbox.take_message({"type": "EXTEND_TRAINING"}, [])
+        match._refresh()
         assert match.seat["left"] == 3600
-        monkeypatch.setattr(type(match._flow), "reachable", property(lambda _flow: False))  # what is to be sent stays
-        match._page_message({"type": "RESUME_RUN"}, [])
-        assert [(said["level"], said["text"]) for said in match._outbox] == [
+        flow = type(match._outbox.flow)
+        monkeypatch.setattr(flow, "reachable", property(lambda _flow: False))  # what is to be sent stays
+        match._inbox.take_message({"type": "RESUME_RUN"}, [])
+        assert [(said["level"], said["text"]) for said in match._outbox.messages] == [
             ("error", "there is no run of this drill to go on with")
         ]
-        match._page_message({"type": "SUBMIT_POLICY"}, [])
+        match._inbox.take_message({"type": "SUBMIT_POLICY"}, [])
         assert match._seat.trait()["sent"]["state"] in ("sending", "failed")
