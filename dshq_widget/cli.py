@@ -8,36 +8,22 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from dshq_widget import config as settings
-from dshq_widget.version import __version__
-
-SECONDS = 60.0
-"""How long `dshq train` trains where nothing else is said."""
-
-
-class UsageError(ValueError):
-    """Wrong input: one sentence that says what to write instead."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see `{self.prog} --help`")
+from dshq_widget.arguments import SECONDS, UsageError, parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        options = _parser().parse_args(arguments)
+        options = parser(VERBS).parse_args(arguments)
         result = options.run(options)
-    except (
-        ValueError,
-        FileNotFoundError,
-    ) as error:  # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
+    except (ValueError, FileNotFoundError) as error:
+        # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
         print(f"dshq: {error}", file=sys.stderr)
         return 2
     except (RuntimeError, MemoryError) as error:
@@ -390,116 +376,7 @@ def _writable(name: str, path: str, ending: str) -> Path:
     return target
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="dshq", description="Drills that play in a notebook cell and learn while you watch.")
-    parser.add_argument("--version", action="version", version=__version__)
-    verbs = parser.add_subparsers(dest="verb", required=True, parser_class=_Parser, metavar="VERB")
-
-    def verb(run: Callable[[argparse.Namespace], Any], text: str = "") -> argparse.ArgumentParser:
-        summary = (run.__doc__ or text).splitlines()[0]
-        added = verbs.add_parser(run.__name__, help=summary, description=summary)
-        added.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-        added.set_defaults(run=run)
-        return added
-
-    v = verb(train)
-    v.add_argument("drill", help="a drill's name, a Python file with a Drill class, or a .dshq file to go on from")
-    v.add_argument(
-        "--seconds",
-        type=float,
-        help=f"training time, start-up and evaluation left out (default {SECONDS:g}, "
-        "or less where the drill has a target and reaches it)",
-    )
-    v.add_argument("--out", help="where to save the policy, NAME.dshq")
-    v.add_argument(
-        "--latest",
-        action="store_true",
-        help="save the latest policy with all that an exact continuation needs, not the league's champion where that "
-        "one is better",
-    )
-    v.add_argument("--log-dir", help="a folder for metrics as CSV and TensorBoard files, and for the autosave")
-    v.add_argument("--config", help="a YAML file with a section training_core")
-    v.add_argument("--quiet", action="store_true", help="no progress bar")
-    docs = settings.field_docs()
-    for key, field in settings.FIELDS.items():
-        unit = f" [{field['unit']}]" if field["unit"] else ""
-        v.add_argument(
-            "--" + key.replace("_", "-"),
-            dest=key,
-            metavar="VALUE",
-            help=(docs[key].split("\n\n")[0] + unit).replace("%", "%%"),
-        )
-    for alias, key in settings.ALIASES.items():
-        v.add_argument("--" + alias.replace("_", "-"), dest=key, help=argparse.SUPPRESS)
-
-    v = verb(evaluate)
-    v.add_argument("policy", help="a .dshq file")
-    v.add_argument(
-        "--against",
-        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
-    )
-    v.add_argument("--matches", type=int, default=500, help="how many matches or episodes (default 500)")
-    v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
-    v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
-    v.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
-
-    v = verb(export)
-    v.add_argument("policy", help="a .dshq file")
-    v.add_argument("--html", help="where to write a page on which it plays, without a kernel or a network, NAME.html")
-    v.add_argument("--onnx", help="where to write the ONNX model, NAME.onnx")
-
-    v = verb(record)
-    v.add_argument("policy", help="a .dshq file")
-    v.add_argument("--gif", required=True, help="where to write the film, NAME.gif")
-    v.add_argument(
-        "--against",
-        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
-    )
-    v.add_argument("--matches", type=int, default=64, help="how many matches to choose from (default 64)")
-    v.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
-    v.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
-    v.add_argument("--seconds", type=float, default=10.0, help="the film's length at most (default 10)")
-    v.add_argument("--width", type=int, default=480, help="its width in pixels (default 480)")
-    v.add_argument("--theme", choices=("light", "dark"), default="light", help="its colours (default light)")
-    v.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
-
-    v = verb(trace)
-    v.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
-    v.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
-    v.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
-    v.add_argument("--backend", default="cpu", help="cpu, js or cuda (default cpu)")
-
-    v = verb(check)
-    v.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
-
-    v = verb(bench)
-    v.add_argument(
-        "drill", nargs="?", default="ball", help="a drill's name, or a Python file with a Drill class (default ball)"
-    )
-    v.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
-
-    verb(doctor)
-
-    v = verb(lab)
-    v.add_argument("folder", nargs="?", default="dshq-notebooks", help="where to put them (default ./dshq-notebooks)")
-    v.add_argument("--port", type=int, help="the port to serve on; the next free one where it is taken")
-    v.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
-
-    v = verb(submit)
-    v.add_argument("policy", help="a .dshq file; only its policy is sent")
-    v.add_argument("--to", required=True, help="the league's address")
-    v.add_argument("--token", required=True, help="your token there")
-
-    v = verb(league)
-    v.add_argument("deed", choices=("serve", "verify"), help="serve the pages and play rounds; check a replay")
-    v.add_argument("replay", nargs="*", help="verify: REPLAY.json, and if you like both policies, first and second")
-    v.add_argument("--db", default="sqlite:///league.db", help="the database (default sqlite:///league.db)")
-    v.add_argument("--port", type=int, default=8899, help="the port to serve on (default 8899)")
-    v.add_argument("--host", default="127.0.0.1", help="the address to serve on (default 127.0.0.1)")
-    v.add_argument(
-        "--instructors", default="instructors", help="a JupyterHub's group of instructors (default instructors)"
-    )
-    return parser
+VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, submit, league)
 
 
 if __name__ == "__main__":

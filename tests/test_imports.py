@@ -45,23 +45,28 @@ PYTHON_ARROWS = {
     "pixels": GAMES,
     "export_html": set(),
     "record": TRAINING | {"picture"},
-    "rivals": TRAINING,
+    "rivals": TRAINING | {"page"},
+    "outbox": {"page"},
+    "inbox": TRAINING | {"page", "outbox", "rivals"},
+    "commands": TRAINING | {"classroom", "page", "outbox", "screen"},
     "lab": set(),
     "lessons": TRAINING | {"classroom", "palette", "replay"},
-    "widget": TRAINING | {"classroom", "screen", "page", "export_html", "cells", "lessons", "rivals"},
+    "widget": TRAINING
+    | {"classroom", "screen", "page", "export_html", "cells", "lessons", "rivals", "outbox", "inbox", "commands"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "doctor": TRAINING,
     "check": PLAYERS,
     "classroom": TRAINING | {"replay", "cells", "lab"},
-    "cli": TRAINING | {"bench", "check", "classroom", "doctor", "lab", "record", "widget"},
+    "arguments": {"config", "version"},
+    "cli": TRAINING | {"arguments", "bench", "check", "classroom", "doctor", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }
 
 # torch takes seconds to import and hundreds of MB: it stays out of the kernel, the games and the workers.
 TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "page", "widget", "__init__"}
-TORCH_FREE |= {"trunk", "gyms", "screen"}
+TORCH_FREE |= {"trunk", "gyms", "screen", "outbox", "inbox", "commands"}
 
 # A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
 # `import type` draws no arrow: it is gone before the page runs.
@@ -89,7 +94,8 @@ JS_ARROWS = {
     "renderer": {"rules"},
     "replay": {"rules"},
     "senses": {"policy", "rules"},
-    "show": {"policy", "rules", "renderer", "senses"},
+    "deciders": {"policy", "rules", "senses"},
+    "show": {"deciders", "policy", "rules", "renderer", "senses"},
     "mind": {"policy", "rules", "senses"},
     "value_map": {"mind", "policy", "rules"},
     "inspector": {"policy", "rules", "renderer", "senses", "show", "mind", "value_map"},
