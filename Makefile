@@ -23,10 +23,10 @@ hub: setup
 	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
 test: setup chromium lint vitest
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 test-all: setup chromium lint vitest
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 bench: setup chromium
 	$(BIN)/dshq bench

@@ -6,13 +6,13 @@ below 50 ms, no growth of memory over ten minutes, a bundle of at most 300 KB. I
 Chromium with software WebGPU:
 
 - first frame: from the first output of the cell until the match's canvas shows more than one colour
-- frames/s, and the share of time for which the page's main thread is busy (Chromium's TaskDuration), while it plays and
-  while it trains with the charts and the value map on
+- frames/s, and the share of time for which the page's main thread is busy (Chromium's TaskDuration), while it plays,
+  while it trains with the charts and the value map on, and after that with both still there
 - input to photon: from the time stamp of a key press on "Step decision", the match being paused, until the first
   animation frame of the page in which the canvas' picture is another one. A picture is copied and compared at every
   frame, so the figure is rounded up to whole frames and includes the cost of looking
-- memory: the page's heap after a collection, and what its process holds (the show's worker lives there, too), at the
-  beginning and the end of a match of so many minutes
+- memory: the page's heap after a collection, and what its process holds (the show's worker lives there, too), every
+  minute of a match of so many, charts and value map shown
 - the size of the bundle
 """
 
@@ -20,7 +20,6 @@ import argparse
 import json
 import statistics
 import tempfile
-import time
 from pathlib import Path
 
 import psutil
@@ -66,12 +65,16 @@ PICTURE = """
 
 
 def busy_share(page: CDPSession, widget: WidgetPage, seconds: float) -> dict[str, float]:
-    """Share of time that the main thread works, and frames/s (median of one look a second), over `seconds`."""
+    """Share of time that the main thread works, and frames/s (median of one look a second), over `seconds`; the match
+    is brought into view first, as nothing is drawn where nobody looks.
+    """
 
     def spent() -> tuple[float, float]:
         values = {entry["name"]: entry["value"] for entry in page.send("Performance.getMetrics")["metrics"]}
         return values["TaskDuration"], values["Timestamp"]
 
+    widget.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
+    widget.page.wait_for_timeout(2000)
     frames, (task, start) = [], spent()
     while (now := spent())[1] - start < seconds:
         widget.page.wait_for_timeout(1000)
@@ -105,7 +108,7 @@ def memory_mb(page: CDPSession, browser: Browser) -> dict[str, float]:
     return {"heap": heap / 1e6, "process": held / 1e6}
 
 
-def measure(browser: Browser, lab: LabServer, seconds: float, minutes: float, presses: int) -> dict[str, object]:
+def measure(browser: Browser, lab: LabServer, seconds: float, minutes: int, presses: int) -> dict[str, object]:
     """One page, from its first frame to the end of its match."""
     lab.write_notebook("page.ipynb", [CELL])
     notebook = NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
@@ -117,26 +120,27 @@ def measure(browser: Browser, lab: LabServer, seconds: float, minutes: float, pr
     cdp = notebook.context.new_cdp_session(notebook.page)
     cdp.send("Performance.enable")
     playing = busy_share(cdp, widget, seconds)
+    photon = photon_ms(widget, presses)
+    widget.control("Play").first.click()
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version >= 1, PATIENCE)
     widget.root.locator("summary", has_text="What it thinks").click()
     widget.control("Value map").click()
     training = busy_share(cdp, widget, seconds)
     widget.control("Stop training").click()
-    photon = photon_ms(widget, presses)
-    widget.control("Play").first.click()
-    notebook.page.wait_for_timeout(5000)
-    before = memory_mb(cdp, browser)
-    end = time.monotonic() + 60 * minutes
-    while time.monotonic() < end:
-        notebook.page.wait_for_timeout(1000)
-    after = memory_mb(cdp, browser)
+    widget.wait_attribute("status", lambda status: status == "stopped", PATIENCE)
+    mapped = busy_share(cdp, widget, seconds)
+    memory = [memory_mb(cdp, browser)]
+    for _ in range(minutes):
+        notebook.page.wait_for_timeout(60_000)
+        memory.append(memory_mb(cdp, browser))
     result = {
         "first_frame_ms": first,
         "playing": playing,
-        "training_with_charts_and_map": training,
         "input_to_photon_ms": photon,
-        "memory_mb": {"minutes": minutes, "before": before, "after": after},
+        "training_with_charts_and_map": training,
+        "playing_with_charts_and_map": mapped,
+        "memory_mb_by_minute": memory,
         "bundle_kb": {name: (STATIC / name).stat().st_size / 1024 for name in ("widget.js", "widget.css")},
         "renderer": widget.attribute("renderer"),
         "console_errors": notebook.console_errors,
@@ -148,7 +152,7 @@ def measure(browser: Browser, lab: LabServer, seconds: float, minutes: float, pr
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10, help="how long to watch each of playing and training")
-    parser.add_argument("--minutes", type=float, default=10, help="how long the match runs whose memory is compared")
+    parser.add_argument("--minutes", type=int, default=10, help="how long the match runs whose memory is compared")
     parser.add_argument("--presses", type=int, default=30, help="how often a key is pressed")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, LabServer(Path(folder)) as lab:
