@@ -15,9 +15,17 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Writes an attribute only when it differs: what matches it in a style sheet is not looked up again. */
 export function setAttribute(element: Element, name: string, value: Attribute): void {
-  if (value === false || value == null) element.removeAttribute(name);
-  else element.setAttribute(name, value === true ? "" : String(value));
+  const text = value === false || value == null ? null : value === true ? "" : String(value);
+  if (text === element.getAttribute(name)) return;
+  if (text === null) element.removeAttribute(name);
+  else element.setAttribute(name, text);
+}
+
+/** Lets a bar show from one share of its track to another, 0 to 1: by clipping, which costs no layout. */
+export function setSpan(fill: HTMLElement, from: number, to: number): void {
+  fill.style.clipPath = `inset(0 ${(100 * (1 - to)).toFixed(1)}% 0 ${(100 * from).toFixed(1)}% round 4px)`;
 }
 
 /** Writes a text only when it differs, so that a live region is not read out again and layout is left alone. */

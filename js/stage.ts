@@ -186,7 +186,7 @@ function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: H
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
-    version.title = playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet";
+    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet");
   };
   const state = () => {
     const { tick, score, fps: rate } = session.state;

@@ -2,7 +2,7 @@
  * Coach by dragging: arrange the ball and the players while the match is paused, and let a share of the practice games begin
  * right there. Says how often blue wins from each scene, when it was first practised and now.
  */
-import { button, h, icon, setText } from "../dom";
+import { button, h, icon, setAttribute, setText } from "../dom";
 import { percent } from "../format";
 import type { DrillSpec, SceneRow } from "../protocol";
 import { sideName } from "../sides";
@@ -34,7 +34,7 @@ function build({ session, signal }: View): HTMLElement {
   const follow = () => {
     const { playing } = session.state;
     const full = scenes().length >= MOST;
-    drill.disabled = playing || full;
+    setAttribute(drill, "disabled", playing || full);
     setText(why, full ? `${MOST} scenes are as many as it can practise: remove one first.` : playing ? "Pause the match first." : "");
   };
   const followShare = () => {

@@ -2,7 +2,7 @@
  * What it thinks: the chosen player's likely moves, what it sees and what of that weighs on the move it is making, the value map,
  * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
  */
-import { button, field, h, icon, select, setAttribute, setOptions, setText } from "../dom";
+import { button, field, h, icon, select, setAttribute, setOptions, setSpan, setText } from "../dom";
 import { compact, fixed, percent, signed } from "../format";
 import type { DrillSpec, Thought } from "../protocol";
 import { buildOutcomes } from "./outcomes";
@@ -132,7 +132,7 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
   options.forEach((bars, choice) =>
     bars.forEach(({ row, fill, number }, option) => {
       const p = thought.probabilities[choice]?.[option] ?? 0;
-      fill.style.width = `${100 * p}%`;
+      setSpan(fill, 0, p);
       setText(number, percent(p));
       row.toggleAttribute("data-chosen", thought.action[choice] === option);
     }),
@@ -142,12 +142,11 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
     const { scale, unit } = spec.observations[k]!;
     const [value, slope] = [thought.observations[k]!, thought.saliency[k]!];
     const share = Math.max(-1, Math.min(1, value));
-    fill.style.left = `${50 + 50 * Math.min(share, 0)}%`;
-    fill.style.width = `${50 * Math.abs(share)}%`;
+    setSpan(fill, 0.5 + Math.min(share, 0) / 2, 0.5 + Math.max(share, 0) / 2);
     setText(number, `${fixed(value * scale, Math.abs(value * scale) < 9.995 ? 2 : 1)} ${unit}`.trim());
-    weight.style.width = `${(100 * slope) / most}%`;
+    setSpan(weight, 0, slope / most);
     const track = weight.parentElement!;
-    track.title = `${compact(slope)}: how much the log-probability of its present move changes per whole scale of this input`;
+    setAttribute(track, "title", `${compact(slope)}: how much the log-probability of its present move changes per whole scale of this input`);
     setAttribute(track, "aria-label", compact(slope));
   });
 }

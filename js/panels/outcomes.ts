@@ -1,5 +1,5 @@
 /** "Why that move?": what the likeliest moves lead to within a second, tried on copies while the match stands. */
-import { button, field, h, select, setText } from "../dom";
+import { button, field, h, select, setAttribute, setText } from "../dom";
 import { percent, signed } from "../format";
 import type { DrillSpec, Outcome } from "../protocol";
 import type { View } from "./panel";
@@ -28,7 +28,7 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
   let asked = false;
   const follow = () => {
     const { playing } = session.state;
-    why.disabled = playing;
+    setAttribute(why, "disabled", playing);
     const still = "Pause the match to try its likeliest moves and see where each leads.";
     setText(told, playing ? still : TOLD[afterwards.value]!);
   };

@@ -94,10 +94,11 @@ describe("what it thinks", () => {
     expect([...panel().querySelectorAll("[data-chosen]")].map((row) => row.textContent)).toEqual(["forward70%", "no95%"]);
     const [first, second] = [...panel().querySelectorAll<HTMLElement>(".rows .sense")];
     expect(first!.textContent).toBe("ball ahead−2.00 u±8 u");
-    expect(first!.querySelector<HTMLElement>(".middle .fill")!.style.cssText).toContain("left: 37.5%");
-    expect(first!.querySelector<HTMLElement>(".weight .fill")!.style.width).toBe("25%");
+    const shown = (row: HTMLElement, bar: string) => row.querySelector<HTMLElement>(`${bar} .fill`)!.style.clipPath;
+    expect(shown(first!, ".middle")).toBe("inset(0 50.0% 0 37.5% round 4px)");
+    expect(shown(first!, ".weight")).toBe("inset(0 75.0% 0 0.0% round 4px)");
     expect(second!.textContent).toBe("<img src=x onerror=alert(1)>3.00±1");
-    expect(second!.querySelector<HTMLElement>(".weight .fill")!.style.width).toBe("100%");
+    expect(shown(second!, ".weight")).toBe("inset(0 0.0% 0 0.0% round 4px)");
     expect(panel().querySelector(".worth")!.textContent).toBe("+0.42");
     expect(panel().dataset.side).toBe("1");
     expect(root.querySelector("img")).toBeNull();
