@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     who: dict = {}
     if os.geteuid() == 0:  # the server refuses to run as root
         shutil.chown(folder, "postgres", "postgres")
-        for parent in (folder.parent, folder.parent.parent):
-            parent.chmod(0o755)
+        for parent in folder.parents[:3]:  # pytest's own, which nobody else may look into
+            if not parent.stat().st_mode & stat.S_IXOTH:
+                parent.chmod(0o755)
         who = {"user": "postgres", "group": "postgres", "extra_groups": []}
     data = folder / "data"
 

@@ -1,7 +1,10 @@
 """The configurations in docs/classroom: they can be read, and agree with one another and with the code."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,3 +162,35 @@ def test_what_is_installed_exists_and_is_the_torch_of_the_checkout():
         assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make.read_text())[0]
         wanted = re.search(r"dshq(?:-widget)?\[([\w,]+)\]", text)[1].split(",")
         assert wanted and set(wanted) <= set(extras)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_lessons_are_for_reading_whenever_they_are_pulled(tmp_path: Path):
+    """Cloned once, then merged again and again: that is what nbgitpuller does."""
+    hooks, course, lessons = (tmp_path / name for name in ("hooks", "course", "lessons"))
+    hooks.mkdir()
+    for name in ("post-checkout", "post-merge"):
+        shutil.copy(DOCS / "read-only-lessons.sh", hooks / name)
+
+    def git(folder: Path, *command: str, hooked: bool = False) -> None:
+        settings = [f"core.hooksPath={hooks if hooked else os.devnull}", "user.name=t", "user.email=t@example.org"]
+        told = [word for setting in settings for word in ("-c", setting)]
+        subprocess.run(["git", *told, *command], cwd=folder, check=True, capture_output=True, timeout=60)
+
+    def publish(text: str) -> None:
+        (course / "01.ipynb").write_text(text)
+        (course / "data.csv").write_text(text)
+        git(course, "add", ".")
+        git(course, "commit", "--message", text)
+
+    course.mkdir()
+    git(course, "init", "--initial-branch", "main")
+    publish("one")
+    git(tmp_path, "clone", str(course), str(lessons), hooked=True)
+    for text in ("one", "two"):
+        publish(f"{text} more")
+        git(lessons, "fetch")
+        git(lessons, "merge", "origin/main", hooked=True)
+        assert (lessons / "01.ipynb").read_text() == f"{text} more"
+        assert not (lessons / "01.ipynb").stat().st_mode & 0o222
+        assert (lessons / "data.csv").stat().st_mode & 0o200
