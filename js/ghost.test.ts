@@ -61,10 +61,10 @@ describe("Ghost", () => {
     ghost.goBack(5);
     ghost.advance();
     show.setMode("sandbox", "idle");
-    expect(show.policyOf(1)).toBe(show.policy);
+    expect(show.deciders.policyOf(1)).toBe(show.deciders.policy);
     show.setMode("ai_vs_ai");
-    expect(show.policyOf(1)!.version).toBe(10);
-    expect(show.policyOf(0)).toBe(show.policy);
+    expect(show.deciders.policyOf(1)!.version).toBe(10);
+    expect(show.deciders.policyOf(0)).toBe(show.deciders.policy);
     ghost.goBack(0);
     expect(ghost.advance()).toMatchObject({ ghost: -1 });
     ghost.goBack(5);

@@ -36,7 +36,7 @@ export class Ghost {
   /** Keeps its distance from the policy that plays. What the page does not know yet of it; null where it knows all. */
   advance(): Report | null {
     this.follow();
-    const report = { versions: this.archive.versions, ghost: this.show.ghost?.version ?? -1 };
+    const report = { versions: this.archive.versions, ghost: this.show.deciders.ghost?.version ?? -1 };
     const text = JSON.stringify(report);
     if (text === this.told) return null;
     this.told = text;
@@ -44,8 +44,8 @@ export class Ghost {
   }
 
   private follow(): void {
-    const { version, policy } = this.show;
+    const { version, policy } = this.show.deciders;
     const earlier = this.back > 0 && policy ? this.archive.upTo(version - this.back) : null;
-    this.show.ghost = earlier && earlier.version < version ? earlier : null;
+    this.show.deciders.ghost = earlier && earlier.version < version ? earlier : null;
   }
 }

@@ -79,7 +79,7 @@ export class Inspector implements Overlay {
   imagine(repeat: boolean): Outcome[] {
     const { state, actionRepeat } = this.show;
     const { player } = this.wishes;
-    const policy = this.show.policyOf(player);
+    const policy = this.show.deciders.policyOf(player);
     this.outcomes = policy ? this.mind.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
     this.imagined = this.show.changes;
     this.point(-1);
@@ -95,8 +95,8 @@ export class Inspector implements Overlay {
   /** One frame later; whether there has to be another one even where the match stands still. */
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
-    if (!this.wishes.map || !this.show.policy || this.spec.drag.length === 0 || !seen) return false;
-    if (!this.map.busy) this.map.begin(this.show.policy, this.show.state, this.image.area);
+    if (!this.wishes.map || !this.show.deciders.policy || this.spec.drag.length === 0 || !seen) return false;
+    if (!this.map.busy) this.map.begin(this.show.deciders.policy, this.show.state, this.image.area);
     if (this.map.fill(ROWS_PER_FRAME) && !this.show.playing) this.ask(); // for the legend
     return this.ease(seconds) || this.map.busy;
   }
@@ -108,7 +108,7 @@ export class Inspector implements Overlay {
     if (this.told !== -Infinity && !(wanted && due)) return null;
     this.told = now;
     const { state } = this.show;
-    const policy = this.show.policyOf(this.wishes.player);
+    const policy = this.show.deciders.policyOf(this.wishes.player);
     const version = policy?.version ?? this.show.version;
     const thought = policy && this.wishes.watch ? this.mind.think(policy, state, this.wishes.player) : null;
     const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
@@ -117,11 +117,12 @@ export class Inspector implements Overlay {
 
   /** Who decides for the sides that are not asked about. */
   private others(policy: Policy): Decide {
-    const { opponent, game, spec } = this.show;
+    const { deciders, game, spec } = this.show;
+    const { opponent } = deciders;
     const rng = new Random(1);
     const senses = new Senses(game, spec);
     return (copy, side) => {
-      if (side === 0 || !this.show.scripted(side)) return this.mind.likeliest(this.show.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
+      if (side === 0 || !deciders.scripted(side)) return this.mind.likeliest(deciders.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
       if (opponent === "random") return senses.chance(copy, side, rng.next());
       return game.baselines[opponent]?.(copy, side) ?? 0;
     };

@@ -257,7 +257,7 @@ describe("the policy swap", () => {
   it("keeps at least the asked interval, and takes the newest then", () => {
     let clock = 0;
     const show = newShow({ now: () => clock });
-    show.swapInterval = 1000;
+    show.deciders.swapInterval = 1000;
     show.setPolicy(newPolicy(1));
     show.setPolicy(newPolicy(2));
     show.stepBy("decision", 2);
@@ -284,7 +284,7 @@ describe("the policy swap", () => {
     const always = (version: number, action: number) =>
       new Policy(version, [3, 7], "tanh", Float32Array.from({ length: 28 }, (_, k) => (k === 21 + action ? 50 : 0)));
     const show = newShow({ spec: { ...TOY.spec, time_limit: 1e9 } });
-    show.blend = 1000;
+    show.deciders.blend = 1000;
     show.setPolicy(always(1, 0));
     show.stepBy("decision", 1);
     show.setPolicy(always(2, 1));
@@ -347,17 +347,17 @@ describe("who plays", () => {
     expect(() => show.setMode("sandbox", "gold")).toThrow("choose one of idle, random, pusher.");
     expect(() => show.setMode("solo" as never)).toThrow("choose one of ai_vs_ai, human_vs_ai, sandbox");
     expect(() => show.setMode("sandbox", "messi")).toThrow("choose one of idle, random, pusher");
-    expect(show.mode).toBe("ai_vs_ai");
+    expect(show.deciders.mode).toBe("ai_vs_ai");
   });
 
   it("lets another network be the opponent of the sandbox, and of a person while nothing is learned", () => {
     const show = newShow();
     const [mine, gold] = [newPolicy(3), newPolicy(900)];
     show.setPolicy(mine);
-    show.setRival("gold", gold);
+    show.deciders.setRival("gold", gold);
     show.setMode("sandbox", "gold");
-    expect([show.policyOf(0), show.policyOf(1)]).toEqual([mine, gold]);
-    expect([show.scripted(0), show.scripted(1)]).toEqual([false, false]);
+    expect([show.deciders.policyOf(0), show.deciders.policyOf(1)]).toEqual([mine, gold]);
+    expect([show.deciders.scripted(0), show.deciders.scripted(1)]).toEqual([false, false]);
     const against = newShow();
     against.setPolicy(newPolicy(3));
     against.setMode("sandbox", "idle");
@@ -365,23 +365,23 @@ describe("who plays", () => {
     frames(against, 60);
     expect(bytes(show)).not.toEqual(bytes(against));
     show.setMode("human_vs_ai");
-    expect(show.policyOf(1)).toBe(mine);
+    expect(show.deciders.policyOf(1)).toBe(mine);
     const fresh = newShow();
     fresh.setPolicy(newPolicy(0));
-    fresh.setRival("gold", gold);
+    fresh.deciders.setRival("gold", gold);
     fresh.setMode("human_vs_ai", "gold");
-    expect(fresh.policyOf(1)).toBe(gold);
+    expect(fresh.deciders.policyOf(1)).toBe(gold);
     show.setMode("sandbox", "pusher");
-    expect([show.scripted(0), show.scripted(1)]).toEqual([false, true]);
-    expect(() => show.setRival("tin", new Policy(1, [2, 2], "tanh", new Float32Array(6)))).toThrow("Choose another opponent.");
+    expect([show.deciders.scripted(0), show.deciders.scripted(1)]).toEqual([false, true]);
+    expect(() => show.deciders.setRival("tin", new Policy(1, [2, 2], "tanh", new Float32Array(6)))).toThrow("Choose another opponent.");
   });
 
   it("gives the policy's opinion without touching anything", () => {
     const show = newShow();
-    expect(show.opinion()).toEqual({ probabilities: [], value: 0 });
+    expect(show.deciders.opinion(show.state)).toEqual({ probabilities: [], value: 0 });
     show.setPolicy(newPolicy(1));
     const before = bytes(show);
-    const { probabilities } = show.opinion();
+    const { probabilities } = show.deciders.opinion(show.state);
     expect(probabilities.map((row) => row.length)).toEqual([3, 2]);
     for (const row of probabilities) expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
     expect(bytes(show)).toEqual(before);

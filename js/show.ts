@@ -1,16 +1,14 @@
 /**
- * The match being watched: fixed ticks, decisions, episodes, score, the policy swap. Free of DOM, GPU and clock; nothing is
- * allocated per tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
+ * The match being watched: fixed ticks, decisions, episodes, score, events. Free of DOM, GPU and clock; nothing is allocated per
+ * tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
  */
+import { Deciders } from "./deciders";
 import { Body } from "./handles";
-import { Keys } from "./keys";
-import { copyOf, marginals, sample, type Policy } from "./policy";
-import { MODES, sha256, SHAPE_FLOATS, SPEEDS, type Deed, type DrillSpec, type KeyInput, type Mode } from "./protocol";
-import type { Recording, ShowEvent, Snapshot, StepUnit, Swap } from "./protocol";
-import { Random } from "./random";
+import { copyOf, type Policy } from "./policy";
+import { sha256, SHAPE_FLOATS, SPEEDS, type Deed, type DrillSpec, type KeyInput, type Mode } from "./protocol";
+import type { Recording, ShowEvent, Snapshot, StepUnit } from "./protocol";
 import { hex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
-import { Senses } from "./senses";
 import { Scores } from "./scores";
 import { REST_SECONDS } from "./tables";
 
@@ -33,9 +31,6 @@ export class Show {
   score: [number, number] = [0, 0]; // goals; of one side: return and decisions of the present episode
   seed = 0;
   playing = true;
-  policy: Policy | null = null;
-  ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
-  private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
   spectator: Spectator | null = null;
   events: ShowEvent[] = []; // since the last takeEvents()
 
@@ -44,35 +39,21 @@ export class Show {
   count = 0; // shapes in both
   changes = 0; // counts everything that may change the picture while paused
 
-  mode: Mode = "ai_vs_ai";
-  opponent = "random";
   actionRepeat: number;
-  taken = false; // a person plays side 0, whatever the mode
-  swapWhen: Swap = "now";
-  swapInterval = 0; // ms between policy swaps, at least
-  blend = 0; // ms of show time over which the old policy fades into the new
 
   private rate = 1; // the speed
   private credit = 0; // ticks owed by the clock
   private steps = 0; // ticks since the page began to draw this show
   private phase = 0; // ticks done of the present decision
   private rest = 0; // ticks left of the run-out after an episode: nobody decides, the ball rolls on, nothing counts
-  private readonly rng = new Random(0);
   private previousCount = 0;
   private cut = false; // the last tick began an episode: nothing to interpolate from
-  private pending: Policy | null = null;
-  private fading: Policy | null = null;
-  private swapTick = 0;
-  private swapTime = -Infinity; // ms, by now()
-  private restoredVersion = 0;
   private skip = 0; // ticks left in which to find the next goal
   private readonly log = new MatchLog();
   readonly scores: Scores;
+  readonly deciders: Deciders;
   private waiting: Deed[] = []; // done by the person, in force from the next decision on
   private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
-  private readonly keys: Keys;
-  private readonly senses: Senses;
-  private readonly mixed: Float32Array;
   private readonly terms: Float32Array;
 
   readonly bodies: readonly Body[]; // what a pointer may move
@@ -85,12 +66,9 @@ export class Show {
   ) {
     this.state = game.create();
     this.actionRepeat = spec.action_repeat;
-    this.opponent = spec.baselines[0] ?? "random";
-    this.keys = new Keys(spec);
+    this.deciders = new Deciders(game, spec, now);
     this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
     this.scores = new Scores(game, spec);
-    this.senses = new Senses(game, spec);
-    this.mixed = new Float32Array(spec.n_actions);
     this.terms = new Float32Array(spec.terms.length);
     this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
     this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
@@ -98,24 +76,7 @@ export class Show {
   }
 
   get version(): number {
-    return this.policy?.version ?? this.restoredVersion;
-  }
-
-  /** The network that plays `side` where a network plays it. */
-  policyOf(side: number): Policy | null {
-    if (side === 1 && this.mode === "ai_vs_ai" && this.ghost) return this.ghost;
-    const met = side === 1 && this.opponent === this.rival?.name && (this.mode === "sandbox" || !this.learned);
-    return met ? this.rival!.policy : this.policy;
-  }
-
-  /** Whether a script, or chance, decides for `side`: the opponent of the sandbox, and everybody before any training. */
-  scripted(side: number): boolean {
-    return this.policyOf(side) === this.policy && ((side === 1 && this.mode === "sandbox") || !this.learned);
-  }
-
-  /** Whether the network is worth watching; AI vs AI shows it untrained, too. */
-  private get learned(): boolean {
-    return this.policy !== null && (this.policy.version > 0 || this.mode === "ai_vs_ai");
+    return this.deciders.version;
   }
 
   get speed(): number {
@@ -198,12 +159,11 @@ export class Show {
   /** A new match: same seed, same match, as far as the policies and the person act the same. */
   reset(seed = this.seed): void {
     this.seed = seed >>> 0;
-    this.rng.state = (this.seed ^ 0x9e3779b9) >>> 0; // apart from the game's own generator
+    this.deciders.reset(this.seed);
     this.tick = 0;
     this.score = [0, 0];
     this.credit = 0;
     this.skip = 0;
-    this.fading = null;
     this.waiting = [];
     this.holding.clear();
     this.log.begin(null);
@@ -211,7 +171,6 @@ export class Show {
     this.tellSettings();
     this.state.rng_key[0] = this.seed;
     this.state.rng_count[0] = 0;
-    this.keys.releaseAll();
     this.nextEpisode();
     this.takeScene();
     this.tell("reset", -1);
@@ -228,21 +187,16 @@ export class Show {
   // ---- who plays
 
   /** Throws an Error for an unknown mode or opponent. */
-  setMode(mode: Mode, opponent = this.opponent): void {
-    if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
-    const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
-    if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
-    if (mode !== this.mode) this.keys.releaseAll();
-    this.mode = mode;
-    this.opponent = opponent;
+  setMode(mode: Mode, opponent = this.deciders.opponent): void {
+    this.deciders.setMode(mode, opponent);
     this.waiting.push({ kind: "mode", mode, opponent });
   }
 
   /** From the next decision on side 0 is the person's, or given back. */
   takeOver(on: boolean): void {
-    if (on === this.taken) return;
-    this.taken = on;
-    this.keys.forgetTaps();
+    if (on === this.deciders.taken) return;
+    this.deciders.taken = on;
+    this.deciders.keys.forgetTaps();
     this.waiting.push({ kind: "take", on });
     this.changes++;
   }
@@ -256,29 +210,12 @@ export class Show {
 
   /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
   setPolicy(policy: Policy): void {
-    this.fit(policy, "Reset the training.");
-    this.pending = policy;
-    if (!this.policy) this.swap();
-  }
-
-  /** A network that setMode may name as the opponent. */
-  setRival(name: string, policy: Policy): void {
-    this.fit(policy, "Choose another opponent.");
-    this.rival = { name, policy };
-  }
-
-  private fit(policy: Policy, mend: string): void {
-    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
-    const { n_obs, n_actions } = this.spec;
-    if (first === n_obs && last === n_actions + 1) return;
-    throw new Error(
-      `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
-        `got layers ${policy.layers.join("-")}. ${mend}`,
-    );
+    this.deciders.offer(policy);
+    if (!this.deciders.policy) this.swap();
   }
 
   input(event: KeyInput): void {
-    this.keys.event(event);
+    this.deciders.keys.event(event);
     this.waiting.push({ kind: "key", code: event.code, down: event.down });
   }
 
@@ -325,14 +262,6 @@ export class Show {
     return [decimal(Math.min(Math.max(x, x0), x1)), decimal(Math.min(Math.max(y, y0), y1)), decimal(vx / excess), decimal(vy / excess)];
   }
 
-  /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
-  opinion(): { probabilities: number[][]; value: number } {
-    if (!this.policy) return { probabilities: [], value: 0 };
-    this.senses.look(this.state, 0).ask(this.policy);
-    const sizes = this.spec.actions.map((choice) => choice.options.length);
-    return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
-  }
-
   takeEvents(): ShowEvent[] {
     const events = this.events;
     this.events = [];
@@ -356,7 +285,7 @@ export class Show {
       state: this.state.buffer.slice(0),
       rules_hash: this.spec.rules_hash,
       seed: this.seed,
-      rng: this.rng.state,
+      rng: this.deciders.rng.state,
       phase: this.phase,
       rest: this.rest,
     };
@@ -372,10 +301,10 @@ export class Show {
     this.tick = snapshot.tick;
     this.score = [...snapshot.score];
     this.seed = snapshot.seed;
-    this.rng.state = snapshot.rng >>> 0;
+    this.deciders.rng.state = snapshot.rng >>> 0;
     this.phase = snapshot.phase;
     this.rest = snapshot.rest;
-    this.restoredVersion = snapshot.version;
+    this.deciders.restoredVersion = snapshot.version;
     this.credit = 0;
     this.holding.clear();
     this.scores.forget();
@@ -410,10 +339,10 @@ export class Show {
   }
 
   private decide(): void {
-    if (this.pending && this.swapWhen === "now" && this.now() - this.swapTime >= this.swapInterval) this.swap();
+    if (this.deciders.due("now")) this.swap();
     for (const deed of this.waiting) this.did(deed);
     this.waiting.length = 0;
-    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.choose(side);
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick);
     this.log.decided(this.state.action);
     this.game.decide(this.state);
   }
@@ -442,7 +371,7 @@ export class Show {
     this.rest = 0;
     this.phase = 0;
     this.holding.clear(); // the hand lets go: a new game begins
-    if (this.pending && this.swapWhen === "at_reset") this.swap();
+    if (this.deciders.due("at_reset")) this.swap();
     if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
     this.game.reset(this.state);
@@ -450,44 +379,8 @@ export class Show {
     this.cut = true;
   }
 
-  // ---- actions
-
-  private choose(side: number): number {
-    if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
-    const policy = this.policyOf(side);
-    if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, side);
-
-    this.senses.look(this.state, side).ask(policy);
-    const fresh = policy.probabilities;
-    return sample(policy === this.policy ? this.faded(fresh) : fresh, this.rng.next());
-  }
-
-  private baseline(name: string, side: number): number {
-    if (name === "idle") return 0;
-    if (name === "random") return this.senses.chance(this.state, side, this.rng.next());
-    return this.game.baselines[name]!(this.state, side);
-  }
-
-  /** (1 - a) old + a new while a blend lasts, a rising with show time. */
-  private faded(fresh: Float32Array): Float32Array {
-    if (!this.fading) return fresh;
-    const a = (this.tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
-    if (!(a >= 0 && a < 1)) {
-      this.fading = null;
-      return fresh;
-    }
-    this.senses.ask(this.fading);
-    const old = this.fading.probabilities;
-    for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
-    return this.mixed;
-  }
-
   private swap(): void {
-    this.fading = this.blend > 0 ? this.policy : null;
-    this.policy = this.pending;
-    this.pending = null;
-    this.swapTick = this.tick;
-    this.swapTime = this.now();
+    this.deciders.swap(this.tick);
     this.did({ kind: "policy", version: this.version });
     this.tell("swap", -1);
   }
@@ -500,10 +393,11 @@ export class Show {
 
   /** What a log that begins here has to know beside the state. */
   private tellSettings(): void {
-    this.did({ kind: "mode", mode: this.mode, opponent: this.opponent });
+    const { mode, opponent, taken } = this.deciders;
+    this.did({ kind: "mode", mode, opponent });
     this.did({ kind: "repeat", ticks: this.actionRepeat });
     this.did({ kind: "policy", version: this.version });
-    if (this.taken) this.did({ kind: "take", on: true });
+    if (taken) this.did({ kind: "take", on: true });
     for (const [body, motion] of this.holding) this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
   }
 

@@ -153,7 +153,7 @@ export class Host {
         this.swapIn(widget, show, new Policy(message.version, message.layers, message.activation, message.data));
         break;
       case "RIVAL":
-        show.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
+        show.deciders.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
         break;
       case "PAST":
         widget.ghost?.goBack(message.back);
@@ -166,9 +166,9 @@ export class Host {
         return;
       case "SHOW_CONFIG":
         if (message.action_repeat !== undefined) show.setActionRepeat(message.action_repeat);
-        show.swapWhen = message.swap ?? show.swapWhen;
-        show.swapInterval = message.swap_interval_ms ?? show.swapInterval;
-        show.blend = message.blend_ms ?? show.blend;
+        show.deciders.swapWhen = message.swap ?? show.deciders.swapWhen;
+        show.deciders.swapInterval = message.swap_interval_ms ?? show.deciders.swapInterval;
+        show.deciders.blend = message.blend_ms ?? show.deciders.blend;
         return;
       case "TAKE_OVER":
         show.takeOver(message.on);
@@ -359,7 +359,7 @@ export class Host {
       widget.untold = false;
       const { tick, version, playing } = show;
       const events = show.takeEvents();
-      this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.opinion() });
+      this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.deciders.opinion(show.state) });
       const past = widget.ghost?.advance();
       if (past) this.post({ type: "PAST", id, ...past });
     }

@@ -19,7 +19,7 @@ export function playByScript(show: Show, seed: number, ticks: number): void {
   };
   const deeds = [
     () => show.input({ code: pick(codes), down: rng.next() < 0.6, t: 0 }),
-    () => show.takeOver(!show.taken),
+    () => show.takeOver(!show.deciders.taken),
     () => show.setMode(pick(MODES), pick(["idle", "random", ...spec.baselines])),
     () => show.setPolicy(newPolicy(show.version + 1)),
     () => show.setActionRepeat(pick([2, 4, 5])),
