@@ -64,7 +64,7 @@ def learn_scratch(plan: np.ndarray) -> int:
 
 
 @compiled
-def transpose_weights(plan, params, target):
+def _transpose_weights(plan, params, target):
     """The weights of every layer whose input has a slope as `[n_out, n_in]` at the same places of the block at address
     `target`."""
     for layer in range(0 if plan[0, ROWS] > 0 else 1, plan.shape[0]):
@@ -164,8 +164,7 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
     16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none. `importance`: f32 per entry of `units`.
     `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the observations, or of length 0 where they are taken as they
-    are. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats, its transposed
-    weights filled.
+    are. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats.
     """
     obs, action, log_prob, value, advantage, target, mask = data
     layers = plan.shape[0]
@@ -190,6 +189,7 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     chosen = maps + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
     chosen_bytes = plan[0, MAPS] * plan[0, SWEEPS] * plan[0, ROWS] * plan[0, COLUMNS] * 64
 
+    _transpose_weights(plan, params, transposed)
     for begin in range(0, units.size, CHUNK):
         count = min(CHUNK, units.size - begin)
         samples = count * 16

@@ -6,8 +6,8 @@ import numpy as np
 
 from dshq_kernels import vector
 from dshq_kernels.atomics import load_acquire
-from dshq_kernels.gradient import CHUNK, SUMS, add_gradient, transpose_weights
-from dshq_kernels.mlp import BIASES, IN_WIDTH, OUT_WIDTH
+from dshq_kernels.gradient import SUMS, add_gradient
+from dshq_kernels.mlp import BIASES, OUT_WIDTH
 from dshq_kernels.vector import compiled, fma, lane_sum, load, splat, sqrt, store
 
 ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
@@ -91,12 +91,6 @@ def learn(
     n = plan[-1, BIASES] + plan[-1, OUT_WIDTH]
     learning_rate, epsilon, max_norm, target_kl, step = adam
     params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
-    work = scratch[thread].ctypes.data
-    out_width = plan[-1, OUT_WIDTH]
-    width = plan[0, IN_WIDTH]
-    for layer in range(plan.shape[0]):
-        width = max(width, plan[layer, OUT_WIDTH])
-    transposed = work + CHUNK * 128 * width + 128 * out_width
     stride = gradients.strides[1]
     sums = np.zeros((SUMS, 16), np.float32)
     for i in range(bounds.size - 1):
@@ -105,7 +99,6 @@ def learn(
         mine = gradients[i & 1, thread]
         mine[:] = 0
         sums[:] = 0
-        transpose_weights(plan, params, transposed)
         share = np.float32(1.0 / (units * 16))
         add_gradient(
             plan,
@@ -119,7 +112,7 @@ def learn(
             hyper,
             mine.ctypes.data,
             sums.ctypes.data,
-            work,
+            scratch[thread].ctypes.data,
         )
         for k in range(mask.size):
             mine[k] *= mask[k]
