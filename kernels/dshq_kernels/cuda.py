@@ -225,9 +225,12 @@ def _expr(value: Expr, names: _Names) -> str:
 class CudaGame:
     """A compiled game on the GPU: calls over games whose state is one device array.
 
-    `state` is u32 `[words, n]` on the device; results are device arrays with the game last. Every call is put on the
-    current stream and returns before it is done. Device arrays have `__cuda_array_interface__`: torch shares them.
+    `state` is u32 `[words, n]` on the device; results are device arrays with the game last, new ones unless the caller
+    gives one as `out`. Every call is put on `stream`, numba's default one at first, and returns before it is done.
+    Device arrays have `__cuda_array_interface__`: torch shares them.
     """
+
+    stream: Any = 0
 
     def __init__(self, source: str, spec: Mapping[str, Any]):
         """Raises RuntimeError where there is no GPU that numba can use."""
@@ -265,7 +268,7 @@ class CudaGame:
                 warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's scalars tell of every wrap
                 kernel[(n + 15) // 16, 16](*arguments)
         else:
-            kernel[(n + BLOCK - 1) // BLOCK, BLOCK](*arguments)
+            kernel[(n + BLOCK - 1) // BLOCK, BLOCK, self.stream](*arguments)
 
     def new(self, n: int, seed: int = 0, practice: bool = False) -> Any:
         """State of `n` games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
@@ -287,45 +290,51 @@ class CudaGame:
     def tick(self, state: Any, n: int = 1) -> None:
         self._run(self.module.tick, state, n)
 
-    def observe(self, state: Any) -> Any:
+    def observe(self, state: Any, out: Any = None) -> Any:
         """f32 `[sides, n_obs, n]`."""
-        return self._result(self.module.observe, state, (self.sides, self.n_obs), np.float32)
+        return self._result(self.module.observe, state, (self.sides, self.n_obs), np.float32, out)
 
-    def terms(self, state: Any) -> Any:
+    def terms(self, state: Any, out: Any = None) -> Any:
         """Reward values and potentials in the order of `spec["terms"]`: f32 `[sides, n_terms, n]`."""
-        return self._result(self.module.terms, state, (self.sides, self.n_terms), np.float32)
+        return self._result(self.module.terms, state, (self.sides, self.n_terms), np.float32, out)
 
-    def status(self, state: Any) -> Any:
+    def status(self, state: Any, out: Any = None) -> Any:
         """terminated (0 or 1) and winner (+1, 0, -1): i32 `[2, n]`."""
-        return self._result(self.module.status, state, (2,), np.int32)
+        return self._result(self.module.status, state, (2,), np.int32, out)
 
-    def mask(self, state: Any) -> Any:
-        """Which actions each side may take: u8 `[sides, n_actions, n]`, 0 or 1."""
+    def mask(self, state: Any, out: Any = None) -> Any:
+        """Which actions each side may take: u8 `[sides, n_actions, n]`, 0 or 1; an `out` has to be all 0."""
         shape = (self.sides, self.n_actions, state.shape[1])
         if not self.masked:
             return self._cuda.to_device(np.ones(shape, np.uint8))
-        allowed = self._cuda.to_device(np.zeros(shape, np.uint8))
+        allowed = self._cuda.to_device(np.zeros(shape, np.uint8)) if out is None else out
         self._run(self.module.mask, state, allowed)
         self._launch(self._threads.allow_some, state.shape[1], allowed)
         return allowed
 
-    def actions(self, state: Any, who: str) -> Any:
-        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 `[sides, n]`."""
+    def actions(self, state: Any, who: str, out: Any = None, mask: Any = None) -> Any:
+        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 `[sides, n]`.
+
+        `mask` is what `mask` has said of this state, if it has been asked: only "random" needs it.
+        """
         if who not in ("idle", "random", *self.baselines):
             known = ", ".join(("idle", "random", *self.baselines))
             raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
         if who == "idle":
             return self._cuda.to_device(np.zeros((self.sides, state.shape[1]), np.int32))
         kernel = self.module.random if who == "random" else getattr(self.module, f"baseline_{who}")
-        chosen = self._result(kernel, state, (self.sides,), np.int32)
+        chosen = self._result(kernel, state, (self.sides,), np.int32, out)
         if who == "random" and self.masked:
-            self._launch(self._threads.pick, state.shape[1], chosen, self.mask(state))
+            self._launch(self._threads.pick, state.shape[1], chosen, self.mask(state) if mask is None else mask)
         return chosen
 
-    def scene(self, state: Any) -> tuple[Any, Any]:
+    def scene(self, state: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """The shapes of every game, f32 `[scene_max, 12, n]`, and how many each has, i32 `[n]`."""
-        counts = self._cuda.device_array(state.shape[1], np.int32)
-        shapes = self._cuda.device_array((int(self.spec["scene_max"]), 12, state.shape[1]), np.float32)
+        shape = (int(self.spec["scene_max"]), 12, state.shape[1])
+        shapes, counts = out or (
+            self._cuda.device_array(shape, np.float32),
+            self._cuda.device_array(state.shape[1], np.int32),
+        )
         self._run(self.module.scene, state, shapes, counts)
         return shapes, counts
 
@@ -345,7 +354,7 @@ class CudaGame:
             raise ValueError(f"wanted a snapshot of shape {state.shape}, got {snapshot.shape}")
         state.copy_to_device(snapshot)
 
-    def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type) -> Any:
-        out = self._cuda.device_array((*shape, state.shape[1]), dtype)
+    def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type, out: Any = None) -> Any:
+        out = self._cuda.device_array((*shape, state.shape[1]), dtype) if out is None else out
         self._run(kernel, state, out)
         return out

@@ -49,6 +49,16 @@ def view(world: Sequence[float]) -> NDArray:
     return np.array([(x0 + x1) / 2 - WIDTH / 2 * pixel, (y0 + y1) / 2 + HEIGHT / 2 * pixel, pixel], f32)
 
 
+@register_jitable
+def larger(a, b):  # numba's own CUDA target cannot compile max and min of two numbers (0.68)
+    return a if a > b else b
+
+
+@register_jitable
+def smaller(a, b):
+    return a if a < b else b
+
+
 def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Callable) -> Callable:
     """`shade_at(shapes, count, tones, x, y, half)` in these operations, each rounded to float32 once."""
 
@@ -62,7 +72,7 @@ def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Call
         share = f32(0.0)
         if length > f32(0.0):
             share = divide(add(multiply(dx, along_x), multiply(dy, along_y)), length)
-            share = min(max(share, f32(0.0)), f32(1.0))
+            share = smaller(larger(share, f32(0.0)), f32(1.0))
         rest_x, rest_y = subtract(dx, multiply(share, along_x)), subtract(dy, multiply(share, along_y))
         return squares(rest_x, rest_y) <= multiply(width, width)
 
@@ -71,18 +81,18 @@ def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Call
         kind = int(shape[0])
         dx, dy, a, b = subtract(x, shape[2]), subtract(y, shape[3]), shape[4], shape[5]
         if kind == 0:
-            radius = max(a, half)
+            radius = larger(a, half)
             return squares(dx, dy) <= multiply(radius, radius)
         if kind == 1:
             c, s = shape[6], shape[7]
             lengthwise = add(multiply(dx, c), multiply(dy, s))
             across = subtract(multiply(dy, c), multiply(dx, s))
-            return abs(lengthwise) <= max(a, half) and abs(across) <= max(b, half)
+            return abs(lengthwise) <= larger(a, half) and abs(across) <= larger(b, half)
         if kind == 2:
-            return near_line(dx, dy, subtract(a, shape[2]), subtract(b, shape[3]), max(shape[6], half))
+            return near_line(dx, dy, subtract(a, shape[2]), subtract(b, shape[3]), larger(shape[6], half))
         if kind == 3 and shape[6] >= f32(0.5):
-            width = max(b, half)
-            inner, outer = max(subtract(a, width), f32(0.0)), add(a, width)
+            width = larger(b, half)
+            inner, outer = larger(subtract(a, width), f32(0.0)), add(a, width)
             away = squares(dx, dy)
             return away >= multiply(inner, inner) and away <= multiply(outer, outer)
         return False
@@ -160,12 +170,12 @@ def frames(game: Any, tiles: NDArray, spec: Mapping[str, Any], side: int = 0) ->
     return out
 
 
-def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any) -> None:
+def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, scene: tuple[Any, Any] | None = None) -> None:
     """Every game of a `CudaGame` state into `out`, u8 `[n, 1, 72, 20]` on the device: a slot of the replay ring.
 
-    `tones` and `frame` are `shades` and `view` on the device.
+    `tones` and `frame` are `shades` and `view` on the device, `scene` is room for what `CudaGame.scene` says.
     """
-    shapes, counts = game.scene(state)
+    shapes, counts = game.scene(state, scene)
     n = out.shape[0] * HEIGHT * ROW_BYTES
     block = 16 if threads.SIMULATED else 256
-    draw_all[(n + block - 1) // block, block](shapes, counts, tones, frame, out)
+    draw_all[(n + block - 1) // block, block, game.stream](shapes, counts, tones, frame, out)

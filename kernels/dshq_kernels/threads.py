@@ -106,7 +106,8 @@ def pick(actions, mask):
             for k in range(mask.shape[1]):
                 count += mask[side, k, t]
             share = multiply(multiply(f32(actions[side, t]), f32(2.0**-24)), f32(count))
-            left = min(int(share), count - 1)
+            left = int(share)
+            left = left if left < count else count - 1
             for k in range(mask.shape[1]):
                 if mask[side, k, t] != 0:
                     if left == 0:
