@@ -124,6 +124,7 @@ def _bench(verb: Parser) -> None:
         "drill", nargs="?", default="ball", help="a drill's name, or a Python file with a Drill class (default ball)"
     )
     verb.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
+    verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default cpu)")
 
 
 def _lab(verb: Parser) -> None:

@@ -244,15 +244,22 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
 
 def bench(options: argparse.Namespace) -> dict[str, Any]:
     """Measure this machine's ceilings and this package's rates."""
-    from dshq_widget.bench import bench as run
     from dshq_widget.env import compiled
 
     _positive("--seconds", options.seconds)
-    result = run(compiled(_game(options.drill)), seconds=options.seconds)
+    game = compiled(_game(options.drill))
+    if options.device == "cuda":
+        from dshq_widget.bench_cuda import bench_cuda
+
+        result = bench_cuda(game, seconds=options.seconds)
+    else:
+        from dshq_widget.bench import bench as run
+
+        result = run(game, seconds=options.seconds)
     if not options.json:
-        for group in ("ceilings", "rates", "ratios"):
-            for name, value in result[group].items():
-                print(f"{name:42} {value:>18,.1f}")
+        for group in ("ceilings", "rates", "floors", "ratios"):
+            for name, value in result.get(group, {}).items():
+                print(f"{name:42} {value:>18,.{1 if value >= 10 else 3}f}")
     return result
 
 

@@ -20,6 +20,11 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.training import tuning
 
 GB = 1e9
+CUDA_TORCH = (
+    "This torch is a CPU build. On Linux with an x86-64 processor PyPI's own is the CUDA build: "
+    "pip install --force-reinstall torch==2.13.0"
+)
+NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' under an older driver."
 PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
@@ -174,7 +179,8 @@ def _gpu() -> tuple[str, bool, str, str]:
             "GPU",
             True,
             "none found",
-            "Not needed for the built-in drills; a GPU helps with large networks and pixels.",
+            "Not needed for the built-in drills. A CUDA GPU plays and learns from tens of thousands of games at once, "
+            "which pays with large networks and pixels: docs/gpu.md says what to install.",
         )
     run = subprocess.run(
         [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
@@ -184,9 +190,24 @@ def _gpu() -> tuple[str, bool, str, str]:
         timeout=20,
     )
     name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
-    torch = _version("torch") or ""
-    advice = "This torch is a CPU build: install a CUDA build of torch to use the GPU." if "+cpu" in torch else ""
-    return "GPU", run.returncode == 0, name, advice
+    if run.returncode:
+        return "GPU", False, name, "The driver does not answer: see what `nvidia-smi` says."
+    cpu_build = "+cpu" in (_version("torch") or "")
+    return "GPU", True, name, CUDA_TORCH if cpu_build else _kernels()
+
+
+def _kernels() -> str:
+    """What numba lacks to compile the rules for the GPU that is there; "" for nothing."""
+    from numba import cuda
+
+    try:
+        if not cuda.is_available():
+            return f"numba cannot use it, so games are played on the processor. {NUMBA_CUDA}"
+        cuda.compile_ptx(lambda: None, ())
+    except (ImportError, OSError, RuntimeError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        return f"numba cannot compile for it ({reason[0]}), so games are played on the processor. {NUMBA_CUDA}"
+    return ""
 
 
 def _node() -> tuple[str, bool, str, str]:

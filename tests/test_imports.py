@@ -14,7 +14,7 @@ PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels
 
 GAMES = {"dshq_kernels", "drill", "drills", "config", "protocol", "version"}
 PLAYERS = GAMES | {"env", "parallel", "policy", "trace", "trunk"}
-TRAINING = PLAYERS | {"gyms", "runtime", "learners", "training", "ladder", "presets"}
+TRAINING = PLAYERS | {"gpu", "gyms", "runtime", "learners", "training", "ladder", "presets"}
 
 # A room is a top-level module or folder of dshq_widget (dshq_kernels is one room). It may import itself and these.
 PYTHON_ARROWS = {
@@ -39,7 +39,8 @@ PYTHON_ARROWS = {
     "trunk": set(),
     "gyms": {"policy", "trunk", "runtime"},
     "runtime": PLAYERS,
-    "learners": PLAYERS | {"gyms"},
+    "gpu": GAMES,
+    "learners": PLAYERS | {"gpu", "gyms"},
     "screen": TRAINING,
     "training": TRAINING,
     "pixels": GAMES,
@@ -55,11 +56,12 @@ PYTHON_ARROWS = {
     | {"classroom", "screen", "page", "export_html", "cells", "lessons", "rivals", "outbox", "inbox", "commands"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
+    "bench_cuda": PLAYERS | {"gpu", "learners", "pixels"},
     "doctor": TRAINING,
     "check": PLAYERS,
     "classroom": TRAINING | {"replay", "cells", "lab"},
     "arguments": {"config", "version"},
-    "cli": TRAINING | {"arguments", "bench", "check", "classroom", "doctor", "lab", "record", "widget"},
+    "cli": TRAINING | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }

@@ -194,5 +194,12 @@ def _torch(spec: PolicySpec, **options: Any) -> Learner:
     return TorchPPO(spec, **options)
 
 
-learners: dict[str, Callable[..., Learner]] = {"fused": _fused, "torch": _torch}
-"""Makers by name: `fused` is the project's own kernels on the CPU, `torch` the reference and the way to CUDA."""
+def _resident(spec: PolicySpec, **options: Any) -> Learner:
+    from dshq_widget.learners.resident import ResidentPPO
+
+    return ResidentPPO(spec, **options)
+
+
+learners: dict[str, Callable[..., Learner]] = {"fused": _fused, "torch": _torch, "resident": _resident}
+"""Makers by name: `fused` is the project's own kernels on the CPU, `torch` the reference, `resident` the way to CUDA,
+where nothing has to be normalised."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.distributions import Beta, Normal
@@ -34,6 +35,10 @@ class GymSamples:
     advantage: NDArray
     returns: NDArray
 
+    def mean_return(self, units: NDArray) -> float:
+        """See `dshq_kernels.rollout.Samples`."""
+        return float(np.mean(self.returns[units]))
+
 
 class GymPPO(TorchPPO):
     """See `learners.Learner`; `actions` and `distribution` say what the outputs mean."""
@@ -42,15 +47,16 @@ class GymPPO(TorchPPO):
         self.actions, self.distribution = actions, distribution
         super().__init__(spec, **options)
 
-    def outputs(self, obs: torch.Tensor) -> torch.Tensor:
+    def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """See `TorchPPO.outputs`; pictures are uint8 `[N, *pixels]`."""
         if not self.spec.pixels:
-            return super().outputs(obs)
+            return super().outputs(obs, weights)
+        weights = self.weights if weights is None else weights
         x = obs.float() / 255
-        parts = trunk.split(self.weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
+        parts = trunk.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
         for (matrix, bias), (_, _, stride) in zip(parts, trunk.CONVOLUTIONS, strict=True):
             x = torch.relu(functional.conv2d(x, matrix, bias, stride))
-        return super().outputs(x.flatten(1))
+        return super().outputs(x.flatten(1), weights)
 
     def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See `TorchPPO.assess`; `action` is f32 `[N, k]`."""

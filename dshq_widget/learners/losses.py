@@ -6,8 +6,13 @@ Sources: Schulman et al. 2016 (GAE) and 2017 (PPO); Huang et al. 2022 for value 
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+
+Number = Any
+"""A float, or a tensor of no dimension, which can change without the host."""
 
 
 def gae(
@@ -17,8 +22,8 @@ def gae(
     final_values: Tensor,
     terminated: Tensor,
     truncated: Tensor,
-    gamma: float,
-    gae_lambda: float,
+    gamma: Number,
+    gae_lambda: Number,
 ) -> tuple[Tensor, Tensor]:
     """Advantages and returns `[T, N]`; arguments as in `dshq_kernels.returns.gae`."""
     advantages = torch.zeros_like(rewards)
@@ -34,13 +39,13 @@ def gae(
     return advantages, advantages + values
 
 
-def policy_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float) -> Tensor:
+def policy_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: Number) -> Tensor:
     """-mean(min(ratio A, clip(ratio, 1 - clip, 1 + clip) A)); all `[N]`."""
     ratio = (log_prob - old_log_prob).exp()
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
 
 
-def value_loss(value: Tensor, old_value: Tensor, target: Tensor, clip: float | None) -> Tensor:
+def value_loss(value: Tensor, old_value: Tensor, target: Tensor, clip: Number | None) -> Tensor:
     """mean((V - R)^2), or with `clip` the mean of the LARGER of it and its clipped twin; no factor 1/2: `value_coef`
     has it."""
     loss = (value - target).square()
@@ -61,7 +66,7 @@ def approx_kl(log_prob: Tensor, old_log_prob: Tensor) -> Tensor:
     return (difference.exp() - 1 - difference).mean()
 
 
-def clip_fraction(log_prob: Tensor, old_log_prob: Tensor, clip: float) -> Tensor:
+def clip_fraction(log_prob: Tensor, old_log_prob: Tensor, clip: Number) -> Tensor:
     """Share of samples whose ratio is outside 1 - clip .. 1 + clip."""
     return (((log_prob - old_log_prob).exp() - 1).abs() > clip).to(log_prob.dtype).mean()
 

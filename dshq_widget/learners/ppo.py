@@ -41,22 +41,25 @@ class TorchPPO:
         self.load(spec.initial(np.random.default_rng([seed, 0x1417])))
         self.normalizer.fresh = True
 
-    def forward(self, obs: torch.Tensor, mask: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, obs: torch.Tensor, mask: torch.Tensor | None = None, weights: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities `[N, n_actions]` and values `[N]` of observations `[N, n_obs]`; `mask`, bool `[N,
-        n_actions]`, says which actions are allowed.
+        n_actions]`, says which actions are allowed. `weights` are another policy's.
         """
-        x = self.outputs(obs)
+        x = self.outputs(obs, weights)
         logits = x[:, :-1] if mask is None else x[:, :-1].masked_fill(~mask, FORBIDDEN)
         return torch.log_softmax(logits, -1), x[:, -1]
 
-    def outputs(self, obs: torch.Tensor) -> torch.Tensor:
+    def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """What the network's last layer says, `[N, n_actions + 1]`."""
+        weights = self.weights if weights is None else weights
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
         parts, x, at = shapes(self.spec.layers), obs, 0
         for k, (n_in, n_out) in enumerate(parts):
-            matrix = self.weights[at : at + n_in * n_out].view(n_in, n_out)
+            matrix = weights[at : at + n_in * n_out].view(n_in, n_out)
             at += n_in * n_out + n_out
-            bias = self.weights[at - n_out : at]
+            bias = weights[at - n_out : at]
             if k == 0 and self.spec.grid:
                 x = look_ahead(self.spec.grid, matrix, bias, x)
                 continue
@@ -188,6 +191,10 @@ class TorchPPO:
         learners.check(self.spec, blob)
         self._set(blob)
         self.normalizer.fresh = False
+        self._forget()
+
+    def _forget(self) -> None:
+        """Fresh moments."""
         self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=learners.ADAM_EPSILON)
 
     def state(self) -> dict[str, np.ndarray]:

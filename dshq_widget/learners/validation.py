@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from dshq_kernels.rollout import Samples
+from dshq_widget.gpu.play import Rollout
 from dshq_widget.learners import Hyper, Learner
 from dshq_widget.learners.ppo import TorchPPO
 
@@ -54,9 +55,10 @@ class Validator:
         self.reference = TorchPPO(learner.spec)
 
     def compare(
-        self, learner: Learner, samples: Samples, units: np.ndarray, hyper: Hyper, seed: tuple[int, int]
+        self, learner: Learner, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper, seed: tuple[int, int]
     ) -> Finding:
         """Both gradients of one minibatch drawn from the `units` of a rollout; neither network changes."""
+        samples = samples.to_samples() if isinstance(samples, Rollout) else samples
         size = max(1, min(len(units), hyper.minibatch_size // 16))
         chosen = np.sort(np.random.default_rng(seed).choice(units, size, replace=False))
         self.reference.load(learner.blob())

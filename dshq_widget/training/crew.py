@@ -87,7 +87,7 @@ class Crew:
         shared = {"weights": weights, "ring": self._ring, "pool": self._pool}
         blocks = {name: block for name, block in shared.items() if block is not None}
         start = supervisor(os.getpid()).start
-        common: dict[str, Any] = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json()}
+        common: dict[str, Any] = {"drill": drill.to_json() | {"javascript": ""}, "hyper": config.to_json()}
         common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
         common["machine"] = dataclasses.asdict(machine)
         self._for_workers = {key: common[key] for key in ("hyper", "scenes")}

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.report import merge
 
+if TYPE_CHECKING:
+    from dshq_widget.training.resident_games import ResidentGames
+
 STALE_VERSIONS = 64
 """Samples made by a policy older than this many versions are thrown away and counted (assumed; normal is 1 or 2)."""
 
@@ -28,15 +32,35 @@ STALE_VERSIONS = 64
 class Batch:
     """One rollout's samples, ready to learn from."""
 
-    samples: Samples
+    samples: Any
+    """Samples, or a rollout that lies where the learner does."""
     units: np.ndarray
     stats: np.ndarray
     lag: int
     done: Callable[[], None]
 
 
+def own_games(
+    drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
+) -> tuple[OwnGames | ResidentGames, str]:
+    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless it
+    has to see them on the host, to normalise them, or the rules cannot run there.
+    """
+    if device != "cpu" and not learner.normalizer.active:
+        from dshq_widget.training.resident_games import ResidentGames  # imports torch
+
+        try:
+            return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO
+        except (RuntimeError, ImportError) as error:  # no device for numba; no compiler for its kernels
+            return OwnGames(drill, config, threads), f"the processor plays the games, since the GPU cannot: {error}"
+    return OwnGames(drill, config, threads), ""
+
+
 class OwnGames:
     """The games played in this process, on `threads` threads."""
+
+    resident = False
+    """Whether they live on the learner's device."""
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
@@ -113,6 +137,8 @@ class OwnGames:
 
 class RingGames:
     """The games played by rollout processes: one lane each, taken in turn; `pool` carries earlier policies to them."""
+
+    resident = False
 
     def __init__(
         self,

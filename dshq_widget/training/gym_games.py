@@ -157,7 +157,7 @@ class GymGames:
             returns=_units(returns),
         )
         units = np.arange(len(samples.value))
-        return Batch(samples, units, stats, 0, lambda: None)  # type: ignore[arg-type]  # GymPPO's own
+        return Batch(samples, units, stats, 0, lambda: None)
 
     def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
         """Adds one step to the episodes, and those that are over to the sums."""

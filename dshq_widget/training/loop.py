@@ -28,7 +28,7 @@ from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.worker import unpack
 from dshq_widget.training import checkpoint, tuning
 from dshq_widget.training.entropy import EntropyGuard
-from dshq_widget.training.games import OwnGames, RingGames
+from dshq_widget.training.games import OwnGames, RingGames, own_games
 from dshq_widget.training.guard import Guard
 from dshq_widget.training.judge import Judge
 from dshq_widget.training.league import League
@@ -40,6 +40,7 @@ from dshq_widget.training.writers import Logs
 
 if TYPE_CHECKING:
     from dshq_widget.learners.validation import Validator
+    from dshq_widget.training.resident_games import ResidentGames
 
 REPORT_SECONDS = 0.5
 REST_SECONDS = 0.5
@@ -129,13 +130,15 @@ class Session:
         self._say(f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         self.learner = self._make_learner()
         self.slots = WeightSlots.attach(blocks["weights"], self.spec.floats)
-        self.games: OwnGames | RingGames
+        self.games: OwnGames | RingGames | ResidentGames
         self.pool_slots = slot_count(self.config)
         if self.workers:
             pool = OpponentSlots.attach(blocks["pool"], self.spec.floats, self.pool_slots) if self.pool_slots else None
             self.games = RingGames(self.drill, self.config, blocks["ring"], job["games"], job["lane_offsets"], pool)
         else:
-            self.games = OwnGames(self.drill, self.config, self.threads)
+            self.games, trouble = own_games(self.drill, self.config, self.learner, self.device, self.threads)
+            if trouble:
+                self.channel.send({"type": "WARNING", "text": trouble})
         self.judge = Judge(self.drill, self.spec, self.config.seed)
         self.league, self.guard = League(self.drill, self.spec, self.config.seed), Guard()
         self.entropy, self.rehearsal = EntropyGuard(), Rehearsal(self.drill, self.spec, self.config.seed)
@@ -181,6 +184,8 @@ class Session:
         None where another team turns out to be faster.
         """
         machine, spec = tuning.Machine(**self.job["machine"]), self.drill.spec
+        if self.games.resident:
+            return tuning.report(self.config, machine, None, tuning.Team(0, 1)) | {"why": "the GPU plays and learns"}
         rates = tuning.recall(spec, self.config, machine) if tuning.open_choice(self.config, machine) else None
         team = tuning.Team(self.workers, self.threads)
         if rates is None and tuning.open_choice(self.config, machine):
@@ -249,7 +254,7 @@ class Session:
             return learned
         self.updates += 1
         self.skips = self.returns = 0
-        returns = float(np.mean(samples.returns[units]))
+        returns = samples.mean_return(units)
         entropy = learned.get("entropy", math.inf)
         asleep = self.entropy.after_update(entropy, returns, self.config.min_entropy, self.learner.blob())
         if asleep:
@@ -439,11 +444,11 @@ class Session:
             "threads": threads or self.threads,
             "normalizer": normalizer,
         }
-        return (
-            learners["torch"](self.spec, device=self.device, **options)
-            if self.device == "cuda"
-            else learners["fused"](self.spec, **options)
-        )
+        if self.device == "cpu":
+            return learners["fused"](self.spec, **options)
+        if normalizer.active:
+            return learners["torch"](self.spec, device=self.device, **options)
+        return learners["resident"](self.spec, device=self.device, graph=self.device == "cuda", **options)
 
     def _publish(self) -> None:
         """Raises ValueError, with nothing published, for weights that are not finite."""

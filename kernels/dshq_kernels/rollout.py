@@ -99,6 +99,10 @@ class Samples:
         """Samples in memory of their own."""
         return cls.over(aligned(cls.floats(units, n_obs, mask_words)), units, n_obs, mask_words)
 
+    def mean_return(self, units: np.ndarray) -> float:
+        """Mean of the `returns` of these units, int64 indices."""
+        return float(np.mean(self.returns[units]))
+
     def addresses(self) -> tuple[int, ...]:
         """Where each array begins, in the order of the fields; 0 for a mask of no words."""
         return self._addresses

@@ -1,0 +1,30 @@
+"""What a side of every game sees, drawn on the device into wherever frames are kept: a slot of the replay ring."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dshq_kernels import raster
+from dshq_widget.gpu.games import CudaGames
+
+
+class Painter:
+    """Draws `games` as `side` sees them; shapes pass through memory of its own."""
+
+    def __init__(self, games: CudaGames, side: int = 0):
+        spec, device = games.drill.spec, games.device
+        self.games = games
+        self._tones = torch.from_numpy(raster.shades(spec, side)).to(device)
+        self._view = torch.from_numpy(raster.view(spec["world"])).to(device)
+        self._shapes = torch.zeros((int(spec["scene_max"]), 12, games.n), device=device)
+        self.counts = torch.zeros(games.n, dtype=torch.int32, device=device)
+        """Shapes of each game when it was last drawn."""
+
+    def draw(self, out: Tensor) -> None:
+        """u8 `[n, 1, 72, 20]`, four pixels to a byte, on torch's current stream."""
+        self.games.follow()
+        array = self.games.array
+        tones, view = array(self._tones), array(self._view)
+        scene = array(self._shapes), array(self.counts)
+        raster.render_into(array(out), self.games.game, self.games.numba_state, tones, view, scene)

@@ -1,0 +1,244 @@
+"""Games of a drill beside torch on one device. Both kinds have one face: tensors with the game last, results written
+where the caller says, nothing waits for the device.
+
+`CudaGames` runs the rules as CUDA kernels on torch's current stream and on torch's own memory; `CpuGames` are the
+compiled rules on the processor, so that whatever plays with the one can be tried with the other. Numba's simulator
+(NUMBA_ENABLE_CUDASIM=1) runs `CudaGames` on tensors of the processor.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dshq_kernels.cpu import LANES
+from dshq_widget.drill import CompiledDrill
+
+
+class DeviceGames(Protocol):
+    """`n` games of one drill. Tensors that it is given live as long as the games: their addresses may be remembered."""
+
+    drill: CompiledDrill
+    n: int
+    device: torch.device
+
+    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+        """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
+        ...
+
+    def follow(self) -> None:
+        """From now on work is put on torch's current stream."""
+        ...
+
+    def observe(self, out: Tensor) -> None:
+        """f32 `[sides, n_obs, n]`."""
+        ...
+
+    def terms(self, out: Tensor) -> None:
+        """f32 `[sides, n_terms, n]`."""
+        ...
+
+    def status(self, out: Tensor) -> None:
+        """Terminated (0 or 1), winner (+1, 0, -1) and ticks: i32 `[3, n]`."""
+        ...
+
+    def mask(self, out: Tensor) -> None:
+        """Which actions are allowed: u8 `[sides, n_actions, n]`, 0 or 1."""
+        ...
+
+    def actions(self, who: str, begin: int, out: Tensor, mask: Tensor | None) -> None:
+        """Of a baseline or "random", for the games from `begin` on: i32 `[sides, m]`; `begin` and m divide by 16.
+
+        `mask` is what `mask` said of those games, u8 `[sides, n_actions, m]`; None without one.
+        """
+        ...
+
+    def decide(self, actions: Tensor) -> None:
+        """One decision: i32 `[sides, n]` actions, then the drill's ticks."""
+        ...
+
+    def reset(self, chosen: Tensor) -> None:
+        """New episodes where u8 `[n]` is not zero."""
+        ...
+
+    def words(self) -> NDArray:
+        """Every game's state, u32 `[n, words]`, on the host: waits for the device."""
+        ...
+
+    def restore(self, words: NDArray) -> None:
+        """Puts back what `words` returned."""
+        ...
+
+    def put(self, chosen: Tensor, words: Tensor) -> None:
+        """Where bool `[n]` says so, a game's state becomes that of i32 `[words, n]`, generator and purpose apart."""
+        ...
+
+
+def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGames:
+    """Games on a device. Raises ValueError for a number that does not divide by 16, RuntimeError without a GPU."""
+    if n % LANES or n < LANES:
+        raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {n}")
+    return CudaGames(drill, n, device) if device.type == "cuda" else CpuGames(drill, n)
+
+
+KEPT_WORDS = 3
+"""`rng_key`, `rng_count`, `practice`: what a scene leaves alone."""
+
+
+class CudaGames:
+    """See `DeviceGames`."""
+
+    def __init__(self, drill: CompiledDrill, n: int, device: torch.device):
+        self.drill, self.n, self.device = drill, n, device
+        if device.type == "cuda" and device.index is not None:
+            from numba import cuda
+
+            cuda.select_device(device.index)
+        self.game = drill.cuda_game()
+        self.state = torch.zeros((self.game.words_per_game, n), dtype=torch.int32, device=device)
+        self._arrays: dict[tuple[Any, ...], Any] = {}
+        self.numba_state = self.array(self.state, np.uint32)
+        """The same memory as the rules' kernels take it."""
+        self._action = self.state[self.game.rows["action"]]
+        self._ticks = self.state[self.game.rows["ticks"].start]
+        self._repeat = int(drill.spec["action_repeat"])
+        self.follow()
+
+    def array(self, tensor: Tensor, dtype: type | None = None) -> Any:
+        """A tensor as numba's kernels take it, over the same memory; `dtype` is what its words are taken for."""
+        key = (tensor.data_ptr(), dtype or tensor.dtype, tuple(tensor.shape), tensor.stride())
+        if key not in self._arrays:
+            self._arrays[key] = shared(tensor, dtype)
+        return self._arrays[key]
+
+    def follow(self) -> None:
+        if self.device.type == "cuda":
+            from numba import cuda
+
+            stream = torch.cuda.current_stream(self.device).cuda_stream
+            self.game.stream = cuda.external_stream(stream) if stream else 0
+
+    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+        self.state.zero_()
+        self.state[self.game.rows["rng_key"].start] = torch.from_numpy(keys.view(np.int32)).to(self.device)
+        self.state[self.game.rows["practice"].start] = 1
+        self.reset(torch.ones(self.n, dtype=torch.uint8, device=self.device))
+        self._ticks.copy_(torch.from_numpy(ticks))
+
+    def observe(self, out: Tensor) -> None:
+        self.game.observe(self.numba_state, self.array(out))
+
+    def terms(self, out: Tensor) -> None:
+        self.game.terms(self.numba_state, self.array(out))
+
+    def status(self, out: Tensor) -> None:
+        self.game.status(self.numba_state, self.array(out))
+        out[2] = self._ticks
+
+    def mask(self, out: Tensor) -> None:
+        if self.game.masked:
+            out.zero_()
+            self.game.mask(self.numba_state, self.array(out))
+        else:
+            out.fill_(1)
+
+    def actions(self, who: str, begin: int, out: Tensor, mask: Tensor | None) -> None:
+        games = self.state[:, begin : begin + out.shape[1]]
+        allowed = None if mask is None else self.array(mask)
+        self.game.actions(self.array(games, np.uint32), who, self.array(out), allowed)
+
+    def decide(self, actions: Tensor) -> None:
+        self._action.copy_(actions)
+        self.game.decide(self.numba_state)
+        self.game.tick(self.numba_state, self._repeat)
+
+    def reset(self, chosen: Tensor) -> None:
+        self.game.reset(self.numba_state, self.array(chosen))
+
+    def words(self) -> NDArray:
+        return np.ascontiguousarray(self.state.cpu().numpy().T).view(np.uint32)
+
+    def restore(self, words: NDArray) -> None:
+        self.state.copy_(torch.from_numpy(np.ascontiguousarray(words.T).view(np.int32)))
+
+    def put(self, chosen: Tensor, words: Tensor) -> None:
+        rest = self.state[KEPT_WORDS:]
+        torch.where(chosen, words[KEPT_WORDS:], rest, out=rest)
+
+
+def shared(tensor: Tensor, dtype: type | None = None) -> Any:
+    """A tensor's memory as a device array of numba; of the processor, as one of numba's simulator."""
+    if tensor.device.type == "cuda":
+        from numba import cuda
+
+        found = cuda.as_cuda_array(tensor)
+        return found if dtype is None else found.view(dtype)
+    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+    return FakeCUDAArray(tensor.numpy() if dtype is None else tensor.numpy().view(dtype))
+
+
+class CpuGames:
+    """See `DeviceGames`."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, drill: CompiledDrill, n: int):
+        self.drill, self.n = drill, n
+        self.game = drill.game()
+        self.tiles = self.game.new(n // LANES)
+        self._words = self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)  # a view, as [tiles, words, 16]
+        self._repeat = int(drill.spec["action_repeat"])
+
+    def begin(self, keys: NDArray, ticks: NDArray) -> None:
+        self.tiles["rng_key"], self.tiles["rng_count"] = keys.reshape(-1, LANES), 0
+        self.tiles["practice"] = 1
+        self.game.reset(self.tiles, np.ones((len(self.tiles), LANES), np.uint8))
+        self.tiles["ticks"] = ticks.reshape(-1, LANES)
+
+    def follow(self) -> None:
+        """There are no streams."""
+
+    def observe(self, out: Tensor) -> None:
+        _put(out, self.game.observe(self.tiles))
+
+    def terms(self, out: Tensor) -> None:
+        _put(out, self.game.terms(self.tiles))
+
+    def status(self, out: Tensor) -> None:
+        terminated, winner = self.game.status(self.tiles)
+        _put(out, np.stack([terminated, winner, self.tiles["ticks"]], axis=1))
+
+    def mask(self, out: Tensor) -> None:
+        _put(out, self.game.mask(self.tiles))
+
+    def actions(self, who: str, begin: int, out: Tensor, mask: Tensor | None) -> None:
+        _put(out, self.game.actions(self.tiles[begin // LANES : (begin + out.shape[1]) // LANES], who))
+
+    def decide(self, actions: Tensor) -> None:
+        self.tiles["action"] = actions.numpy().reshape(actions.shape[0], -1, LANES).swapaxes(0, 1)
+        self.game.decide(self.tiles)
+        self.game.tick(self.tiles, self._repeat)
+
+    def reset(self, chosen: Tensor) -> None:
+        self.game.reset(self.tiles, chosen.numpy().reshape(-1, LANES))
+
+    def words(self) -> NDArray:
+        return self.game.words(self.tiles)
+
+    def restore(self, words: NDArray) -> None:
+        self._words[:] = words.reshape(len(self.tiles), LANES, -1).transpose(0, 2, 1)
+
+    def put(self, chosen: Tensor, words: Tensor) -> None:
+        where = chosen.numpy().reshape(-1, LANES)[:, None]  # [tiles, 1, 16]
+        given = words.numpy().view(np.uint32).reshape(words.shape[0], -1, LANES).swapaxes(0, 1)
+        self._words[:, KEPT_WORDS:] = np.where(where, given[:, KEPT_WORDS:], self._words[:, KEPT_WORDS:])
+
+
+def _put(out: Tensor, tiles: NDArray) -> None:
+    """`[tiles, ..., 16]` into `[..., n]`."""
+    out.numpy()[...] = np.moveaxis(tiles, 0, -2).reshape(out.shape)

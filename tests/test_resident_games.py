@@ -1,0 +1,108 @@
+"""The training loop with games that live where the learner does; a processor stands in for the GPU ("cpu:0")."""
+
+import numpy as np
+import pytest
+
+from dshq_kernels.loops import AGENT_STEPS
+from dshq_widget.config import TrainConfig
+from dshq_widget.drill import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.learners import Hyper
+from dshq_widget.learners.resident import ResidentPPO
+from dshq_widget.learners.validation import Validator
+from dshq_widget.policy import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.training import checkpoint, loop
+from dshq_widget.training.games import OwnGames
+from dshq_widget.training.resident_games import ResidentGames
+from tests.test_resume import Turns
+
+SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
+
+
+@pytest.fixture
+def job():
+    """Of a learner of the Ball Drill: job, blocks."""
+    drill = compile_drill(drills["ball"])
+    shares = {"self": 0.5, "chaser": 0.25, "pool": 0.25}
+    config = TrainConfig(**SMALL, opponents=shares, validate_every=2, snapshot_every=2)
+    spec = PolicySpec.for_config(drill.spec, config)
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    WeightSlots.create(block, spec.floats)
+    given = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1}
+    yield {**given, "machine": {"cpu": 2.0, "memory": 8e9}}, {"weights": block}
+    block.close()
+
+
+def on_a_device(monkeypatch):
+    monkeypatch.setattr(loop, "choose_device", lambda wanted: "cpu:0")
+
+
+def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
+    on_a_device(monkeypatch)
+    monkeypatch.setattr(loop, "REPORT_SECONDS", 0.0)
+    given, blocks = job
+    path = tmp_path / "autosave.dshq"
+    channel = Turns(6)
+    loop.run(channel, {**given, "autosave": str(path)}, blocks)
+    assert "WARNING" not in channel.kinds(), channel.said
+    phase = next(m for m in channel.said if m["type"] == "PHASE" and m["phase"] == "training")
+    assert "the GPU plays and learns" in phase["text"] and phase["tuning"]["workers"] == 0
+    rows = [message["values"] for message in channel.said if message["type"] == "METRICS"]
+    assert rows[-1]["agent_steps"] % (8 * 96) == 0 and rows[-1]["version"] >= 3, "32 games on both sides, 32 on one"
+    assert rows[-1]["validation_relative_error"] < 1e-3 and "LEAGUE" in channel.kinds()
+    session = loop.Session(Turns(1), {**given, "resume": str(path)}, blocks)
+    assert isinstance(session.learner, ResidentPPO) and isinstance(session.games, ResidentGames)
+    assert np.array_equal(session.games.play.games.words(), checkpoint.load(path).state["train.games"])
+
+
+def test_what_does_not_fit_is_done_as_before(job, monkeypatch):
+    given, blocks = job
+    on_a_device(monkeypatch)
+    hyper = {**given["hyper"], "normalize_observations": True}
+    session = loop.Session(Turns(1), {**given, "hyper": hyper}, blocks)
+    assert isinstance(session.games, OwnGames) and session.learner.normalizer.active
+    assert "WARNING" not in session.channel.kinds()
+
+    def nothing(*_):
+        raise RuntimeError("no compiler")
+
+    monkeypatch.setattr("dshq_widget.training.resident_games.make_games", nothing)
+    session = loop.Session(Turns(1), given, blocks)
+    assert isinstance(session.games, OwnGames) and isinstance(session.learner, ResidentPPO)
+    assert "the GPU cannot: no compiler" in session.channel.said[-1]["text"]
+
+
+def test_they_go_on_exactly_from_their_state():
+    drill = compile_drill(drills["bandit"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    runs = []
+    for seed in (0, 1):
+        learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+        runs.append((learner, ResidentGames(drill, config.replace({"seed": seed}), learner)))
+    (learner, games), (other, others) = runs
+    batch = games.next(learner, config, 0)
+    assert batch.stats[AGENT_STEPS] == len(batch.units) * 16 == 64 * 8
+    learner.update(batch.samples, batch.units, Hyper(minibatch_size=256, minibatch_order="sequential"))
+    other.load(learner.blob())
+    others.restore(games.state())
+    one, two = (g.next(p, config, 1).samples for p, g in runs)
+    assert one is not two and np.array_equal(one.obs, two.obs) and np.array_equal(one.action, two.action)
+    before = games.play.games.words()
+    games.mend(one)
+    assert np.array_equal(games.play.games.words(), before), "nothing was broken"
+    one.advantage[3, 17] = np.nan
+    games.mend(one)
+    changed = (games.play.games.words() != before).any(1)
+    assert np.flatnonzero(changed).tolist() == [17]
+
+
+def test_validation_reads_a_rollout_on_the_device():
+    drill = compile_drill(drills["bandit"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+    batch = ResidentGames(drill, config, learner).next(learner, config, 0)
+    finding = Validator(learner).compare(learner, batch.samples, batch.units, Hyper(minibatch_size=256), (1, 2))
+    assert finding.first is None and finding.largest_relative < 1e-4
+    assert batch.samples.mean_return(batch.units) == pytest.approx(float(batch.samples.returns.mean()))
