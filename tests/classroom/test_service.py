@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -182,8 +183,21 @@ def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, 
     assert cli.main(["league", "verify"]) == 2
 
 
-def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
+class Trap:
+    """Pickled, it is a file that makes another one when somebody loads it."""
+
+    def __init__(self, sprung: Path):
+        self.sprung = sprung
+
+    def __reduce__(self) -> tuple:
+        return Path.touch, (self.sprung,)
+
+
+def crowd(service: Service, store: Store, accounts: int, uploads: int, sprung: Path) -> None:
     """`uploads` policies and hostile files from `accounts` accounts at once; then the round, and it is all right."""
+    pickle.loads(trap := pickle.dumps(Trap(sprung)))
+    sprung.unlink()
+    hostile = (trap, *HOSTILE)
     number = open_round(store, anchors=["random"])
     tokens = {f"student {k:03}": store.issue_token(f"student {k:03}") for k in range(accounts)}
     names = list(tokens)
@@ -192,12 +206,13 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
 
     def one(job: tuple[int, tuple[str, int | None]]) -> tuple[str, int, dict]:
         k, (name, seed) = job
-        content = HOSTILE[k % len(HOSTILE)] if seed is None else files[seed]
+        content = hostile[k // 5 % len(hostile)] if seed is None else files[seed]
         return name, *send(service, tokens[name], content)
 
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(one, enumerate(work)))
     assert len(answers) == uploads
+    assert not sprung.exists(), "an upload was executed"
     taken: dict[str, tuple[int, str]] = {}
     for (name, seed), (_, status, answer) in zip(work, answers, strict=True):
         assert (status, "error" in answer) == ((422, True) if seed is None else (200, False)), answer
@@ -218,10 +233,10 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int) -> None:
 @pytest.mark.parametrize(
     ("accounts", "uploads"), [(8, 24), pytest.param(100, 300, marks=pytest.mark.slow, id="a class of a hundred")]
 )
-def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, uploads: int):
+def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, uploads: int, tmp_path: Path):
     store = Store(database)
     with Service(store, per_minute=3) as service:
-        crowd(service, store, accounts, uploads)
+        crowd(service, store, accounts, uploads, tmp_path / "sprung")
     store.close_connections()
 
 
