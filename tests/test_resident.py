@@ -21,10 +21,11 @@ from dshq_widget.gpu.download import Download
 from dshq_widget.gpu.games import CpuGames, make_games
 from dshq_widget.gpu.play import Play, Rollout, draw, groups_of
 from dshq_widget.learners import Hyper, losses, priorities
+from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.learners.ppo import TorchPPO
 from dshq_widget.learners.resident import ResidentPPO
 from dshq_widget.policy import Policy, PolicySpec
-from tests.test_ppo import METRICS, OPTIONS, SPEC, make_samples
+from tests.test_ppo import METRICS, SPEC, make_samples
 from tests.test_rollout import Barred, Climb, Race
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -365,10 +366,6 @@ def test_wrong_options_are_one_sentence():
         ResidentPPO(SPEC, graph=True)
     with pytest.raises(ValueError, match="the games are on cpu"):
         start(Climb, {"self": 1}, graph=True)
-    with pytest.raises(ValueError, match="no running normalisers"):
-        from dshq_widget.learners.normalizer import Normalizer
-
-        ResidentPPO(SPEC, normalizer=Normalizer(SPEC, **OPTIONS["observations"][1]))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -442,7 +439,9 @@ def test_a_graph_is_what_it_records():
 @pytest.mark.parametrize("graph", [False, True])
 def test_nothing_waits_for_the_host(graph):
     compiled = compile_drill(drills["ball"])
-    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (64, 64)), seed=0, device="cuda", graph=graph)
+    spec = PolicySpec.for_drill(compiled.spec, (64, 64))
+    normalizer = Normalizer(spec, observations=True, rewards=True)
+    learner = ResidentPPO(spec, seed=0, device="cuda", graph=graph, normalizer=normalizer)
     games = make_games(compiled, 1024, torch.device("cuda"))
     play = Play(games, learner.forward, losses.gae, length=8, shares={"self": 0.5, "chaser": 0.5}, graph=graph)
     play.settings(0.99, 0.95)

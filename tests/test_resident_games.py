@@ -26,7 +26,8 @@ def job():
     """Of a learner of the Ball Drill: job, blocks."""
     drill = compile_drill(drills["ball"])
     shares = {"self": 0.5, "chaser": 0.25, "pool": 0.25}
-    config = TrainConfig(**SMALL, opponents=shares, validate_every=2, snapshot_every=2)
+    normal = {"normalize_observations": True, "normalize_rewards": True}
+    config = TrainConfig(**SMALL, **normal, opponents=shares, validate_every=2, snapshot_every=2)
     spec = PolicySpec.for_config(drill.spec, config)
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
@@ -41,7 +42,8 @@ def on_a_device(monkeypatch):
 
 def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
     on_a_device(monkeypatch)
-    monkeypatch.setattr(loop, "REPORT_SECONDS", 0.0)
+    for seconds in ("REPORT_SECONDS", "AUTOSAVE_SECONDS"):
+        monkeypatch.setattr(loop, seconds, 0.0)
     given, blocks = job
     path = tmp_path / "autosave.dshq"
     channel = Turns(6)
@@ -51,19 +53,16 @@ def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch
     assert "the GPU plays and learns" in phase["text"] and phase["tuning"]["workers"] == 0
     rows = [message["values"] for message in channel.said if message["type"] == "METRICS"]
     assert rows[-1]["agent_steps"] % (8 * 96) == 0 and rows[-1]["version"] >= 3, "32 games on both sides, 32 on one"
-    assert rows[-1]["validation_relative_error"] < 1e-3 and "LEAGUE" in channel.kinds()
+    errors = [row["validation_relative_error"] for row in rows if "validation_relative_error" in row]
+    assert errors and max(errors) < 1e-3 and "LEAGUE" in channel.kinds()
     session = loop.Session(Turns(1), {**given, "resume": str(path)}, blocks)
     assert isinstance(session.learner, ResidentPPO) and isinstance(session.games, ResidentGames)
     assert np.array_equal(session.games.play.games.words(), checkpoint.load(path).state["train.games"])
 
 
-def test_what_does_not_fit_is_done_as_before(job, monkeypatch):
+def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
     given, blocks = job
     on_a_device(monkeypatch)
-    hyper = {**given["hyper"], "normalize_observations": True}
-    session = loop.Session(Turns(1), {**given, "hyper": hyper}, blocks)
-    assert isinstance(session.games, OwnGames) and session.learner.normalizer.active
-    assert "WARNING" not in session.channel.kinds()
 
     def nothing(*_):
         raise RuntimeError("no compiler")

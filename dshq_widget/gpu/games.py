@@ -163,7 +163,7 @@ class CudaGames:
         return np.ascontiguousarray(self.state.cpu().numpy().T).view(np.uint32)
 
     def restore(self, words: NDArray) -> None:
-        self.state.copy_(torch.from_numpy(np.ascontiguousarray(words.T).view(np.int32)))
+        self.state.copy_(torch.from_numpy(np.array(words.T, order="C").view(np.int32)))
 
     def put(self, chosen: Tensor, words: Tensor) -> None:
         rest = self.state[KEPT_WORDS:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,8 +86,13 @@ class TorchPPO:
             "clip_fraction": losses.clip_fraction(chosen, log_prob, hyper.clip_epsilon).detach(),
         }
         loss = parts["loss_policy"] + hyper.value_coef * parts["loss_value"] - hyper.entropy_coef * parts["entropy"]
-        parts["loss_value"] = parts["loss_value"] / self.normalizer.reward_scale**2  # in the reward's own unit
+        parts["loss_value"] = parts["loss_value"] / self.reward_scale**2  # in the reward's own unit
         return loss, {name: part.detach() for name, part in parts.items()}
+
+    @property
+    def reward_scale(self) -> Any:
+        """What values and returns are multiplied with while learning."""
+        return self.normalizer.reward_scale
 
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
@@ -180,7 +186,7 @@ class TorchPPO:
 
     def _set(self, blob: np.ndarray) -> None:
         with torch.no_grad():
-            self.weights.copy_(torch.from_numpy(np.ascontiguousarray(blob)))
+            self.weights.copy_(torch.from_numpy(np.array(blob)))
 
     def blob(self) -> np.ndarray:
         """See `learners.Learner.blob`."""

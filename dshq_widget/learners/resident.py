@@ -25,6 +25,7 @@ from dshq_widget import learners
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.play import Rollout
 from dshq_widget.learners import Hyper
+from dshq_widget.learners.device_normalizer import DeviceNormalizer
 from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.learners.ppo import TorchPPO
 from dshq_widget.policy import PolicySpec
@@ -73,13 +74,12 @@ class ResidentPPO(TorchPPO):
     ):
         if precision not in PRECISIONS:
             raise ValueError(f"precision: wanted one of {', '.join(PRECISIONS)}, got {precision!r}")
-        if normalizer is not None and normalizer.active:
-            raise ValueError("a resident learner has no running normalisers: switch them off, or take TorchPPO")
         if graph and torch.device(device).type != "cuda":
             raise ValueError(f"a CUDA graph needs a CUDA device, got {device!r}: leave graph out")
         self.precision, self._wants_graph = precision, graph
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
+        self._normal = DeviceNormalizer(self.normalizer, self.device)
         if precision == "tf32" and self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")
         self._generator = torch.Generator(self.device).manual_seed(seed)
@@ -117,6 +117,11 @@ class ResidentPPO(TorchPPO):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16", cache_enabled=False):
             return super().outputs(obs, weights).float()
 
+    @property
+    def reward_scale(self) -> Any:
+        """See `TorchPPO.reward_scale`; on the device."""
+        return self._normal.reward_scale
+
     # ---- learning
 
     def learn(self, rollout: Rollout, hyper: Hyper, plan: Plan | None = None) -> None:
@@ -126,6 +131,9 @@ class ResidentPPO(TorchPPO):
         if rollout.samples % UNIT:
             raise ValueError(f"wanted a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
         plan = plan or self._plan(rollout.advantage, hyper)
+        if self._normal.active:
+            with torch.no_grad():
+                self._normal.unfold(self.weights)
         self._prepare(rollout, hyper, plan)
         for begin, end in itertools.pairwise(plan.bounds):
             size = end - begin
@@ -139,6 +147,21 @@ class ResidentPPO(TorchPPO):
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
         self.report[EXPLAINED] = 1 - self._spread(returns - value)[1] / self._spread(returns)[1]
+        if self._normal.active:
+            with torch.no_grad():
+                self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
+
+    def _fold(self, obs: Tensor, returns: Tensor) -> None:
+        """Take in what was just learned from, and let the weights play again; see `Normalizer.learned`."""
+        normal, fresh = self._normal, self.normalizer.fresh
+        if not fresh:
+            normal.fold(self.weights)
+        for moments, values in ((normal.observations, obs), (normal.returns, returns[:, None])):
+            if moments is not None:
+                moments.add(*self._spread(values.double()))
+        if fresh:
+            normal.fold(self.weights)
+        self.normalizer.fresh = False
 
     def _plan(self, advantage: Tensor, hyper: Hyper) -> Plan:
         """As `learners.plan_minibatches`, on the device: near-equal minibatches of units of `UNIT` neighbouring games'
@@ -187,10 +210,10 @@ class ResidentPPO(TorchPPO):
         self.report.zero_()
         self._stopped.fill_(False)
         self._mean.fill_(0.0)
-        self._scale.fill_(1.0)
+        self._scale.copy_(self.reward_scale)
         if hyper.normalize_advantages:
             advantage = rollout.advantage.flatten() if plan.chosen is None else rollout.advantage.flatten()[plan.chosen]
-            mean, variance = self._spread(advantage.double())
+            mean, variance, _ = self._spread(advantage.double())
             self._mean.copy_(mean)
             self._scale.copy_(1 / (variance.sqrt() + 1e-8))
 
@@ -209,14 +232,15 @@ class ResidentPPO(TorchPPO):
         def rows(field: Tensor) -> Tensor:
             return field.flatten(0, 1)[index]
 
+        normal = self._normal
         limits: Any = SimpleNamespace(**self._hyper, clip_value=clip_value)
         loss, parts = self.loss(
-            rows(rollout.obs),
+            (rows(rollout.obs) - normal.shift) * normal.factor if normal.observations else rows(rollout.obs),
             rows(rollout.action),
             rows(rollout.log_prob),
-            rows(rollout.value),
+            rows(rollout.value) * normal.reward_scale,
             (rows(rollout.advantage) - self._mean) * self._scale * self._factor[:size],
-            rows(rollout.returns),
+            rows(rollout.returns) * normal.reward_scale,
             limits,
             rows(rollout.mask) if rollout.mask.shape[-1] else None,
         )
@@ -242,12 +266,12 @@ class ResidentPPO(TorchPPO):
         self.report[:SKIPPED] += torch.where(left_out, torch.zeros_like(learned), learned)
         self.report[SKIPPED] += broken & ~self._stopped
 
-    def _spread(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and variance, f64, of f64 `[N]`."""
-        count = torch.full((), float(values.numel()), dtype=torch.float64, device=self.device)
-        total = self._summed(torch.stack([count, values.sum()]))
-        mean = total[1] / total[0]
-        return mean, self._summed((values - mean).square().sum()) / total[0]
+    def _spread(self, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean and variance over the first dimension, and their number, f64, of f64 `[N, ...]`."""
+        count = torch.full((1,), float(len(values)), dtype=torch.float64, device=self.device)
+        total = self._summed(torch.cat([count, values.sum(0).view(-1)]))
+        mean = total[1:].view(values.shape[1:]) / total[0]
+        return mean, self._summed((values - mean).square().sum(0)) / total[0], total[0]
 
     def _summed(self, values: Tensor) -> Tensor:
         """Sums over everybody who learns the same network: here nobody else."""
@@ -285,6 +309,7 @@ class ResidentPPO(TorchPPO):
             self.learn(self._resident(samples), hyper, plan)
         report = self.report.cpu().numpy()
         self.skipped += int(report[SKIPPED])
+        self._normal.tell()
         return self.told(report)
 
     def _resident(self, samples: Samples) -> Rollout:
@@ -305,9 +330,21 @@ class ResidentPPO(TorchPPO):
             here.mask[0] = bits.view(count, -1)[:, : self.spec.n_actions] != 0
         return here
 
+    def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
+        """See `learners.Learner.gradient`."""
+        self._normal.reward_scale.fill_(self.normalizer.reward_scale)
+        return super().gradient(samples, units, hyper)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """See `learners.Learner.state`."""
+        self._normal.tell()
+        return super().state()
+
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """See `learners.Learner.restore`."""
         self._moments["step"].fill_(float(state["adam_step"]))
         self._moments["exp_avg"].copy_(torch.from_numpy(state["adam_m"].copy()))
         self._moments["exp_avg_sq"].copy_(torch.from_numpy(state["adam_v"].copy()))
         self._rng = learners.unpack_generator(state["generator_update"])
+        self.normalizer.restore(state)
+        self._normal.load()

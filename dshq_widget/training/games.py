@@ -43,10 +43,10 @@ class Batch:
 def own_games(
     drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
 ) -> tuple[OwnGames | ResidentGames, str]:
-    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless it
-    has to see them on the host, to normalise them, or the rules cannot run there.
+    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
+    rules cannot run there.
     """
-    if device != "cpu" and not learner.normalizer.active:
+    if device != "cpu":
         from dshq_widget.training.resident_games import ResidentGames  # imports torch
 
         try:

@@ -446,8 +446,6 @@ class Session:
         }
         if self.device == "cpu":
             return learners["fused"](self.spec, **options)
-        if normalizer.active:
-            return learners["torch"](self.spec, device=self.device, **options)
         return learners["resident"](self.spec, device=self.device, graph=self.device == "cuda", **options)
 
     def _publish(self) -> None:

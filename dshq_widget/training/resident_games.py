@@ -74,7 +74,7 @@ class ResidentGames:
         found = [state.get(name) for name in ("train.games", "train.running", "train.generator")]
         wanted = (games.shape, tuple(self.play.running.shape), tuple(generator.shape))
         if all(a is not None and a.shape == shape for a, shape in zip(found, wanted, strict=True)):
-            words, running, bits = (np.ascontiguousarray(array) for array in found)
+            words, running, bits = (np.array(array) for array in found)
             self.play.games.restore(words)
             self.play.running.copy_(torch.from_numpy(running))
             self.play.generator.set_state(torch.from_numpy(bits))
