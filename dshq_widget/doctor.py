@@ -198,16 +198,10 @@ def _gpu() -> tuple[str, bool, str, str]:
 
 def _kernels() -> str:
     """What numba lacks to compile the rules for the GPU that is there; "" for nothing."""
-    from numba import cuda
+    from dshq_kernels.cuda import trouble
 
-    try:
-        if not cuda.is_available():
-            return f"numba cannot use it, so games are played on the processor. {NUMBA_CUDA}"
-        cuda.compile_ptx(lambda: None, ())
-    except (ImportError, OSError, RuntimeError) as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        return f"numba cannot compile for it ({reason[0]}), so games are played on the processor. {NUMBA_CUDA}"
-    return ""
+    why = trouble()
+    return f"numba cannot use it ({why}), so games are played on the processor. {NUMBA_CUDA}" if why else ""
 
 
 def _node() -> tuple[str, bool, str, str]:

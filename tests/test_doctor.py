@@ -45,14 +45,15 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
     nvidia(0, "NVIDIA H200, 143771 MiB\n")
     monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0")
     monkeypatch.setattr(cuda, "is_available", lambda: False)
-    assert "numba cannot use it" in doctor._gpu()[3] and "dshq-widget[gpu]" in doctor._gpu()[3]
+    advice = doctor._gpu()[3]
+    assert "numba cannot use it (numba finds no CUDA device)" in advice and "dshq-widget[gpu]" in advice
     monkeypatch.setattr(cuda, "is_available", lambda: True)
 
     def no_compiler(*_):
         raise ImportError("libNVVM cannot be found\nmore")
 
-    monkeypatch.setattr(cuda, "compile_ptx", no_compiler)
+    monkeypatch.setattr(cuda, "compile_ptx_for_current_device", no_compiler)
     advice = doctor._gpu()[3]
-    assert "cannot compile for it (libNVVM cannot be found)" in advice and "\n" not in advice
-    monkeypatch.setattr(cuda, "compile_ptx", lambda *_: ("", None))
+    assert "numba cannot use it (libNVVM cannot be found)" in advice and "\n" not in advice
+    monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
     assert doctor._gpu()[3] == ""

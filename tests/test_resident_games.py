@@ -13,7 +13,7 @@ from dshq_widget.learners.validation import Validator
 from dshq_widget.policy import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
-from dshq_widget.training import checkpoint, loop
+from dshq_widget.training import checkpoint, games, loop
 from dshq_widget.training.games import OwnGames
 from dshq_widget.training.resident_games import ResidentGames
 from tests.test_resume import Turns
@@ -38,6 +38,7 @@ def job():
 
 def on_a_device(monkeypatch):
     monkeypatch.setattr(loop, "choose_device", lambda wanted: "cpu:0")
+    monkeypatch.setattr(games, "trouble", lambda: "")
 
 
 def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
@@ -64,13 +65,10 @@ def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
     given, blocks = job
     on_a_device(monkeypatch)
 
-    def nothing(*_):
-        raise RuntimeError("no compiler")
-
-    monkeypatch.setattr("dshq_widget.training.resident_games.make_games", nothing)
+    monkeypatch.setattr(games, "trouble", lambda: "no compiler")
     session = loop.Session(Turns(1), given, blocks)
     assert isinstance(session.games, OwnGames) and isinstance(session.learner, ResidentPPO)
-    assert "the GPU cannot: no compiler" in session.channel.said[-1]["text"]
+    assert "numba cannot use the GPU (no compiler)" in session.channel.said[-1]["text"]
 
 
 def test_they_go_on_exactly_from_their_state():
@@ -80,20 +78,20 @@ def test_they_go_on_exactly_from_their_state():
     for seed in (0, 1):
         learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
         runs.append((learner, ResidentGames(drill, config.replace({"seed": seed}), learner)))
-    (learner, games), (other, others) = runs
-    batch = games.next(learner, config, 0)
+    (learner, own), (other, others) = runs
+    batch = own.next(learner, config, 0)
     assert batch.stats[AGENT_STEPS] == len(batch.units) * 16 == 64 * 8
     learner.update(batch.samples, batch.units, Hyper(minibatch_size=256, minibatch_order="sequential"))
     other.load(learner.blob())
-    others.restore(games.state())
+    others.restore(own.state())
     one, two = (g.next(p, config, 1).samples for p, g in runs)
     assert one is not two and np.array_equal(one.obs, two.obs) and np.array_equal(one.action, two.action)
-    before = games.play.games.words()
-    games.mend(one)
-    assert np.array_equal(games.play.games.words(), before), "nothing was broken"
+    before = own.play.games.words()
+    own.mend(one)
+    assert np.array_equal(own.play.games.words(), before), "nothing was broken"
     one.advantage[3, 17] = np.nan
-    games.mend(one)
-    changed = (games.play.games.words() != before).any(1)
+    own.mend(one)
+    changed = (own.play.games.words() != before).any(1)
     assert np.flatnonzero(changed).tolist() == [17]
 
 

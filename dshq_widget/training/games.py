@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dshq_kernels import mlp
+from dshq_kernels.cuda import trouble
 from dshq_kernels.rollout import Rollouts, Samples
 from dshq_widget.config import TrainConfig
 from dshq_widget.drill import CompiledDrill
@@ -46,14 +47,15 @@ def own_games(
     """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
     rules cannot run there.
     """
-    if device != "cpu":
-        from dshq_widget.training.resident_games import ResidentGames  # imports torch
+    why = "" if device == "cpu" else trouble()
+    if device == "cpu" or why:
+        told = (
+            f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`" if why else ""
+        )
+        return OwnGames(drill, config, threads), told
+    from dshq_widget.training.resident_games import ResidentGames  # imports torch
 
-        try:
-            return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO
-        except (RuntimeError, ImportError) as error:  # no device for numba; no compiler for its kernels
-            return OwnGames(drill, config, threads), f"the processor plays the games, since the GPU cannot: {error}"
-    return OwnGames(drill, config, threads), ""
+    return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO
 
 
 class OwnGames:

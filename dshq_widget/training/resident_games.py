@@ -23,7 +23,7 @@ class ResidentGames:
     resident = True
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
-        """Raises RuntimeError or ImportError where numba cannot use the GPU, or not compile for it."""
+        """Raises what numba raises where it cannot use the GPU: ask `dshq_kernels.cuda.trouble` first."""
         self.drill, self.dropped = drill, 0
         self.play = Play(
             make_games(drill, config.num_envs, learner.device),

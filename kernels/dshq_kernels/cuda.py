@@ -222,6 +222,19 @@ def _expr(value: Expr, names: _Names) -> str:
     )
 
 
+def trouble() -> str:
+    """What keeps numba from compiling for the GPU of this machine, in one line; "" for nothing."""
+    from numba import cuda
+
+    try:
+        if not cuda.is_available():
+            return "numba finds no CUDA device"
+        cuda.compile_ptx_for_current_device(lambda: None, ())
+    except Exception as error:  # a driver, a compiler or a linker: numba has no common class for what is missing
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ""
+
+
 class CudaGame:
     """A compiled game on the GPU: calls over games whose state is one device array.
 
