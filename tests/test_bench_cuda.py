@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dshq_widget import bench_cuda
+from dshq_widget.cli import main
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.policy import PolicySpec
@@ -70,13 +71,12 @@ def tick(s, n):
     assert work["sim_ticks_per_second"][1] > 50
 
 
-def test_without_a_gpu_there_is_one_sentence():
+def test_without_a_gpu_there_is_one_sentence(capsys):
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
-    run = subprocess.run(
-        [sys.executable, "-m", "dshq_widget.cli", "bench", "--device", "cuda"], capture_output=True, text=True
-    )
-    assert run.returncode == 1 and run.stderr.count("\n") == 1 and "no CUDA device" in run.stderr
+    assert main(["bench", "--device", "cuda"]) == 1
+    said = capsys.readouterr()
+    assert not said.out and said.err.count("\n") == 1 and "no CUDA device" in said.err
 
 
 @pytest.mark.gpu

@@ -93,6 +93,33 @@ def test_machine_code_neither_fuses_nor_spills(name, monkeypatch):
     assert "mul.rn.f32" in ptx and "fma." not in ptx and "__local_depot" not in ptx
 
 
+def test_kernels_beside_the_rules_compile(monkeypatch):
+    """Those that the simulator runs as Python: numba's compiler takes less than Python does."""
+    from numba import float32, int32, int64, types, uint8, void
+    from numba.cuda import dispatcher
+    from numba.cuda.compiler import compile_ptx
+    from numba.cuda.cudadrv.error import NvvmSupportError
+
+    from dshq_kernels import gae_cuda, raster, threads
+    from dshq_widget.bench_cuda import chains
+
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    line, plane, cube, bits = float32[::1], float32[:, ::1], float32[:, :, ::1], uint8[:, ::1]
+    block, frames = types.Array(uint8, 3, "C"), types.Array(uint8, 4, "C")
+    try:
+        for kernel, signature in (
+            (gae_cuda.gae_kernel, void(plane, plane, line, plane, bits, bits, line, plane, plane)),
+            (raster.draw_all, void(cube, int32[::1], uint8[::1], line, frames)),
+            (threads.allow_some, void(block)),
+            (threads.pick, void(int32[:, ::1], block)),
+            (chains, void(line, int64)),
+        ):
+            ptx, _ = compile_ptx(kernel.py_func, signature, cc=(9, 0))
+            assert "__local_depot" not in ptx, kernel.py_func.__name__
+    except NvvmSupportError as error:
+        pytest.skip(f"NVIDIA's compiler library is not installed: {error}")
+
+
 def test_without_a_gpu_there_is_one_sentence():
     from numba import cuda
 
