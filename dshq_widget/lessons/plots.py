@@ -35,6 +35,8 @@ _THEMED = {
 _ABOUT = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 """What would be said about the file, and a style that would reach the whole page."""
 _ROOT_STYLE = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
+_LEAST_WIDTH = 420
+"""CSS pixels: a figure shrinks no further, or nobody could read its letters; in a narrower cell it is scrolled."""
 
 STYLE: Any = {  # its keys are a type of matplotlib's own
     "axes.axisbelow": True,
@@ -74,15 +76,16 @@ class Plot(Figure):
     """A figure that a notebook shows in its own colours."""
 
     def _repr_html_(self) -> str:
-        """The figure as SVG that lies in the page and shrinks with it."""
+        """The figure as SVG that lies in the page and shrinks with it, as far as it can be read."""
         drawing = io.StringIO()
         with matplotlib.rc_context(STYLE):
             self.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
         svg = _ABOUT.sub("", drawing.getvalue())
-        svg = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" style="{_ROOT_STYLE}"', 1)
+        style = f"min-width: {min(_LEAST_WIDTH, round(96 * self.get_figwidth()))}px; {_ROOT_STYLE}"
+        svg = svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" style="{style}"', 1)
         for stand_in, colour in _THEMED.items():
             svg = svg.replace(stand_in, colour)
-        return svg
+        return f'<div style="overflow-x: auto">{svg}</div>'
 
 
 def figure(

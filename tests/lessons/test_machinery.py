@@ -93,6 +93,9 @@ def test_a_plot_takes_the_colours_of_the_page_and_leaves_the_rest_of_it_alone():
     for stand_in in (plots.INK, plots.FAINT, plots.GRID):
         assert stand_in not in svg
     assert "<style" not in svg
+    assert "overflow-x: auto" in svg and "min-width: 420px" in svg
+    small, _ = plots.figure(width=2.0)
+    assert "min-width: 192px" in small._repr_html_()
 
 
 def test_a_progress_bar_in_a_cell_does_not_look_like_an_error(monkeypatch, capsys):
