@@ -75,7 +75,7 @@ def _hints(answer: np.ndarray, wanted: np.ndarray) -> list[str]:
     """Which of the usual slips these ten numbers are, or the last decision at which they are wrong."""
     surprise = REWARDS + GAMMA * NEXT_VALUES - VALUES
     slips = {
-        "These are the surprises alone. Each advantage also carries `gamma * gae_lambda` of the one behind it.": (
+        "These are the surprises alone. Each advantage also carries `gamma * gae_lambda` of the one after it.": (
             surprise
         ),
         "The goal's surprise is right, but the next episode's leaks into it: where `over`, nothing is carried back.": (
@@ -93,9 +93,9 @@ def _hints(answer: np.ndarray, wanted: np.ndarray) -> list[str]:
             return [slip]
     last = int(np.flatnonzero(~np.isclose(answer, wanted, rtol=TOLERANCE, atol=TOLERANCE))[-1])
     return [
-        f"Advantage {last} should be {wanted[last]:.4f} and is {answer[last]:.4f}; those behind it are right."
+        f"Advantage {last} should be {wanted[last]:.4f} and is {answer[last]:.4f}; those after it are right."
         if last < len(wanted) - 1
-        else f"The last advantage has nothing behind it: `0 + 0.9 * 0.4 - 0.3` is {wanted[last]:.4f}, and yours is "
+        else f"The last advantage has nothing after it: `0 + 0.9 * 0.4 - 0.3` is {wanted[last]:.4f}, and yours is "
         f"{answer[last]:.4f}. Begin there and go backwards."
     ]
 
