@@ -294,6 +294,9 @@ class ResidentPPO(TorchPPO):
 
     def update(self, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`; waits for the metrics. Of a rollout of this device all is learned from."""
+        clock = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.device.type == "cuda" else []
+        if clock:
+            clock[0].record()
         if isinstance(samples, Rollout):
             self.learn(samples, hyper)
         else:
@@ -307,10 +310,12 @@ class ResidentPPO(TorchPPO):
                 torch.from_numpy(chosen).to(self.device),
             )
             self.learn(self._resident(samples), hyper, plan)
+        if clock:
+            clock[1].record()
         report = self.report.cpu().numpy()
         self.skipped += int(report[SKIPPED])
         self._normal.tell()
-        return self.told(report)
+        return self.told(report) | ({"gpu_time_ms": clock[0].elapsed_time(clock[1])} if clock else {})
 
     def _resident(self, samples: Samples) -> Rollout:
         """Samples of the host on the device, as a rollout of one decision."""

@@ -158,8 +158,11 @@ def teams(rates: Rates, machine: Machine) -> Iterator[Team]:
 
 
 def open_choice(config: TrainConfig, machine: Machine) -> bool:
-    """Whether there is anything to measure: several processors, and nobody said who has to compute."""
-    return not config.deterministic and config.workers < 0 and machine.size > 1
+    """Whether there is anything to measure: several processors, and nobody said who has to compute; with a GPU that was
+    asked for it is the GPU.
+    """
+    asked = config.deterministic or config.workers >= 0 or config.device == "cuda"
+    return not asked and machine.size > 1
 
 
 def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Team:
