@@ -259,6 +259,9 @@ def test_scenes_are_practised():
     play.practise(scene, 1.0)
     play.next()
     assert (play.next().obs[-1] < 0).any(), "episodes begin far below"
+    play.practise(scene, 0.0)  # known, and never drawn
+    for _ in range(2):
+        assert (play.next().obs[-1] >= 0).any()
     play.practise(scene[:0], 1.0)
     for _ in range(3):
         last = play.next()

@@ -332,7 +332,7 @@ class Play:
         games.reset(self._over)
         if self._scenes is not None:
             drawn = self.scene_chance[t]
-            which = (drawn / self._scene_share * self._scenes.shape[1]).long().clamp(max=self._scenes.shape[1] - 1)
+            which = (drawn / self._scene_share * self._scenes.shape[1]).long().clamp(0, self._scenes.shape[1] - 1)
             games.put(over & (drawn < self._scene_share), self._scenes[:, which])
         if self._shaped:
             games.terms(self._before)
