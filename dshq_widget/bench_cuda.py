@@ -28,7 +28,7 @@ from dshq_widget.gpu.games import CudaGames, shared
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.play import Play
 from dshq_widget.learners import Hyper, losses
-from dshq_widget.learners.resident import ResidentPPO
+from dshq_widget.learners.resident import ResidentPPO, products
 from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.policy import PolicySpec
 from dshq_widget.version import __version__
@@ -156,7 +156,8 @@ class Bench:
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         a = torch.randn(n, n, device=self.device).to(dtype)
         out = torch.empty_like(a)
-        return self.rate(lambda: torch.mm(a, a, out=out), 2.0 * n**3)
+        with products(precision):
+            return self.rate(lambda: torch.mm(a, a, out=out), 2.0 * n**3)
 
     def simulation(self, drill: CompiledDrill) -> float:
         """Ticks per second, random actions held, decisions included."""

@@ -383,6 +383,13 @@ def test_half_the_precision_is_nearly_the_same(device):
     assert np.dot(*blobs) > 0.8 * np.linalg.norm(blobs[0]) * np.linalg.norm(blobs[1])
 
 
+def test_the_precision_of_others_is_left_alone():
+    before = torch.get_float32_matmul_precision()
+    learner = ResidentPPO(SPEC, seed=0, precision="tf32")
+    learner.update(make_samples(), np.arange(64), Hyper(minibatch_size=1024))
+    assert torch.get_float32_matmul_precision() == before
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_it_learns_the_bandit(device):
     compiled = compile_drill(drills["bandit"])

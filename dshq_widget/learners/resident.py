@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,6 +42,17 @@ minibatches learned from, minibatches left out, and the explained variance."""
 SCALARS = ("clip_epsilon", "value_coef", "entropy_coef", "max_grad_norm", "target_kl")
 
 
+@contextmanager
+def products(precision: str) -> Iterator[None]:
+    """Matrix products of float32 numbers in this precision; torch has one such setting for the process."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else before)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """Which samples of a rollout make up which minibatch."""
@@ -57,8 +69,7 @@ class Plan:
 
 class ResidentPPO(TorchPPO):
     """See `learners.Learner`; `learn` is the way without the host. `device` is "cpu" or "cuda", `precision` one of
-    `PRECISIONS` (tf32 is a setting of the whole process, as torch has it, and nothing on the CPU), `graph` makes each
-    minibatch one CUDA graph.
+    `PRECISIONS` (tf32 means something on a GPU only), `graph` makes each minibatch one CUDA graph.
     """
 
     def __init__(
@@ -80,8 +91,6 @@ class ResidentPPO(TorchPPO):
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
         self._normal = DeviceNormalizer(self.normalizer, self.device)
-        if precision == "tf32" and self.device.type == "cuda":
-            torch.set_float32_matmul_precision("high")
         self._generator = torch.Generator(self.device).manual_seed(seed)
         self._grad = torch.zeros_like(self.weights)
         self._hyper = {name: torch.zeros((), device=self.device) for name in SCALARS}
@@ -114,7 +123,11 @@ class ResidentPPO(TorchPPO):
 
     def outputs(self, obs: Tensor, weights: Tensor | None = None) -> Tensor:
         """See `TorchPPO.outputs`; f32, whatever the matrix products are."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16", cache_enabled=False):
+        half = self.precision == "bf16"
+        with (
+            products(self.precision),
+            torch.autocast(self.device.type, torch.bfloat16, enabled=half, cache_enabled=False),
+        ):
             return super().outputs(obs, weights).float()
 
     @property
@@ -244,7 +257,8 @@ class ResidentPPO(TorchPPO):
             limits,
             rows(rollout.mask) if rollout.mask.shape[-1] else None,
         )
-        slope = torch.autograd.grad(loss, self.weights)[0]
+        with products(self.precision):
+            slope = torch.autograd.grad(loss, self.weights)[0]
         with torch.no_grad():
             self._step(slope * self._mask, torch.stack([parts[name] for name in PARTS]).double(), size)
 
