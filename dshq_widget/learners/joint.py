@@ -7,7 +7,6 @@ process with the joint batch would have. nccl carries the sums between GPUs, glo
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from typing import Any
 
@@ -31,7 +30,6 @@ def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float =
     """
     if torch.device(device).type == "cuda":
         torch.cuda.set_device(torch.device(device))
-        os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
     backend = "nccl" if torch.device(device).type == "cuda" else "gloo"
     try:
         distributed.init_process_group(
