@@ -37,6 +37,8 @@ STATIC = Path(__file__).parent.parent / "dshq_widget" / "static"
 BUNDLE = {"standalone.js": "widget.js", "widget.css": "widget.css"}
 """What all pages share: file of the bundle -> its name here."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
+MUCH = 1.25
+"""A match is shown again once its policy has practised so many times as long: the last update comes after the cell."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -96,7 +98,7 @@ class Recorder:
             else:
                 parts.append('<p class="note">This is played by the kernel: run the notebook to watch it.</p>\n')
         for model, (step, match) in matches.items():
-            if self._steps.get(model, step) < step:
+            if MUCH * self._steps.get(model, step) < step:
                 parts.append(f'<p class="note">The same match now, after {step:,} decisions of practice:</p>\n')
                 parts.append(self._match(model, step, match))
         return "".join(parts)

@@ -1,6 +1,7 @@
 """Every lesson runs in a real kernel; the checks of its exercises fail before and pass after the reference answer."""
 
 import itertools
+import re
 from pathlib import Path
 
 import nbformat
@@ -10,7 +11,7 @@ from dshq_widget.lessons import LESSONS
 from tests.lessons.reader import ANSWERS, Reader, answers, tags
 from tools.notebooks import FOLDER, notebook, texts, written
 
-SECONDS = "2"
+SECONDS = "1"
 """What `seconds` gives in these runs, at most."""
 
 lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
@@ -55,6 +56,8 @@ def test_has_what_every_lesson_has(text: Path):
     for wanted in ("Predict", "Break it", "What you now know"):
         assert wanted in headings, f"a section '{wanted}'; there are {headings}"
     assert any("exercise" in tags(cell) for cell in made.cells)
+    code = "\n".join(cell.source for cell in made.cells if cell.cell_type == "code")
+    assert not re.search(r"(?m)^\w+\.close\(\)", code), "to run all cells would take its matches off the page"
     following = [row.stem for row in LESSONS.values() if row.number > lesson.number][:1]
     for stem in following:
         assert any(f"({stem}.ipynb)" in line for line in words), "a link to the next lesson"
