@@ -71,6 +71,15 @@ def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
     assert "numba cannot use the GPU (no compiler)" in session.channel.said[-1]["text"]
 
 
+def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
+    drill = compile_drill(drills["maze"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    monkeypatch.setattr(games, "trouble", lambda: pytest.fail("nobody need ask"))
+    learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+    found, trouble = games.own_games(drill, config, learner, "cuda", 1)
+    assert isinstance(found, OwnGames) and not trouble
+
+
 def test_they_go_on_exactly_from_their_state():
     drill = compile_drill(drills["bandit"])
     config = TrainConfig(**SMALL, opponents={"self": 1.0})

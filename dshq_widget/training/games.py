@@ -45,10 +45,11 @@ def own_games(
     drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
 ) -> tuple[OwnGames | ResidentGames, str]:
     """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
-    rules cannot run there.
+    rules cannot run there, or the network looks ahead on a grid: cell by cell, in torch, that is thousands of kernels.
     """
-    why = "" if device == "cpu" else trouble()
-    if device == "cpu" or why:
+    on_host = device == "cpu" or learner.spec.grid is not None
+    why = "" if on_host else trouble()
+    if on_host or why:
         told = (
             f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`" if why else ""
         )
