@@ -47,12 +47,10 @@ def own_games(
     """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
     rules cannot run there, or the network looks ahead on a grid: cell by cell, in torch, that is thousands of kernels.
     """
-    on_host = device == "cpu" or learner.spec.grid is not None
-    why = "" if on_host else trouble()
-    if on_host or why:
-        told = (
-            f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`" if why else ""
-        )
+    if device == "cpu" or learner.spec.grid is not None:
+        return OwnGames(drill, config, threads), ""
+    if why := trouble():
+        told = f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`"
         return OwnGames(drill, config, threads), told
     from dshq_widget.training.resident_games import ResidentGames  # imports torch
 
