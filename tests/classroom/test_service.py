@@ -209,8 +209,10 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int, sprung: P
         content = hostile[k // 5 % len(hostile)] if seed is None else files[seed]
         return name, *send(service, tokens[name], content)
 
+    began = time.monotonic()
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(one, enumerate(work)))
+    print(f"{uploads} uploads from {accounts} accounts answered in {time.monotonic() - began:.1f} s")
     assert len(answers) == uploads
     assert not sprung.exists(), "an upload was executed"
     taken: dict[str, tuple[int, str]] = {}
