@@ -14,7 +14,6 @@ import { OVERLAY_SHAPES, putShape, type Field, type Overlay } from "./renderer/s
 import type { Show } from "./show";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
-const THOUGHT_MS = 250; // between two MIND messages
 const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it
 const EASE = 0.12; // seconds in which the shown map comes most of the way to a new one
 const STILL = 0.002; // of the range: a nearer map is not moved any more
@@ -34,7 +33,7 @@ export class Inspector implements Overlay {
   private readonly shown = new Float32Array(COLUMNS * ROWS);
   private range = 0; // reward at the ends of the scale, eased like the map; 0 before the first one
   private painted: Theme | null = null; // the theme that `image` is painted in, null: not up to date
-  private told = -Infinity; // ms: when the last report was made
+  private asked = true; // a report is due at once
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
   private imagined = -1; // `changes` of the show when they were imagined
@@ -101,12 +100,12 @@ export class Inspector implements Overlay {
     return this.ease(seconds) || this.map.busy;
   }
 
-  /** What is to be told now, if anything. */
-  report(now: number, changed: boolean): Report | null {
+  /** What is to be told now, if anything: on the page's `beat`, or at once where somebody asked or the match stands. */
+  report(beat: boolean, changed: boolean): Report | null {
     const wanted = (this.wishes.watch || this.wishes.map) && changed;
-    const due = now - this.told >= THOUGHT_MS || !this.show.playing; // the last word before a pause is not left out
-    if (this.told !== -Infinity && !(wanted && due)) return null;
-    this.told = now;
+    const due = beat || !this.show.playing; // the last word before a pause is not left out
+    if (!this.asked && !(wanted && due)) return null;
+    this.asked = false;
     const { state } = this.show;
     const policy = this.show.deciders.policyOf(this.wishes.player);
     const version = policy?.version ?? this.show.version;
@@ -193,7 +192,7 @@ export class Inspector implements Overlay {
 
   /** The answer comes, and is drawn, at the next frame. */
   private ask(): void {
-    this.told = -Infinity;
+    this.asked = true;
     this.stirred = true;
   }
 }

@@ -1,13 +1,15 @@
 /**
- * The page's end of the comm: acknowledges what it receives while somebody looks, tells the kernel how the show is at most
- * once a second, and notices when the kernel is gone.
+ * The page's end of the comm: acknowledges what it receives while somebody looks, tells the kernel how the show is about once
+ * a second, and notices when the kernel is gone. Messages are few and leave together: at each of them Jupyter's toolbar shows
+ * a busy kernel and then an idle one, and where no GPU composes the page that costs the match frames (docs/LOG.md).
  */
 import { listen, type Model } from "./model";
 import type { PageToKernel } from "./protocol";
 
 const SILENCE_MS = 6_000; // while it trains the kernel says something every second; this long without means that it is gone
 const CHECK_MS = 1_000;
-const PAGE_STATE_MS = 1_000;
+const PAGE_STATE_MS = 900; // about a second
+const ACK_MS = 250;
 const FROM_KERNEL = ["seq", "status", "status_text", "error", "paused", "metrics", "policy", "config"] as const;
 
 /** The parts of JupyterLab's kernel connection that tell of its death. Other front ends have none, which is fine. */
@@ -26,6 +28,8 @@ export class KernelLink {
   connected: boolean;
   private heard = performance.now(); // ms, when something last came from the kernel
   private acknowledged = Number.NaN;
+  private answered = Number.NEGATIVE_INFINITY; // ms, when ACK was last sent
+  private answering: ReturnType<typeof setTimeout> | null = null;
   private told = Number.NEGATIVE_INFINITY; // ms, when PAGE_STATE was last sent
 
   constructor(
@@ -40,7 +44,11 @@ export class KernelLink {
     listen(model, "comm:close", () => this.set(false), signal);
     document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
     const timer = setInterval(() => this.check(), CHECK_MS);
-    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    const still = () => {
+      clearInterval(timer);
+      if (this.answering !== null) clearTimeout(this.answering);
+    };
+    signal.addEventListener("abort", still, { once: true });
     this.watchJupyter();
   }
 
@@ -80,9 +88,19 @@ export class KernelLink {
     this.set(true);
   }
 
+  /** ACK of the newest message, ACK_MS after the one before at the earliest. */
   private acknowledge(): void {
     const seq = this.model.get("seq");
-    if (document.hidden || seq === this.acknowledged || !this.connected) return;
+    if (document.hidden || seq === this.acknowledged || !this.connected || this.answering !== null) return;
+    const wait = this.answered + ACK_MS - performance.now();
+    if (wait > 0) {
+      this.answering = setTimeout(() => {
+        this.answering = null;
+        this.acknowledge();
+      }, wait);
+      return;
+    }
+    this.answered = performance.now();
     this.acknowledged = seq;
     this.send({ type: "ACK", seq });
   }

@@ -235,20 +235,20 @@ describe("the inspector", () => {
     }
     expect(frames).toBeGreaterThan(ROWS / 4);
     expect(inspector.field("light")).not.toBeNull();
-    expect(inspector.report(0, false)!.range).toBeGreaterThan(0);
+    expect(inspector.report(false, false)!.range).toBeGreaterThan(0);
     inspector.wish({ map: false });
     expect(inspector.field("light")).toBeNull();
   });
 
-  it("tells thoughts four times a second while it is watched, and at once when asked", () => {
+  it("tells thoughts on the page's beat while it is watched, and at once when asked", () => {
     const { inspector } = watched();
     inspector.wish({ watch: true });
-    const told = Array.from({ length: 60 }, (_, k) => inspector.report(1000 + (k * 1000) / 60, true)).filter(Boolean);
+    const told = Array.from({ length: 60 }, (_, frame) => inspector.report(frame > 0 && frame % 15 === 0, true)).filter(Boolean);
     expect(told).toHaveLength(4);
     expect(told[0]!.thought!.probabilities.map((row) => row.length)).toEqual([3, 2]);
     inspector.wish({ watch: false });
-    expect(inspector.report(5000, true)!.thought).toBeNull();
-    expect(inspector.report(9000, true)).toBeNull();
+    expect(inspector.report(false, true)!.thought).toBeNull();
+    expect(inspector.report(true, true)).toBeNull();
   });
 
   it("refuses a player whom the drill does not have", () => {
@@ -275,10 +275,10 @@ describe("the inspector", () => {
     const path = outcomes[1]!.paths[0]!;
     expect(out[(count - 1) * SHAPE_FLOATS]).toBe(KIND.ring);
     expect(out[(count - 1) * SHAPE_FLOATS + 2]).toBeCloseTo(path.at(-2)!, 5);
-    expect(inspector.report(0, true)!.standing).toBe(true);
+    expect(inspector.report(false, true)!.standing).toBe(true);
     show.stepBy("tick", 1);
     inspector.advance(1 / 60, true);
     expect(inspector.shapes(out, 0, look)).toBe(0);
-    expect(inspector.report(10, true)).toBeNull();
+    expect(inspector.report(false, true)).toBeNull();
   });
 });

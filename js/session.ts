@@ -340,7 +340,7 @@ export class Session {
     switch (message.type) {
       case "STATE":
         this.state = message;
-        this.tellKernel();
+        if (this.screen) this.tellKernel();
         if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
         this.events.emit("state", message);
         return;
@@ -348,6 +348,7 @@ export class Session {
         const { type: _type, id: _id, ...snapshot } = message;
         this.unsaved = snapshot;
         this.saveSnapshot();
+        this.tellKernel();
         return;
       }
       case "MIND":

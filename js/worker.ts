@@ -16,8 +16,10 @@ import { Stage } from "./renderer/stage";
 import { loadRules } from "./rules";
 import { Show } from "./show";
 
-const STATE_MS = 250;
-const SNAPSHOT_MS = 1000;
+const BEAT_MS = 250; // between two STATEs; whatever else the page is told as time goes by comes with them
+const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed anew, and whole where no GPU does it
+const FEW_FRAMES = 45; // a second
+const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs
 const FPS_WINDOW_MS = 1000;
 
 /** What a widget has once its drill is there. */
@@ -43,7 +45,7 @@ class Widget {
   time = 0; // seconds of show time at the last frame
   drawn = -1; // `changes` of the show at the last frame
   told = -Infinity; // ms: when STATE was last posted
-  saved = -Infinity; // ms: when SNAPSHOT was last posted
+  saved = Infinity; // beats since SNAPSHOT was last posted
   untold = true; // something changed since STATE was posted
   unsaved = true; // and since SNAPSHOT was
   scored = 0; // finished games when SCORES was last posted
@@ -204,7 +206,8 @@ export class Host {
         console.warn("dshq-widget: unknown message to the show:", message);
         return;
     }
-    widget.told = widget.saved = -Infinity; // whoever asked sees the answer at the next frame
+    widget.told = -Infinity; // whoever asked sees the answer at the next frame
+    widget.saved = Infinity;
   }
 
   private swapIn({ ghost }: Widget, show: Show, policy: Policy): void {
@@ -346,32 +349,35 @@ export class Host {
     if (drew) widget.frameDrawn(now);
     for (const [view, cursor] of grips.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
     if (changed) widget.untold = widget.unsaved = true;
-    this.report(widget, show, now);
-    const mind = inspector.report(now, changed);
+    const beat = this.report(widget, show, now);
+    const mind = inspector.report(beat, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
     return show.playing || show.skipping || busy || held || widget.untold || widget.unsaved;
   }
 
-  private report(widget: Widget, show: Show, now: number): void {
+  /** Tells the page how the match stands, on its beat or because somebody asked; whether it did. */
+  private report(widget: Widget, show: Show, now: number): boolean {
     const { id } = widget;
-    if (now - widget.told >= STATE_MS && (widget.untold || widget.told === -Infinity)) {
-      widget.told = now;
-      widget.untold = false;
-      const { tick, version, playing } = show;
-      const events = show.takeEvents();
-      this.post({ type: "STATE", id, tick, score: [...show.score], version, fps: widget.fps(now), playing, events, ...show.deciders.opinion(show.state) });
-      const past = widget.ghost?.advance();
-      if (past) this.post({ type: "PAST", id, ...past });
+    const fps = widget.fps(now);
+    const asked = widget.told === -Infinity;
+    const beat = show.playing && fps < FEW_FRAMES ? SLOW_BEAT_MS : BEAT_MS;
+    if (!asked && !((widget.untold || widget.unsaved) && now - widget.told >= beat)) return false;
+    widget.told = now;
+    widget.untold = false;
+    const { tick, version, playing } = show;
+    const events = show.takeEvents();
+    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, playing, events, ...show.deciders.opinion(show.state) });
+    const past = widget.ghost?.advance();
+    if (past) this.post({ type: "PAST", id, ...past });
+    if (++widget.saved < SNAPSHOT_BEATS || !(widget.unsaved || widget.saved === Infinity)) return true;
+    widget.saved = 0;
+    widget.unsaved = false;
+    this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
+    if (show.scores.changes !== widget.scored) {
+      widget.scored = show.scores.changes;
+      this.post({ type: "SCORES", id, episodes: [...show.scores.episodes] });
     }
-    if (now - widget.saved >= SNAPSHOT_MS && (widget.unsaved || widget.saved === -Infinity)) {
-      widget.saved = now;
-      widget.unsaved = false;
-      this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
-      if (show.scores.changes !== widget.scored) {
-        widget.scored = show.scores.changes;
-        this.post({ type: "SCORES", id, episodes: [...show.scores.episodes] });
-      }
-    }
+    return true;
   }
 }
 

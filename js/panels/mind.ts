@@ -99,7 +99,7 @@ function buildMoves(spec: DrillSpec, moves: HTMLElement): Bar[][] {
   const groups = spec.actions.map(({ name, options }) => {
     const bars = options.map((option) => {
       const [fill, number] = [h("span", { class: "fill" }), h("span", { class: "number" })];
-      const row = h("div", { class: "option" }, h("span", { class: "label" }, option), h("span", { class: "track" }, fill), number);
+      const row = h("div", { class: "option" }, h("span", { class: "label", title: option }, option), h("span", { class: "track" }, fill), number);
       return { row, fill, number };
     });
     return { bars, group: h("div", { class: "choice-bars", role: "group", "aria-label": name }, h("h4", {}, name), ...bars.map(({ row }) => row)) };
