@@ -70,7 +70,8 @@ def wait_for(goals: Goals, standing: Standing, changed: threading.Condition, bar
             if began is None and standing.status == "training":
                 began = time.monotonic()
             done = goals.share(standing.metrics, None if began is None else time.monotonic() - began)
-            bar.show(done, f"{standing.status}: {standing.text}")
+            status, text = standing.status, standing.text
+            bar.show(done, text if text.startswith(status) else f"{status}: {text}")
             if done >= 1 or standing.status in ("idle", "stopped"):
                 return done >= 1
             with changed:
