@@ -215,8 +215,8 @@ def observations(it: Subject) -> str:
         lowest = np.minimum(lowest, seen.min(axis=(0, 1, 3)))
         highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
         most = np.maximum(most, abs(seen).max(axis=(0, 1, 3)))
-    grid, _ = parse((it.spec["n_obs"], *it.spec["grid"], 1))
-    on_grid = grid.inputs if grid else 0  # a plane has a number for every cell
+    front, _ = parse((it.spec["n_obs"], *it.spec["front"], it.spec["n_actions"] + 1))
+    alike = front.inputs if front else 0  # a plane has a number for every cell, pairs one for every item and space
     for k, row in enumerate(it.spec["observations"]):
         if not np.isfinite(most[k]):
             raise Broken(f"observation {row['name']!r} is not a number", "no division by zero: max(divisor, 1e-6)")
@@ -225,7 +225,7 @@ def observations(it: Subject) -> str:
                 f"observation {row['name']!r} reached {most[k]:.3g}",
                 f"divide by a larger scale, or write clamp(value, -{BOUND}, {BOUND})",
             )
-        if lowest[k] == highest[k] and k >= on_grid:
+        if lowest[k] == highest[k] and k >= alike:
             raise Broken(
                 f"observation {row['name']!r} is always {lowest[k]:.3g}",
                 f"write o[{k}, i] = ... in `observe`, or leave it out: it tells the policy nothing",

@@ -23,11 +23,22 @@ import numpy as np
 from dshq_kernels.cpu import CpuGame, python_source
 from dshq_kernels.cuda import CudaGame, cuda_source
 from dshq_kernels.javascript import javascript_source
-from dshq_kernels.layers import Grid
+from dshq_kernels.layers import Front, Grid, Pairs, parse, written
 from dshq_kernels.rules import Source, translate
 from dshq_kernels.subset import RulesError, rule
 
-__all__ = ["Choice", "CompiledDrill", "Drill", "Grid", "Handle", "Observation", "RulesError", "compile_drill", "rule"]
+__all__ = [
+    "Choice",
+    "CompiledDrill",
+    "Drill",
+    "Grid",
+    "Handle",
+    "Observation",
+    "Pairs",
+    "RulesError",
+    "compile_drill",
+    "rule",
+]
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,9 @@ class Drill:
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
     """One side: the mean return (rewards, not potentials) at which the drill counts as solved."""
-    grid: ClassVar[Grid | None] = None
-    """For a game on cells: the layer of the network that looks ahead on them (dshq_kernels/layers.py says what the
-    observations then begin with).
+    front: ClassVar[Front | None] = None
+    """What stands in front of the network's dense layers (dshq_kernels/layers.py says what observations then begin
+    with): a `Grid` that looks ahead, for a game on cells, or `Pairs`, for one whose action is an item and a space.
     """
     training: ClassVar[Mapping[str, Any]] = {}
     """Settings of TrainConfig that suit this drill better than the defaults; what a user gives goes before them."""
@@ -221,7 +232,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "target": drill.target,
-        "grid": list(drill.grid.written) if drill.grid else [],
+        "front": list(written(drill.front)),
         "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
     }
     meaning = {
@@ -290,11 +301,11 @@ def _check(drill: type[Drill]) -> None:
             )
     if drill.target is not None and drill.sides != 1:
         raise ValueError(f"{where}: target ({drill.target}) is for drills of one side; leave it out")
-    if drill.grid and drill.grid.inputs > len(drill.observations):
-        raise ValueError(
-            f"{where}: its grid reads {drill.grid.inputs} observations, {drill.grid.planes} planes and the player's "
-            f"place; there are {len(drill.observations)}"
-        )
+    try:
+        actions = prod(len(choice.options) for choice in drill.actions)
+        parse((len(drill.observations), *written(drill.front), actions + 1))
+    except ValueError as error:
+        raise ValueError(f"{where}: its front does not fit its observations and actions: {error}") from error
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")

@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.layers import Grid, is_network, look_ahead, parse, shapes
+from dshq_kernels.layers import (
+    Front,
+    Grid,
+    Pairs,
+    is_network,
+    judge_pairs,
+    look_ahead,
+    mean_traits,
+    parse,
+    shapes,
+)
 from dshq_kernels.mlp import FORBIDDEN
 from dshq_widget import protocol, trunk
 from dshq_widget.config import TrainConfig
@@ -21,6 +31,9 @@ ACTIVATIONS = ("tanh", "relu")
 HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Orthogonal initialisation's gains: Huang et al., "The 37 Implementation Details of PPO", 2022, detail 2."""
 
+CONTEXT_GAIN = 1.0
+"""Of what the dense layers say to pairs: no logits, but a part of a sum that is still to be weighed."""
+
 GRID_DEVIATION = 0.3
 """Of a grid's fresh weights (measured: docs/LOG.md)."""
 
@@ -28,7 +41,7 @@ GRID_DEVIATION = 0.3
 @dataclasses.dataclass(frozen=True)
 class PolicySpec:
     """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them. Negative
-    numbers before the hidden sizes are a grid (dshq_kernels/layers.py).
+    numbers before the hidden sizes are what stands in front of them (dshq_kernels/layers.py).
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between
     the halves are zero and stay zero. To whoever only plays it is a network like any other. `pixels` (channels, height,
@@ -50,8 +63,11 @@ class PolicySpec:
             )
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
-        if self.separate and (self.grid or any(n % 2 for n in self.layers[1:-1])):
-            raise ValueError(f"two networks side by side need hidden layers of even width, no grid; got {self.layers}")
+        if self.separate and (self.front or any(n % 2 for n in self.layers[1:-1])):
+            raise ValueError(
+                "two networks side by side need hidden layers of even width, no grid and no pairs in front; "
+                f"got {self.layers}"
+            )
 
     @classmethod
     def for_drill(
@@ -59,7 +75,7 @@ class PolicySpec:
     ) -> PolicySpec:
         """The network that plays a compiled drill; `separate` doubles the hidden layers."""
         hidden = [size * (1 + separate) for size in hidden_sizes]
-        layers = (spec["n_obs"], *spec.get("grid", ()), *hidden, spec["n_actions"] + 1)
+        layers = (spec["n_obs"], *spec.get("front", ()), *hidden, spec["n_actions"] + 1)
         return cls(layers, activation, separate, tuple(spec.get("pixels", ())))
 
     @classmethod
@@ -68,8 +84,8 @@ class PolicySpec:
         return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net)
 
     @property
-    def grid(self) -> Grid | None:
-        """The layer that looks ahead on a grid, if there is one."""
+    def front(self) -> Front | None:
+        """What stands in front of the dense layers, if anything."""
         return parse(self.layers)[0]
 
     @property
@@ -87,7 +103,7 @@ class PolicySpec:
         return protocol.shape_hash(self.layers, self.activation)
 
     def split(self, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(W, b) views of each layer in flat weights, a grid's first; raises ValueError for another length."""
+        """(W, b) views of each layer in flat weights, those in front first; raises ValueError for another length."""
         if weights.shape != (self.floats,):
             raise ValueError(
                 f"a network of layers {list(self.layers)} has {self.floats} weights in one row; "
@@ -139,13 +155,17 @@ class PolicySpec:
         for network in networks:
             for matrix in network[:-1]:
                 matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
-        if self.grid:
-            for part in self.split(weights)[0]:
+        parts, front = self.split(weights), self.front
+        if isinstance(front, Grid):
+            for part in parts[0]:
                 part[:] = rng.standard_normal(part.shape) * GRID_DEVIATION
+        elif front:
+            weigh, _ = parts[4]
+            weigh[:] = _orthogonal(rng, weigh.shape) * POLICY_GAIN
         for matrix, _ in trunk.split(self.trunk(weights), self.pixels) if self.pixels else []:
             matrix[:] = (_orthogonal(rng, (len(matrix), matrix[0].size)) * HIDDEN_GAIN).reshape(matrix.shape)
         head, value = networks[0][-1][:, : self.n_actions], networks[-1][-1][:, -1:]
-        head[:] = _orthogonal(rng, head.shape) * POLICY_GAIN
+        head[:] = _orthogonal(rng, head.shape) * (CONTEXT_GAIN if isinstance(front, Pairs) else POLICY_GAIN)
         value[:] = _orthogonal(rng, value.shape) * VALUE_GAIN
         return weights
 
@@ -185,15 +205,18 @@ class Policy:
         x = np.asarray(obs, np.float32)
         if x.shape[-1:] != (self.spec.layers[0],):
             raise ValueError(f"this policy reads {self.spec.layers[0]} observations; got shape {x.shape}")
-        parts, grid = self._parts, self.spec.grid
-        if grid:
-            x, parts = look_ahead(grid, *parts[0], x), parts[1:]
+        parts, front, seen = self._parts, self.spec.front, x
+        if isinstance(front, Grid):
+            x, parts = look_ahead(front, *parts[0], seen), parts[1:]
+        elif front:
+            x, parts = mean_traits(front, parts[:5], seen), parts[5:]
         for matrix, bias in parts[:-1]:
             x = x @ matrix + bias
             x = np.tanh(x) if self.spec.activation == "tanh" else np.maximum(x, np.float32(0))
         matrix, bias = parts[-1]
         x = x @ matrix + bias
-        return x[..., :-1], x[..., -1]
+        logits = judge_pairs(front, self._parts[:5], seen, x[..., :-1]) if isinstance(front, Pairs) else x[..., :-1]
+        return logits, x[..., -1]
 
     def logits(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """f32 `[..., n_actions]`, `FORBIDDEN` where `mask`, of the same shape and true for what is allowed, says so."""

@@ -250,5 +250,5 @@ def shape_hash(layers: Sequence[int], activation: str) -> str:
 
 
 def blob_floats(layers: Sequence[int]) -> int:
-    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]`, a grid's first (dshq_kernels/layers.py)."""
+    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]` (dshq_kernels/layers.py)."""
     return sum(n_in * n_out + n_out for n_in, n_out in shapes(layers))

@@ -2,7 +2,7 @@
  * The policies that a match has seen, for the ghost of yesterday. What it may hold is bounded in bytes: beyond that it thins out
  * the middle of the training, so that the first steps and the latest ones stay close together.
  */
-import { countFloats } from "./grid";
+import { countFloats } from "./layers";
 import type { Policy } from "./policy";
 
 export const MOST_BYTES = 4 << 20; // of weights: about 130 versions of the usual network (28-64-64-31)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countFloats, readLayers } from "./grid";
+import { countFloats, readLayers } from "./layers";
 import { Policy } from "./policy";
 
 const LAYERS = [13, -2, -2, -2, -2, -3, 3, 4]; // 2 x 2 cells, two planes, two maps, three sweeps
@@ -8,9 +8,9 @@ const OBSERVATION = Float32Array.of(1, 0, 0.5, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0.25);
 
 describe("Grid", () => {
   it("is read from a network's layers", () => {
-    expect(readLayers([28, 64, 31])).toEqual({ grid: null, dense: [28, 64, 31] });
-    const { grid, dense } = readLayers(LAYERS);
-    expect([grid!.cells, grid!.inputs, grid!.floats]).toEqual([4, 12, 12]);
+    expect(readLayers([28, 64, 31])).toEqual({ front: null, dense: [28, 64, 31] });
+    const { front, dense } = readLayers(LAYERS);
+    expect([front!.features, front!.inputs, front!.floats]).toEqual([8, 12, 12]);
     expect(dense).toEqual([9, 3, 4]);
     expect(countFloats(LAYERS)).toBe(12 + 30 + 16);
     expect(countFloats([2, 2, 3])).toBe(15);

@@ -2,27 +2,13 @@
  * The layer of a network that looks ahead on a grid, as dshq_kernels/layers.py defines it: maps of values that spread from
  * cell to cell, v = max(v, highest neighbour's v - cost), read as differences around the player's cell.
  */
-const NUMBERS = 5; // negative ones that stand for a grid in `layers`
 const WAYS = 4; // up, right, down, left
 const OUTSIDE = -1; // what stands for the difference to a neighbour that does not exist
-
-/** The sizes of a network's dense part, and the grid in front of it, if any. */
-export function readLayers(layers: readonly number[]): { grid: Grid | null; dense: number[] } {
-  if (!(layers[1]! < 0)) return { grid: null, dense: [...layers] };
-  const [rows, columns, planes, maps, sweeps] = layers.slice(1, 1 + NUMBERS).map((n) => -n) as [number, number, number, number, number];
-  const grid = new Grid(rows, columns, planes, maps, sweeps);
-  return { grid, dense: [WAYS * maps + layers[0]! - grid.inputs, ...layers.slice(1 + NUMBERS)] };
-}
-
-/** Weights of a network, all layers together. */
-export function countFloats(layers: readonly number[]): number {
-  const { grid, dense } = readLayers(layers);
-  return dense.slice(1).reduce((sum, width, k) => sum + (dense[k]! + 1) * width, grid?.floats ?? 0);
-}
 
 export class Grid {
   readonly cells: number;
   readonly inputs: number; // observations that it reads: the planes, and the player's place
+  readonly features: number; // numbers that come out
   readonly floats: number; // of its weights: [planes, costs and sources], then as many biases
   private readonly near: Int32Array; // [cells, ways], -1 outside
   private readonly given: Float32Array; // [2 maps, cells]: costs before softplus, then sources
@@ -38,6 +24,7 @@ export class Grid {
   ) {
     this.cells = rows * columns;
     this.inputs = (planes + 1) * this.cells;
+    this.features = WAYS * maps;
     this.floats = (planes + 1) * 2 * maps;
     this.near = Int32Array.from({ length: this.cells * WAYS }, (_, k) => this.nextTo(Math.floor(k / WAYS), k % WAYS));
     this.given = new Float32Array(2 * maps * this.cells);

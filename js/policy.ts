@@ -1,9 +1,11 @@
 /**
  * The policy and value network. The blob is float32, little-endian: for each layer W as [n_in, n_out] row-major, then
- * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); a grid
- * in front of the hidden layers is written as negative numbers (grid.ts).
+ * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); what
+ * stands in front of the hidden layers is written as negative numbers (layers.ts).
  */
-import { countFloats, readLayers, type Grid } from "./grid";
+import type { Grid } from "./grid";
+import { countFloats, readLayers } from "./layers";
+import { Pairs } from "./pairs";
 import type { Activation, Bytes } from "./protocol";
 
 export class Policy {
@@ -11,9 +13,9 @@ export class Policy {
   value = 0; // of the last forward()
   private readonly weights: Float32Array;
   private readonly outputs: Float32Array[]; // one per dense layer after the input
-  private readonly grid: Grid | null;
+  private readonly front: Grid | Pairs | null;
   private readonly sizes: readonly number[]; // of the dense part
-  private readonly features: Float32Array; // what the grid gives it
+  private readonly features: Float32Array; // what stands in front gives it
   private seen = new Float32Array(0); // the observation of the last forward()
 
   /** Throws an Error when the blob does not fit `layers` or holds numbers that are not finite. */
@@ -31,8 +33,8 @@ export class Policy {
     if (!this.weights.every(Number.isFinite)) {
       throw new Error(`Policy version ${version} was refused: it holds numbers that are not finite. The last good one plays on.`);
     }
-    const { grid, dense } = readLayers(layers);
-    [this.grid, this.sizes, this.features] = [grid, dense, new Float32Array(grid ? dense[0]! : 0)];
+    const { front, dense } = readLayers(layers);
+    [this.front, this.sizes, this.features] = [front, dense, new Float32Array(front ? dense[0]! : 0)];
     this.outputs = dense.slice(1).map((width) => new Float32Array(width));
     this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
   }
@@ -40,11 +42,11 @@ export class Policy {
   /** Fills `probabilities` and `value` from an observation [n_obs]; what `allowed` [n_actions] has a 0 for gets probability 0. */
   forward(observation: Float32Array, allowed?: Uint8Array): void {
     const last = this.outputs.length - 1;
-    let input = this.grid ? this.features : observation;
-    let at = this.grid?.floats ?? 0;
-    if (this.grid) {
+    let input = this.front ? this.features : observation;
+    let at = this.front?.floats ?? 0;
+    if (this.front) {
       this.seen = observation.slice();
-      this.grid.forward(this.weights, observation, this.features);
+      this.front.forward(this.weights, observation, this.features);
     }
     for (let k = 0; k <= last; k++) {
       const output = this.outputs[k]!;
@@ -63,7 +65,8 @@ export class Policy {
       }
       input = output;
     }
-    this.value = input[this.probabilities.length]!;
+    this.value = input[input.length - 1]!;
+    if (this.front instanceof Pairs) input = this.front.judge(this.weights, input);
     if (allowed) this.probabilities.forEach((_, k) => (input[k] = allowed[k] ? input[k]! : -Infinity));
     softmax(input, this.probabilities);
   }
@@ -72,11 +75,12 @@ export class Policy {
   gradient(action: number, out: Float32Array): void {
     let slope = new Float32Array(this.probabilities.length + 1); // of log p by this layer's output; the value has no part in it
     this.probabilities.forEach((p, k) => (slope[k] = (k === action ? 1 : 0) - p));
+    if (this.front instanceof Pairs) slope = this.front.judged(this.weights, slope);
     let end = this.weights.length;
     for (let k = this.outputs.length - 1; k >= 0; k--) {
       const [rows, columns] = [this.sizes[k]!, slope.length];
       const at = end - (rows + 1) * columns;
-      const below = k > 0 || this.grid ? new Float32Array(rows) : out;
+      const below = k > 0 || this.front ? new Float32Array(rows) : out;
       for (let i = 0; i < rows; i++) {
         let sum = 0;
         for (let j = 0; j < columns; j++) sum += this.weights[at + i * columns + j]! * slope[j]!;
@@ -86,7 +90,7 @@ export class Policy {
       slope = below as Float32Array<ArrayBuffer>;
       end = at;
     }
-    this.grid?.gradient(this.weights, this.seen, slope, out);
+    this.front?.gradient(this.weights, this.seen, slope, out);
   }
 }
 

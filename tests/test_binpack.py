@@ -115,11 +115,18 @@ def test_observations_are_the_items_then_the_spaces_in_shares_of_the_container(g
     seen = game.observe(tiles)[0, 0].T
     items, places = seen[:, :SEEN_OF_ITEMS].reshape(16, ITEMS, len(ITEM)), seen[:, SEEN_OF_ITEMS:]
     np.testing.assert_allclose(items[..., :3], sizes(tiles) / np.array(EXTENT), rtol=1e-6)
-    assert np.array_equal(items[..., 4], 1 - tiles["packed"][0].T)
+    allowed = game.mask(tiles)[0, 0].T.reshape(16, ITEMS, SPACES) != 0
+    allowed[allowed.all(axis=(1, 2))] = False  # so the mask of a game that is over says
+    assert np.array_equal(items[..., 4], allowed.any(axis=2)) and 0 < items[..., 4].mean() < 0.9
+    assert items[..., 5:].any(axis=(0, 1)).all()
     for lane in range(16):
         rows, known = places[lane].reshape(SPACES, len(SPACE)), spaces(tiles, lane)
         np.testing.assert_allclose(rows[: len(known), :6], np.array(known) / np.repeat(EXTENT, 2), rtol=1e-6)
         np.testing.assert_allclose(rows[: len(known), 6], [volume(box) / VOLUME for box in known], rtol=1e-5)
+        lengths = np.array(known)[:, 1::2] - np.array(known)[:, ::2]
+        snug = (sizes(tiles)[lane, :, None] == lengths) & allowed[lane, :, : len(known), None]
+        assert np.array_equal(items[lane, :, 5:], snug.any(axis=1))
+        assert np.array_equal(rows[: len(known), 7:], snug.any(axis=0))
         assert (rows[len(known) :] == 0).all()
 
 

@@ -91,7 +91,9 @@ JS_HELPERS = {
 }
 JS_ARROWS = {
     "grid": set(),
-    "policy": {"grid"},
+    "pairs": set(),
+    "layers": {"grid", "pairs"},
+    "policy": {"layers", "pairs"},
     "rules": set(),
     "renderer": {"rules"},
     "replay": {"rules"},
@@ -102,7 +104,7 @@ JS_ARROWS = {
     "value_map": {"mind", "policy", "rules"},
     "inspector": {"policy", "rules", "renderer", "senses", "show", "mind", "value_map"},
     "grips": {"renderer", "show"},
-    "archive": {"grid"},
+    "archive": {"layers"},
     "ghost": {"archive"},
     "frames": set(),
     "worker": {"film", "frames", "ghost", "grips", "inspector", "policy", "rules", "renderer", "show"},

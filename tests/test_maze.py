@@ -126,7 +126,7 @@ def test_observations_are_walls_target_and_walker_cell_by_cell_and_the_time(game
 
 def test_a_grid_that_knows_what_walls_cost_finds_the_shortest_way(game):
     """Weights set by hand: a step costs 0.1, a wall 20, and the target is worth 10. So the network can say it."""
-    grid, hidden = Maze.grid, 4
+    grid, hidden = Maze.front, 4
     spec = PolicySpec.for_drill(compile_drill(Maze).spec, (hidden,), "relu")
     weights = np.zeros(spec.floats, np.float32)
     (planes, given), (first, bias), (last, _) = spec.split(weights)

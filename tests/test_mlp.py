@@ -39,7 +39,9 @@ def over_lanes(plan, activation, weights, obs):
     """Outputs f32 `[n_outputs, 2, 16]` for two units of observations `[2, n_obs, 16]`."""
     params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
     first, second = (unit.ctypes.data for unit in obs)
-    out = mlp.forward_lanes(plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, scratch.ctypes.data)
+    out = mlp.forward_lanes(
+        plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, 0, 0, scratch.ctypes.data
+    )
     start, n_out = (out - scratch.ctypes.data) // 4, plan[-1, mlp.N_OUT]
     return scratch[start : start + n_out * 32].reshape(n_out, 2, 16)
 
@@ -108,7 +110,9 @@ def test_tanh_within_its_stated_error():
     worst = 0.0
     for x in np.linspace(-12, 12, 32 * 500).astype(np.float32).reshape(-1, 2, 1, 16):
         x = np.ascontiguousarray(x)
-        out = mlp.forward_lanes(plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, scratch.ctypes.data)
+        out = mlp.forward_lanes(
+            plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, 0, 0, scratch.ctypes.data
+        )
         start = (out - scratch.ctypes.data) // 4
         worst = max(worst, np.abs(scratch[start : start + 32] - np.tanh(x.astype(np.float64)).ravel()).max())
     assert worst < 5e-7

@@ -160,7 +160,7 @@ class Maze(Drill):
         *(Observation(f"{what} {k // SIZE} {k % SIZE}") for what in ("wall", "target", "walker") for k in range(CELLS)),
         Observation("time", scale=TIME_LIMIT, unit="moves"),
     )
-    grid = Grid(rows=SIZE, columns=SIZE, planes=2, maps=4, sweeps=12)
+    front = Grid(rows=SIZE, columns=SIZE, planes=2, maps=4, sweeps=12)
     rewards = {"arrived": 1.0}
     potentials = {"nearness": 1.0}
     baselines = ("guide",)

@@ -61,8 +61,8 @@ class Normalizer:
     """
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
-        if observations and spec.grid:
-            raise ValueError("normalize_observations is for dense networks: a grid reads its planes as they are")
+        if observations and spec.front:
+            raise ValueError("normalize_observations is for dense networks: a grid and pairs read them as they are")
         self.spec = spec
         self.observations = Moments(spec.layers[0]) if observations else None
         self.returns = Moments(1) if rewards else None

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from dshq_kernels.layers import OUTSIDE, Grid, shapes, sweep
+from dshq_kernels.layers import Grid, Pairs, shapes
 from dshq_kernels.mlp import FORBIDDEN
 from dshq_kernels.rollout import Samples
 from dshq_widget import learners
 from dshq_widget.learners import Hyper, losses
+from dshq_widget.learners.fronts import judge_pairs, look_ahead, mean_traits
 from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.policy import PolicySpec
 
@@ -56,17 +57,26 @@ class TorchPPO:
         """What the network's last layer says, `[N, n_actions + 1]`."""
         weights = self.weights if weights is None else weights
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
-        parts, x, at = shapes(self.spec.layers), obs, 0
-        for k, (n_in, n_out) in enumerate(parts):
-            matrix = weights[at : at + n_in * n_out].view(n_in, n_out)
-            at += n_in * n_out + n_out
-            bias = weights[at - n_out : at]
-            if k == 0 and self.spec.grid:
-                x = look_ahead(self.spec.grid, matrix, bias, x)
-                continue
-            x = torch.addmm(bias, x, matrix)
-            x = activation(x) if k < len(parts) - 1 else x
-        return x
+        x, front, parts = obs, self.spec.front, self._parts(weights)
+        first = len(front.shapes) if front else 0
+        if isinstance(front, Grid):
+            x = look_ahead(front, *parts[0], obs)
+        elif front:
+            x = mean_traits(front, parts, obs)
+        for matrix, bias in parts[first:-1]:
+            x = activation(torch.addmm(bias, x, matrix))
+        matrix, bias = parts[-1]
+        x = torch.addmm(bias, x, matrix)
+        return judge_pairs(front, parts, obs, x) if isinstance(front, Pairs) else x
+
+    def _parts(self, weights: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """(W, b) views of each layer, those in front first."""
+        parts, at = [], 0
+        for n_in, n_out in shapes(self.spec.layers):
+            middle, end = at + n_in * n_out, at + n_in * n_out + n_out
+            parts.append((weights[at:middle].view(n_in, n_out), weights[middle:end]))
+            at = end
+        return parts
 
     def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Log-probabilities `[N]` of the actions taken, the mean entropy, and values `[N]`."""
@@ -224,22 +234,3 @@ class TorchPPO:
         }
         self._rng = learners.unpack_generator(state["generator_update"])
         self.normalizer.restore(state)
-
-
-def look_ahead(grid: Grid, matrix: torch.Tensor, bias: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
-    """`layers.look_ahead` of observations `[N, n_obs]`, cell by cell as it is defined there."""
-    seen = obs[:, : grid.inputs].view(-1, grid.planes + 1, grid.cells)
-    given = seen[:, :-1].transpose(1, 2) @ matrix + bias  # [N, cells, 2 maps]
-    cost = torch.nn.functional.softplus(given[..., : grid.maps]).unbind(1)
-    value = list(given[..., grid.maps :].unbind(1))
-    near = grid.neighbours().tolist()
-    for k in range(grid.sweeps):
-        for cell in sweep(grid, k):
-            for other in near[cell]:
-                if other >= 0:
-                    spread = value[other] - cost[cell]
-                    value[cell] = torch.where(spread > value[cell], spread, value[cell])
-    nowhere = torch.full_like(value[0], OUTSIDE)
-    gaps = [torch.stack([value[n] - value[c] if n >= 0 else nowhere for n in near[c]], -1) for c in range(grid.cells)]
-    found = torch.einsum("nc,ncmw->nmw", seen[:, -1], torch.stack(gaps, 1)).flatten(1)
-    return torch.cat([found, obs[:, grid.inputs :]], dim=1)

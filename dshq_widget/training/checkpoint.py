@@ -36,7 +36,7 @@ from dshq_widget.gyms.spaces import DISTRIBUTIONS, Actions, GymError
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
-MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 8, 65536, 64, 4
+MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 12, 65536, 64, 4
 ACTIVATIONS = ("tanh", "relu")
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),

@@ -45,9 +45,10 @@ def own_games(
     drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
 ) -> tuple[OwnGames | ResidentGames, str]:
     """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
-    rules cannot run there, or the network looks ahead on a grid: cell by cell, in torch, that is thousands of kernels.
+    rules cannot run there, or something stands in front of the network: cell by cell, in torch, a grid is thousands of
+    kernels, and pairs have not been tried there.
     """
-    if device == "cpu" or learner.spec.grid is not None:
+    if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""
     if why := trouble():
         told = f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`"

@@ -19,20 +19,28 @@ from dshq_kernels.mlp import (
     FORBIDDEN,
     HALVES,
     IN_WIDTH,
+    ITEMS,
     MAPS,
+    N_ACTIONS,
     N_IN,
     N_OBS,
     N_OUT,
     OUT_WIDTH,
     PLANES,
     ROWS,
+    SPACES,
     SWEEPS,
+    TRAITS,
     WEIGHTS,
+    WIDTH,
+    front_units,
     half_of,
-    look_ahead,
+    in_front,
+    pair_sizes,
     plan_floats,
     plan_width,
 )
+from dshq_kernels.pairs import judge_lanes, judge_slope, mean_slope
 from dshq_kernels.vector import (
     compiled,
     fma,
@@ -56,18 +64,25 @@ SUMS = 5
 
 def learn_scratch(plan: np.ndarray) -> int:
     """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes,
-    weights transposed; for a grid two maps and the ways of its sweeps."""
+    weights transposed; what stands in front: of a grid two maps and the ways of its sweeps, of pairs one unit of
+    traits and parts, their slopes, and what the dense layers say."""
     widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
-    cells = int(plan[0, ROWS] * plan[0, COLUMNS])
-    ahead = cells * (2 + CHUNK * int(plan[0, MAPS] * plan[0, SWEEPS]))
-    return CHUNK * 16 * widths + 16 * (ahead + 2 * int(plan[-1, OUT_WIDTH])) + plan_floats(plan)
+    front = 2 * front_units(plan) + CHUNK * int(plan[0, ROWS] * plan[0, COLUMNS] * plan[0, MAPS] * plan[0, SWEEPS])
+    units = front + int(plan[-1, OUT_WIDTH]) + 2 * int(outputs_width.py_func(plan))
+    return CHUNK * 16 * widths + 16 * units + plan_floats(plan)
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def outputs_width(plan):
+    """Logits and value, rounded up to the 32 columns of a block."""
+    return (plan[0, N_ACTIONS] + 32) // 32 * 32
 
 
 @compiled
 def _transpose_weights(plan, params, target):
     """The weights of every layer whose input has a slope as `[n_out, n_in]` at the same places of the block at address
     `target`."""
-    for layer in range(0 if plan[0, ROWS] > 0 else 1, plan.shape[0]):
+    for layer in range(0 if plan[0, ROWS] + plan[0, ITEMS] > 0 else 1, plan.shape[0]):
         n_in, n_out = plan[layer, IN_WIDTH], plan[layer, OUT_WIDTH]
         base = plan[layer, WEIGHTS] * 4
         for k in range(0, n_in, 16):
@@ -169,8 +184,8 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     obs, action, log_prob, value, advantage, target, mask = data
     layers = plan.shape[0]
     n_obs, in_width, out_width = plan[0, N_OBS], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
-    n_in, ahead = plan[0, N_IN], plan[0, ROWS] > 0
-    n_actions = plan[layers - 1, N_OUT] - 1
+    n_in, grid, pairs = plan[0, N_IN], plan[0, ROWS] > 0, plan[0, ITEMS] > 0
+    n_actions, outputs = plan[0, N_ACTIONS], outputs_width(plan)
     mask_bytes = (n_actions + 31) // 32 * 64
     width = in_width
     for layer in range(layers):
@@ -178,16 +193,18 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
     slope_in = scratch
     slope_out = slope_in + CHUNK * 64 * width
     unit_logits = slope_out + CHUNK * 64 * width
-    unit_slopes = unit_logits + 64 * out_width
-    transposed = unit_slopes + 64 * out_width
+    unit_slopes = unit_logits + 64 * outputs
+    transposed = unit_slopes + 64 * outputs
     inputs = transposed + (plan[layers - 1, BIASES] + out_width) * 4
-    maps = inputs
-    if ahead:  # behind the activations
-        maps = inputs + CHUNK * 64 * in_width
-        for layer in range(layers):
-            maps = maps + CHUNK * 64 * plan[layer, OUT_WIDTH]
-    chosen = maps + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
+    front = inputs + CHUNK * 64 * in_width  # behind the activations
+    for layer in range(layers):
+        front = front + CHUNK * 64 * plan[layer, OUT_WIDTH]
+    chosen = front + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
     chosen_bytes = plan[0, MAPS] * plan[0, SWEEPS] * plan[0, ROWS] * plan[0, COLUMNS] * 64
+    said, said_slopes, memory = unit_logits, unit_slopes, front + 64 * out_width
+    more = memory + (plan[0, ITEMS] + plan[0, SPACES]) * (plan[0, TRAITS] + plan[0, WIDTH]) * 64
+    if pairs:
+        said, said_slopes = front, front  # behind context and value both are 0
 
     _transpose_weights(plan, params, transposed)
     for begin in range(0, units.size, CHUNK):
@@ -201,8 +218,8 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 for k in range(n_obs):
                     store(slope_in + k * 64, (load(seen + k * 64) - normal[k, 0]) * normal[k, 1])
                 seen = slope_in
-            if ahead:
-                look_ahead(plan, params, seen, slope_out, maps, chosen + u * chosen_bytes)
+            if grid or pairs:
+                in_front(plan, params, seen, slope_out, front, chosen + u * chosen_bytes)
                 seen = slope_out
             for k in range(0, in_width, 16):
                 transpose(
@@ -238,12 +255,15 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
 
         for u in range(count):
             for j in range(0, out_width, 16):
-                transpose(source + (u * 16 * out_width + j) * 4, out_width * 4, unit_logits + j * 64, 64, 16)
+                transpose(source + (u * 16 * out_width + j) * 4, out_width * 4, said + j * 64, 64, 16)
             at = units[begin + u] * 64
+            if pairs:
+                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
+                judge_lanes(pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, True, unit_logits, 64, memory)
             _loss_unit(
                 unit_logits,
                 unit_slopes,
-                out_width,
+                outputs,
                 n_actions,
                 action + at,
                 log_prob + at,
@@ -256,8 +276,12 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 hyper,
                 sums,
             )
+            if pairs:
+                judge_slope(
+                    pair_sizes(plan), params, obs + at * n_obs, unit_slopes, memory, more, said_slopes, gradient
+                )
             for j in range(0, out_width, 16):
-                transpose(unit_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
+                transpose(said_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
 
         for layer in range(layers - 1, -1, -1):
             row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
@@ -275,7 +299,7 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 for r in range(samples):
                     total = total + load(slope_out + r * wide + j)
                 store(gradient + plan[layer, BIASES] * 4 + j, total)
-            if layer > 0 or ahead:
+            if layer > 0 or grid or pairs:
                 depth = plan[layer, N_OUT] // halves
                 for k in range(0, row, 128):
                     first = half_of(k, row, halves) * depth
@@ -294,22 +318,25 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                             activation if layer > 0 else 0,
                         )
                 slope_in, slope_out = slope_out, slope_in
-        if ahead:
-            _add_grid_gradient(
-                plan, params, obs, units[begin : begin + count], slope_out, slope_in, maps, chosen, gradient
+        if grid or pairs:
+            _add_front_gradient(
+                plan, params, obs, units[begin : begin + count], slope_out, slope_in, front, chosen, gradient
             )
 
 
 @compiled
-def _add_grid_gradient(plan, params, obs, units, slopes, lanes, maps, chosen, gradient):
-    """Adds the gradient of the grid's weights over some units, from the slopes of the first dense layer's inputs, rows
-    of samples at address `slopes`; `lanes` is memory for one unit of them, the rest is as in `add_gradient`.
+def _add_front_gradient(plan, params, obs, units, slopes, lanes, front, chosen, gradient):
+    """Adds the gradient of what stands in front over some units, from the slopes of the first dense layer's inputs,
+    rows of samples at address `slopes`; `lanes` is memory for one unit of them, the rest is as in `add_gradient`.
     """
     rows, columns, planes = plan[0, ROWS], plan[0, COLUMNS], plan[0, PLANES]
     row, cells = plan[0, IN_WIDTH] * 4, rows * columns
     for u in range(units.size):
         for k in range(0, plan[0, IN_WIDTH], 16):
             transpose(slopes + u * 16 * row + k * 4, row, lanes + k * 64, 64, 16)
+        if plan[0, ITEMS] > 0:
+            mean_slope(pair_sizes(plan), params, obs + units[u] * plan[0, N_OBS] * 64, lanes, front, gradient)
+            continue
         spread_slope(
             rows,
             columns,
@@ -320,7 +347,7 @@ def _add_grid_gradient(plan, params, obs, units, slopes, lanes, maps, chosen, gr
             obs + units[u] * plan[0, N_OBS] * 64,
             lanes,
             chosen + u * plan[0, MAPS] * plan[0, SWEEPS] * cells * 64,
-            maps,
-            maps + cells * 64,
+            front,
+            front + cells * 64,
             gradient,
         )

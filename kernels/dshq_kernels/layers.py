@@ -1,16 +1,26 @@
-"""What the `layers` of a network mean: dense ones, and one in front of them that looks ahead on a grid.
+"""What the `layers` of a network mean: dense ones, and what a drill may put in front of them.
 
-That one is for games on cells: maps of values that spread from cell to cell. Each map has a source and a cost in every
-cell, linear in the planes that are seen there (the cost through softplus, so that it is positive). Values begin as the
-sources and spread for some sweeps over the grid, to and fro, in place: v = max(v, highest neighbour's v - cost). What
-comes out are, of each map, the differences from the player's cell to its four neighbours. It is value propagation
-(Nardelli et al., "Value Propagation Networks", 2019) with costs that add up, that is, Bellman's equation for a shortest
-way (1958) with weights that are learned: what costs and what attracts is not given.
+`Grid` looks ahead, for games on cells: maps of values that spread from cell to cell. Each map has a source and a cost
+in every cell, linear in the planes that are seen there (the cost through softplus, so that it is positive). Values
+begin as the sources and spread for some sweeps over the grid, to and fro, in place: v = max(v, highest neighbour's v -
+cost). What comes out are, of each map, the differences from the player's cell to its four neighbours. It is value
+propagation (Nardelli et al., "Value Propagation Networks", 2019) with costs that add up, that is, Bellman's equation
+for a shortest way (1958) with weights that are learned: what costs and what attracts is not given. Observations begin
+with `planes` planes of rows x columns cells, row by row, and one more that is 1 where the player stands. Its weights
+are those of a dense layer from the planes to the costs of all maps, then their sources.
 
-Observations begin with `planes` planes of rows x columns cells, row by row, and one more that is 1 where the player
-stands; what follows them goes on to the next layer unchanged, behind the differences. In `layers` such a layer is
-written between the observations and the hidden sizes, as five negative numbers: -rows, -columns, -planes, -maps,
--sweeps. Its weights are those of a dense layer from the planes to the costs of all maps, then their sources.
+`Pairs` judges, for games whose action is an item and a space to put it into: every pair by the same small network, so
+that what is learned of one pair holds for all. Observations begin with what is seen of each item, then of each space.
+A dense layer with ReLU, the same for all items, gives each its *traits*; spaces have one of their own. The means of
+the traits are what the next layer reads (Zaheer et al., "Deep Sets", 2017), and instead of logits the last layer gives
+a *context*, beside the value. From the traits of each another dense layer makes its *part* of a pair, and then
+logit[item, space] = w . relu(item's part + space's part + context) + b: additive attention (Bahdanau et al., 2015) with
+ReLU. Their weights are those of five dense layers: to the traits of items, of spaces, to the parts of items, of spaces,
+and from the sum of parts to the logit.
+
+In `layers` either is written between the observations and the hidden sizes, as negative numbers: -rows, -columns,
+-planes, -maps, -sweeps for a grid; -items, -numbers seen of each, -spaces, -numbers seen of each, -traits, -width of a
+part for pairs. Observations behind those that it reads go on to the next layer unchanged, behind its features.
 """
 
 from __future__ import annotations
@@ -21,23 +31,27 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-NUMBERS = 5
-"""How many negative numbers stand for a grid in `layers`."""
 WAYS = 4
 """Up, right, down, left."""
 OUTSIDE = -1.0
 """What stands for the difference to a neighbour that does not exist."""
+BLOCK = 8
+"""Traits and parts are whole blocks of so many numbers (block.py)."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Sizes of such a layer, each at least 1."""
+    """Sizes of a layer that looks ahead, each at least 1."""
 
     rows: int
     columns: int
     planes: int
     maps: int
     sweeps: int
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.columns) < 2 or min(astuple(self)) < 1:
+            raise ValueError(f"a grid has at least 2 by 2 cells, and one of everything else; got {self}")
 
     @property
     def cells(self) -> int:
@@ -54,14 +68,9 @@ class Grid:
         return WAYS * self.maps
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shapes(self) -> tuple[tuple[int, int], ...]:
         """Of its weights, as those of a dense layer: planes, then costs and sources."""
-        return self.planes, 2 * self.maps
-
-    @property
-    def written(self) -> tuple[int, ...]:
-        """As it stands in `layers`."""
-        return tuple(-n for n in astuple(self))
+        return ((self.planes, 2 * self.maps),)
 
     def neighbours(self) -> np.ndarray:
         """i64 `[cells, WAYS]`: the cell next to each, -1 outside."""
@@ -71,22 +80,76 @@ class Grid:
         return np.ascontiguousarray(np.stack([way.ravel() for way in ways], axis=1))
 
 
-def parse(layers: Sequence[int]) -> tuple[Grid | None, tuple[int, ...]]:
-    """The grid of a network's `layers`, if any, and the sizes of its dense part. Raises ValueError for a grid that does
-    not fit.
+@dataclass(frozen=True)
+class Pairs:
+    """Sizes of a layer that judges pairs, each at least 1; `traits` and `width` are multiples of 8."""
+
+    items: int
+    of_item: int
+    spaces: int
+    of_space: int
+    traits: int
+    width: int
+
+    def __post_init__(self) -> None:
+        if min(astuple(self)) < 1 or self.traits % BLOCK or self.width % BLOCK:
+            raise ValueError(f"pairs have one of everything, traits and width in multiples of {BLOCK}; got {self}")
+
+    @property
+    def inputs(self) -> int:
+        """Observations that they read."""
+        return self.items * self.of_item + self.spaces * self.of_space
+
+    @property
+    def features(self) -> int:
+        """Numbers that come out: mean traits of items, then of spaces."""
+        return 2 * self.traits
+
+    @property
+    def actions(self) -> int:
+        return self.items * self.spaces
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of their weights, as those of dense layers; the last one's bias moves all logits alike."""
+        traits, part = self.traits, (self.traits, self.width)
+        return (self.of_item, traits), (self.of_space, traits), part, part, (self.width, 1)
+
+
+Front = Grid | Pairs
+Weights = tuple[np.ndarray, np.ndarray]
+"""Of one layer: W `[n_in, n_out]` and b `[n_out]`."""
+FRONTS: dict[int, type[Grid] | type[Pairs]] = {5: Grid, 6: Pairs}
+"""What stands in front of the dense layers, by how many negative numbers stand for it in `layers`."""
+
+
+def written(front: Front | None) -> tuple[int, ...]:
+    """A layer as it stands in `layers`."""
+    return tuple(-n for n in astuple(front)) if front else ()
+
+
+def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
+    """What stands in front of a network's dense layers, if anything, and the sizes of those. Raises ValueError for what
+    does not fit.
     """
     layers = tuple(int(n) for n in layers)
-    if len(layers) < 2 or layers[1] > 0:
+    numbers = tuple(itertools.takewhile(lambda n: n <= 0, layers[1:]))
+    if not numbers:
         return None, layers
-    numbers = layers[1 : 1 + NUMBERS]
-    if len(layers) < NUMBERS + 2 or max(numbers) >= 0:
-        raise ValueError(f"a grid is written as {NUMBERS} negative numbers before the hidden sizes; got {list(layers)}")
-    grid = Grid(*(-n for n in numbers))
-    if min(grid.rows, grid.columns) < 2:
-        raise ValueError(f"a grid has at least 2 by 2 cells; got {grid.rows} by {grid.columns}")
-    if grid.inputs > layers[0]:
-        raise ValueError(f"a grid of {grid.inputs} observations does not fit into {layers[0]}")
-    return grid, (grid.features + layers[0] - grid.inputs, *layers[1 + NUMBERS :])
+    dense = layers[1 + len(numbers) :]
+    if len(numbers) not in FRONTS or not dense:
+        raise ValueError(
+            "negative numbers before the hidden sizes are 5 for a grid, 6 for pairs of items and spaces; "
+            f"got {list(layers)}"
+        )
+    front = FRONTS[len(numbers)](*(-n for n in numbers))
+    if front.inputs > layers[0]:
+        raise ValueError(f"{front} reads {front.inputs} observations: more than {layers[0]}")
+    if isinstance(front, Pairs):
+        if dense[-1] != front.actions + 1:
+            raise ValueError(f"{front} has {front.actions} actions, and a value; got {dense[-1]} outputs")
+        dense = (*dense[:-1], front.width + 1)
+    return front, (front.features + layers[0] - front.inputs, *dense)
 
 
 def is_network(layers: Sequence[int]) -> bool:
@@ -99,9 +162,9 @@ def is_network(layers: Sequence[int]) -> bool:
 
 
 def shapes(layers: Sequence[int]) -> list[tuple[int, int]]:
-    """Inputs and outputs of the weights of each layer, the grid's first."""
-    grid, dense = parse(layers)
-    return [*([grid.shape] if grid else []), *itertools.pairwise(dense)]
+    """Inputs and outputs of the weights of each layer, those in front first."""
+    front, dense = parse(layers)
+    return [*(front.shapes if front else ()), *itertools.pairwise(dense)]
 
 
 def sweep(grid: Grid, k: int) -> range:
@@ -123,3 +186,29 @@ def look_ahead(grid: Grid, matrix: np.ndarray, bias: np.ndarray, obs: np.ndarray
     gaps = np.where(near[..., None] >= 0, value[..., near, :] - value[..., :, None, :], OUTSIDE)
     found = np.einsum("...c,...cwm->...mw", seen[..., -1, :], gaps).reshape(*obs.shape[:-1], grid.features)
     return np.concatenate([found, obs[..., grid.inputs :]], axis=-1).astype(np.float32)
+
+
+def traits_of_each(pairs: Pairs, parts: Sequence[Weights], obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Traits f32 `[..., items, traits]` and `[..., spaces, traits]` from observations `[..., n_obs]`; `parts`: the
+    weights of the pairs' layers.
+    """
+    (of_items, item_bias), (of_spaces, space_bias), *_ = parts
+    middle, before = pairs.items * pairs.of_item, obs.shape[:-1]
+    items = obs[..., :middle].reshape(*before, pairs.items, pairs.of_item)
+    spaces = obs[..., middle : pairs.inputs].reshape(*before, pairs.spaces, pairs.of_space)
+    return np.maximum(items @ of_items + item_bias, 0), np.maximum(spaces @ of_spaces + space_bias, 0)
+
+
+def mean_traits(pairs: Pairs, parts: Sequence[Weights], obs: np.ndarray) -> np.ndarray:
+    """What the next layer reads, f32 `[..., features + rest]`, of observations `[..., n_obs]`."""
+    means = [traits.mean(axis=-2) for traits in traits_of_each(pairs, parts, obs)]
+    return np.concatenate([*means, obs[..., pairs.inputs :]], axis=-1).astype(np.float32)
+
+
+def judge_pairs(pairs: Pairs, parts: Sequence[Weights], obs: np.ndarray, context: np.ndarray) -> np.ndarray:
+    """Logits f32 `[..., items * spaces]`, item by item, from observations and the context `[..., width]`."""
+    items, spaces = traits_of_each(pairs, parts, obs)
+    _, _, (of_items, item_bias), (of_spaces, space_bias), (weigh, bias) = parts
+    item, space = items @ of_items + item_bias, spaces @ of_spaces + space_bias + context[..., None, :]
+    rows = [np.maximum(item[..., k : k + 1, :] + space, 0) @ weigh[:, 0] for k in range(pairs.items)]
+    return (np.concatenate(rows, axis=-1) + bias).astype(np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
-from dshq_kernels.mlp import N_OUT, forward_lanes, play_scratch
+from dshq_kernels.mlp import N_ACTIONS, forward_lanes, play_scratch
 from dshq_kernels.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
 from dshq_kernels.returns import gae_lanes
 from dshq_kernels.vector import (
@@ -71,7 +71,8 @@ def scratch_floats(plan: np.ndarray, spec: Mapping[str, Any], length: int) -> in
     """Floats of scratch memory for `play` and `match_tiles`."""
     sides, n_obs, *_, masked = shape_of(spec)
     masks = 2 * sides * int(spec["n_actions"]) if masked else 0
-    units = masks + 2 * sides * n_obs + (4 * sides + 1) * len(spec["terms"]) + 6 * length + 8 + 2 * int(plan[-1, 2]) + 4
+    n_actions, terms = int(plan[0, N_ACTIONS]), (4 * sides + 1) * len(spec["terms"])
+    units = masks + 2 * sides * n_obs + terms + 6 * length + 8 + 2 * n_actions + 6
     return units * LANES + play_scratch(plan) + 64
 
 
@@ -164,7 +165,7 @@ def play(
     """
     sides, n_obs, time_limit, repeat, mask = shape
     obs, action, log_prob, value, advantage, returns, bits = samples
-    n_actions = plan[-1, N_OUT] - 1
+    n_actions = plan[0, N_ACTIONS]
     n_terms = weights.size
     obs_bytes, term_bytes = n_obs * 64, n_terms * 64
     wide = scratch  # [2 tiles, sides, n_obs, 16]
@@ -212,11 +213,16 @@ def play(
             if mask > 0:
                 for d in range(distinct):
                     call2(verbs[mask], tile[d], masks + d * sides * mask_bytes)
-            out = forward_lanes(plan, activation, params, here, here + (halves - 1) * obs_bytes, rest)
+            second = halves - 1
+            first_mask = masks + side[0] * mask_bytes if mask > 0 else 0
+            second_mask = masks + ((0 if both else second) * sides + side[second]) * mask_bytes if mask > 0 else 0
+            out = forward_lanes(
+                plan, activation, params, here, here + second * obs_bytes, first_mask, second_mask, rest
+            )
             for h in range(halves):
                 at = (unit + h) * 64
                 store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
-                allowed = masks + ((0 if both else h) * sides + side[h]) * mask_bytes if mask > 0 else 0
+                allowed = second_mask if h == second else first_mask
                 choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated, allowed)
                 if mask > 0:
                     keep_mask(allowed, n_actions, bits + (unit + h) * ((n_actions + 31) // 32) * 64)
@@ -281,7 +287,7 @@ def play(
             if late:
                 for d in range(distinct):
                     call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
-                out = forward_lanes(plan, activation, params, seen[0], seen[1], rest)
+                out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, rest)
                 for h in range(halves):
                     terminated = load_u32(status + (0 if both else h) * 128) != 0
                     store(final + (t * 2 + h) * 64, select(terminated, 0.0, load(out + n_actions * 128 + h * 64)))
@@ -319,7 +325,7 @@ def play(
                 else:
                     copy_bytes(before + d * sides * term_bytes, after + d * sides * term_bytes, sides * term_bytes)
 
-        out = forward_lanes(plan, activation, params, seen[0], seen[1], rest)
+        out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, rest)
         for h in range(halves):
             at = (first_unit + g * length * 2 + h) * 64
             gae_lanes(

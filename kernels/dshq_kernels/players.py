@@ -9,7 +9,7 @@ from numba import njit
 from dshq_kernels.cpu import FIRST_BASELINE
 from dshq_kernels.cpu import RANDOM as RANDOM_ACTIONS
 from dshq_kernels.elementary import exp, log
-from dshq_kernels.mlp import FORBIDDEN, N_OUT, forward_lanes
+from dshq_kernels.mlp import FORBIDDEN, N_ACTIONS, forward_lanes
 from dshq_kernels.vector import (
     call2,
     compiled,
@@ -127,18 +127,25 @@ def play_side(
     `masks`: addresses of i32 `[sides, n_actions, 16]`, or 0.
     """
     if kind <= POLICY:
-        n_actions = plan[-1, N_OUT] - 1
+        n_actions = plan[0, N_ACTIONS]
         chance, log_prob, weights, network = scratch, scratch + 64, scratch + 128, scratch + 128 + 64 * n_actions
         network = (network + 63) // 64 * 64
+        allowed = masks + side * n_actions * 64 if masks > 0 else 0
+        other_allowed = other_masks + other_side * n_actions * 64 if other_masks > 0 else 0
         out = forward_lanes(
-            plan, activation, params, obs + side * n_obs * 64, other_obs + other_side * n_obs * 64, network
+            plan,
+            activation,
+            params,
+            obs + side * n_obs * 64,
+            other_obs + other_side * n_obs * 64,
+            allowed,
+            other_allowed,
+            network,
         )
         store(chance, uniform(seed, stream, count))
-        allowed = masks + side * n_actions * 64 if masks > 0 else 0
         choose(out, 128, n_actions, chance, greedy, tile + ACTION_AT + side * 64, log_prob, weights, allowed)
         if other_tile != tile:
             store(chance, uniform(seed, other_stream, count))
-            allowed = other_masks + other_side * n_actions * 64 if other_masks > 0 else 0
             choose(
                 out + 64,
                 128,
@@ -148,7 +155,7 @@ def play_side(
                 other_tile + ACTION_AT + other_side * 64,
                 log_prob,
                 weights,
-                allowed,
+                other_allowed,
             )
         return
     for half in range(2):
