@@ -20,7 +20,10 @@ from dshq_kernels.mlp import (
     HALVES,
     IN_WIDTH,
     ITEMS,
+    JUDGE,
+    JUDGE_SLOPE,
     MAPS,
+    MEAN_SLOPE,
     N_ACTIONS,
     N_IN,
     N_OBS,
@@ -40,8 +43,8 @@ from dshq_kernels.mlp import (
     plan_floats,
     plan_width,
 )
-from dshq_kernels.pairs import judge_lanes, judge_slope, mean_slope
 from dshq_kernels.vector import (
+    call_with,
     compiled,
     fma,
     load,
@@ -259,7 +262,10 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
             at = units[begin + u] * 64
             if pairs:
                 bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
-                judge_lanes(pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, True, unit_logits, 64, memory)
+                call_with(
+                    plan[0, JUDGE],
+                    (*pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, 1, unit_logits, 64, memory),
+                )
             _loss_unit(
                 unit_logits,
                 unit_slopes,
@@ -277,8 +283,9 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                 sums,
             )
             if pairs:
-                judge_slope(
-                    pair_sizes(plan), params, obs + at * n_obs, unit_slopes, memory, more, said_slopes, gradient
+                call_with(
+                    plan[0, JUDGE_SLOPE],
+                    (*pair_sizes(plan), params, obs + at * n_obs, unit_slopes, memory, more, said_slopes, gradient),
                 )
             for j in range(0, out_width, 16):
                 transpose(said_slopes + j * 64, 64, slope_out + (u * 16 * out_width + j) * 4, out_width * 4, 16)
@@ -335,7 +342,8 @@ def _add_front_gradient(plan, params, obs, units, slopes, lanes, front, chosen, 
         for k in range(0, plan[0, IN_WIDTH], 16):
             transpose(slopes + u * 16 * row + k * 4, row, lanes + k * 64, 64, 16)
         if plan[0, ITEMS] > 0:
-            mean_slope(pair_sizes(plan), params, obs + units[u] * plan[0, N_OBS] * 64, lanes, front, gradient)
+            seen = obs + units[u] * plan[0, N_OBS] * 64
+            call_with(plan[0, MEAN_SLOPE], (*pair_sizes(plan), params, seen, lanes, front, gradient))
             continue
         spread_slope(
             rows,

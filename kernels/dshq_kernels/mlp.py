@@ -20,16 +20,17 @@ from dshq_kernels import vector
 from dshq_kernels.block import play_block
 from dshq_kernels.grid import spread_lanes
 from dshq_kernels.layers import Front, Grid, Pairs, parse
-from dshq_kernels.pairs import judge_lanes, mean_lanes, scratch_units
-from dshq_kernels.vector import compiled, copy_bytes
+from dshq_kernels.pairs import addresses, scratch_units
+from dshq_kernels.vector import call_with, compiled, copy_bytes
 
 N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES, HALVES, N_OBS, N_ACTIONS = range(9)
 ROWS, COLUMNS, PLANES, MAPS, SWEEPS = range(9, 14)
 ITEMS, OF_ITEM, SPACES, OF_SPACE, TRAITS, WIDTH = range(14, 20)
+MEAN, MEAN_SLOPE, JUDGE, JUDGE_SLOPE = range(20, 24)
 """Columns of a plan: a dense layer's sizes, padded sizes, and where its weights and biases begin (in floats); in how
 many halves it is calculated, 2 where two networks lie side by side with nothing between them, else 1. In the first row
 also the observations and actions, and the grid (grid.py) or the pairs (pairs.py), 0 where there are none: their weights
-begin the block."""
+begin the block. Behind the pairs stand the addresses of their code in this process."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
 FORBIDDEN = -1e9
 """The logit of an action that a mask forbids: its probability is 0 in float32."""
@@ -41,14 +42,14 @@ def padded(width: int) -> int:
 
 
 def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
-    """int64 `[n_dense, 20]` for the sizes `[n_obs, (front,) hidden..., n_outputs]`: the columns named above.
+    """int64 `[n_dense, 24]` for the sizes `[n_obs, (front,) hidden..., n_outputs]`: the columns named above.
     `separate`: every hidden layer is two of half the width, and the weights between them are zero and stay so.
     """
     front, dense = parse(layers)
     if len(dense) < 2 or min(dense) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
     offset = padded(front_floats(front)) if front else 0
-    plan = np.zeros((len(dense) - 1, WIDTH + 1), np.int64)
+    plan = np.zeros((len(dense) - 1, JUDGE_SLOPE + 1), np.int64)
     for layer, (n_in, n_out) in enumerate(itertools.pairwise(dense)):
         biases = offset + padded(n_in) * padded(n_out)
         between = 0 < layer < len(plan) - 1 and n_in % 64 == n_out % 64 == 0  # halves of whole blocks
@@ -56,8 +57,9 @@ def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
         offset = biases + padded(n_out)
     plan[0, N_OBS], plan[0, N_ACTIONS] = layers[0], layers[-1] - 1
     if front:
-        begin, end = (ROWS, ITEMS) if isinstance(front, Grid) else (ITEMS, WIDTH + 1)
+        begin, end = (ROWS, ITEMS) if isinstance(front, Grid) else (ITEMS, MEAN)
         plan[0, begin:end] = astuple(front)
+        plan[0, MEAN:] = 0 if isinstance(front, Grid) else addresses()
     return plan
 
 
@@ -96,7 +98,7 @@ def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
 @functools.lru_cache(maxsize=64)
 def _places(layout: bytes) -> np.ndarray:
     """Where in the block each number of the blob stands, int64, for the plan of these bytes."""
-    plan = np.frombuffer(layout, np.int64).reshape(-1, WIDTH + 1)
+    plan = np.frombuffer(layout, np.int64).reshape(-1, JUDGE_SLOPE + 1)
     block = np.arange(plan_floats(plan))
     front = front_of(plan)
     parts = [block[: front_floats(front)]] if front else []
@@ -108,7 +110,7 @@ def _places(layout: bytes) -> np.ndarray:
 
 def front_of(plan: np.ndarray) -> Front | None:
     """What stands in front of the dense layers, if anything."""
-    grid, pairs = plan[0, ROWS:ITEMS].tolist(), plan[0, ITEMS:].tolist()
+    grid, pairs = plan[0, ROWS:ITEMS].tolist(), plan[0, ITEMS:MEAN].tolist()
     return Grid(*grid) if grid[0] else Pairs(*pairs) if pairs[0] else None
 
 
@@ -149,7 +151,7 @@ def in_front(plan, params, obs, features, scratch, chosen):
     else:
         read = plan[0, ITEMS] * plan[0, OF_ITEM] + plan[0, SPACES] * plan[0, OF_SPACE]
         given = 2 * plan[0, TRAITS]
-        mean_lanes(pair_sizes(plan), params, obs, features, scratch)
+        call_with(plan[0, MEAN], (*pair_sizes(plan), params, obs, features, scratch))
     copy_bytes(features + given * 64, obs + read * 64, (plan[0, N_OBS] - read) * 64)
 
 
@@ -203,6 +205,7 @@ def forward_lanes(plan, activation, params, x, x_other, allowed, other_allowed, 
     if plan[0, ITEMS] > 0:
         said, target = target, rest
         rest = target + (plan[0, N_ACTIONS] + 1) * 128
-        judge_lanes(pair_sizes(plan), params, x, said, 128, allowed, False, target, 128, rest)
-        judge_lanes(pair_sizes(plan), params, x_other, said + 64, 128, other_allowed, False, target + 64, 128, rest)
+        sizes, judge = pair_sizes(plan), plan[0, JUDGE]
+        call_with(judge, (*sizes, params, x, said, 128, allowed, 0, target, 128, rest))
+        call_with(judge, (*sizes, params, x_other, said + 64, 128, other_allowed, 0, target + 64, 128, rest))
     return target

@@ -9,15 +9,37 @@ out: in Bin Pack nine of ten are (measured).
 
 from __future__ import annotations
 
+import functools
+
 from numba import njit
 
 from dshq_kernels.block import input_slope_block, play_block
+from dshq_kernels.cpu import load_module
 from dshq_kernels.grid import add_to, weight
 from dshq_kernels.layers import Pairs
 from dshq_kernels.vector import any_lane, compiled, fma, lane_sum, load, load_u32, select, splat, store
 
 AS_IT_IS, RELU = 0, 2
 """Activations, as the multiplying block knows them."""
+ENTRIES = {"mean_lanes": 4, "mean_slope": 5, "judge_lanes": 9, "judge_slope": 7}
+"""The functions below that networks call, and their arguments after `sizes`."""
+
+
+@functools.cache
+def addresses() -> tuple[int, ...]:
+    """Of `ENTRIES` as C functions, every argument and every size an i64. Compiled here, and not with the networks: most
+    drills have no pairs, and their first training would wait for it (a quarter longer, measured).
+    """
+    lines = ["from numba import cfunc, types", "from dshq_kernels import pairs"]
+    for name, count in ENTRIES.items():
+        sizes, rest = (", ".join(f"{letter}{k}" for k in range(n)) for letter, n in (("s", 6), ("a", count)))
+        lines += [
+            f"@cfunc(types.void(*[types.int64] * {6 + count}), nopython=True, error_model='numpy', cache=True)",
+            f"def {name}({sizes}, {rest}):",
+            f"    pairs.{name}(({sizes}), {rest})",
+        ]
+    module = load_module("\n".join(lines) + "\n")
+    return tuple(getattr(module, name).address for name in ENTRIES)
 
 
 def scratch_units(pairs: Pairs) -> int:

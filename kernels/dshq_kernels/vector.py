@@ -368,6 +368,20 @@ def call2(typingctx, function, a, b):
 
 
 @intrinsic
+def call_with(typingctx, function, arguments):
+    """Calls the C function at an address with a tuple of integers, each as an i64."""
+    kinds = list(arguments)
+
+    def lower(context, builder, sig, args):
+        values = cgutils.unpack_tuple(builder, args[1], len(kinds))
+        words = [context.cast(builder, *pair, types.int64) for pair in zip(values, kinds, strict=True)]
+        builder.call(_at(builder, args[0], ir.FunctionType(ir.VoidType(), [_I64] * len(words))), words)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), lower
+
+
+@intrinsic
 def transpose(typingctx, source, source_stride, target, target_stride, rows):
     """Writes the transpose of a 16 x 16 block of float32; strides in bytes; of the source only `rows` (0..16) are
     read, the rest counts as zero."""
