@@ -323,9 +323,13 @@ def test_a_killed_learner_is_replaced_and_versions_never_fall(trained):
 def test_ctrl_c_ends_the_waiting_and_not_the_training(trained, capsys):
     t = running(trained)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    assert t.wait(seconds=PATIENCE) is False
-    timer.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # the processes of pytest-xdist ignore it
+    try:
+        timer.start()
+        assert t.wait(seconds=PATIENCE) is False
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert t.status == "training"
     assert "training goes on" in capsys.readouterr().err
 

@@ -197,7 +197,8 @@ def test_a_policy_of_the_ladder_is_an_opponent(chromium, open_notebook: OpenNote
     board = widget.root.get_by_label("Scoreboard")
     widget.until(board.inner_text, lambda text: "gold" in text, 60, "its name on the scoreboard")
     notebook.kernel.run("from dshq_widget import load_policy; gold = load_policy('ball:gold')")
-    assert notebook.kernel.run("print(w.rivals['gold']['version'] == gold.metadata['version'])").strip() == "True"
+    known = "print(w.rivals['gold'] is not None and w.rivals['gold']['version'] == gold.metadata['version'])"
+    widget.until(lambda: notebook.kernel.run(known).strip(), lambda said: said == "True", 60, "gold in the kernel, too")
 
     def goals() -> list[int]:
         return [int(goal) for goal in widget.attribute("score").split("-")]
