@@ -28,6 +28,11 @@ export function setSpan(fill: HTMLElement, from: number, to: number): void {
   fill.style.clipPath = `inset(0 ${(100 * (1 - to)).toFixed(1)}% 0 ${(100 * from).toFixed(1)}% round 4px)`;
 }
 
+/** The same from the middle of its track towards `share` of either half, -1 to 1. */
+export function setBalance(fill: HTMLElement, share: number): void {
+  setSpan(fill, 0.5 + Math.min(share, 0) / 2, 0.5 + Math.max(share, 0) / 2);
+}
+
 /** Writes a text only when it differs, so that a live region is not read out again and layout is left alone. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;

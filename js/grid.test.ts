@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countFloats, readLayers } from "./layers";
 import { Policy } from "./policy";
+import { expectSlopes } from "./testing/slopes";
 
 const LAYERS = [13, -2, -2, -2, -2, -3, 3, 4]; // 2 x 2 cells, two planes, two maps, three sweeps
 const WEIGHTS = Float32Array.from({ length: 58 }, (_, k) => Math.sin(k * 1.7 + 1));
@@ -25,17 +26,7 @@ describe("Grid", () => {
   });
 
   it("knows how each observation moves the chance of an action", () => {
-    const policy = new Policy(1, LAYERS, "tanh", WEIGHTS);
-    const chance = (k: number, step: number) => {
-      policy.forward(OBSERVATION.map((x, at) => (at === k ? x + step : x)));
-      return Math.log(policy.probabilities[1]!);
-    };
-    policy.forward(OBSERVATION);
-    const slope = new Float32Array(OBSERVATION.length);
-    policy.gradient(1, slope);
-    const step = 2 ** -8;
-    slope.forEach((found, k) => expect(found).toBeCloseTo((chance(k, step) - chance(k, -step)) / (2 * step), 2));
-    expect(Math.max(...slope.map(Math.abs))).toBeGreaterThan(0.1);
+    expectSlopes(new Policy(1, LAYERS, "tanh", WEIGHTS), OBSERVATION, 1, 2 ** -8);
   });
 
   it("refuses weights of another size", () => {

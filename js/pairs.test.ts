@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { countFloats, readLayers } from "./layers";
 import { Policy } from "./policy";
+import { expectSlopes } from "./testing/slopes";
 
 const LAYERS = [9, -2, -1, -3, -2, -8, -8, 5, 7]; // two items, three spaces, one more number
 const WEIGHTS = Float32Array.from({ length: 16 + 24 + 72 + 72 + 9 + 90 + 54 }, (_, k) => Math.sin(k * 1.7 + 1));
@@ -29,17 +30,7 @@ describe("Pairs", () => {
   });
 
   it("know how each observation moves the chance of an action", () => {
-    const policy = new Policy(1, LAYERS, "tanh", WEIGHTS);
-    const chance = (k: number, step: number) => {
-      policy.forward(OBSERVATION.map((x, at) => (at === k ? x + step : x)));
-      return Math.log(policy.probabilities[1]!);
-    };
-    policy.forward(OBSERVATION);
-    const slope = new Float32Array(OBSERVATION.length);
-    policy.gradient(1, slope);
-    const step = 2 ** -10;
-    slope.forEach((found, k) => expect(found).toBeCloseTo((chance(k, step) - chance(k, -step)) / (2 * step), 2));
-    expect(Math.max(...slope.map(Math.abs))).toBeGreaterThan(0.1);
+    expectSlopes(new Policy(1, LAYERS, "tanh", WEIGHTS), OBSERVATION, 1, 2 ** -10);
   });
 
   it("refuse weights of another size", () => {

@@ -2,7 +2,7 @@
  * What it thinks: the chosen player's likely moves, what it sees and what of that weighs on the move it is making, the value map,
  * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
  */
-import { button, field, h, icon, select, setAttribute, setOptions, setSpan, setText } from "../dom";
+import { button, field, h, icon, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../dom";
 import { compact, fixed, percent, signed } from "../format";
 import type { DrillSpec, Thought } from "../protocol";
 import { buildOutcomes } from "./outcomes";
@@ -142,7 +142,7 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
     const { scale, unit } = spec.observations[k]!;
     const [value, slope] = [thought.observations[k]!, thought.saliency[k]!];
     const share = Math.max(-1, Math.min(1, value));
-    setSpan(fill, 0.5 + Math.min(share, 0) / 2, 0.5 + Math.max(share, 0) / 2);
+    setBalance(fill, share);
     setText(number, `${fixed(value * scale, Math.abs(value * scale) < 9.995 ? 2 : 1)} ${unit}`.trim());
     setSpan(weight, 0, slope / most);
     const track = weight.parentElement!;

@@ -2,7 +2,7 @@
  * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
  * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
  */
-import { button, h, icon, setAttribute, setSpan, setText } from "../dom";
+import { button, h, icon, setAttribute, setBalance, setText } from "../dom";
 import { compact, signed } from "../format";
 import type { DrillSpec } from "../protocol";
 import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../scores";
@@ -163,7 +163,7 @@ class Bars {
     if (pairs.map(({ group }) => group.name).join() !== this.rows.map(({ name }) => name).join()) this.rebuild(pairs);
     pairs.forEach(({ before, now }, index) => {
       const { old, fill, number, was } = this.rows[index]!;
-      setSpan(fill, 0.5 + Math.min(now / scale, 0) / 2, 0.5 + Math.max(now / scale, 0) / 2);
+      setBalance(fill, now / scale);
       stretch(old, before / scale);
       setText(number, reward(now));
       const differs = reward(before) !== reward(now);
