@@ -15,6 +15,7 @@ import pytest
 from tests.test_check import LESSON
 
 TIMEOUT = 300  # seconds; a machine that never compiled anything
+SECONDS = 8  # of training: enough on a machine that does something else besides
 
 
 def dshq(*arguments, expect=0):
@@ -35,9 +36,9 @@ def answer(*arguments):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A policy after four seconds of training, and what the command said about it."""
+    """A policy after eight seconds of training, and what the command said about it."""
     path = tmp_path_factory.mktemp("cli") / "bot.dshq"
-    return path, answer("train", "ball", "--seconds", 4, "--seed", 5, "--out", path)
+    return path, answer("train", "ball", "--seconds", SECONDS, "--seed", 5, "--out", path)
 
 
 def test_train_reports_what_it_did(trained):
@@ -58,7 +59,7 @@ def test_train_reports_what_it_did(trained):
     } <= set(said)
     assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
     assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
-    assert 1 < said["seconds"] < 6
+    assert SECONDS / 2 < said["seconds"] < SECONDS + 5
     assert said["device"] == "cpu" or said["device"].startswith("cuda")
     assert 0.5 < said["metrics"]["entropy"] < 3.5
 

@@ -14,12 +14,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from dshq_kernels.cpu import cache_dir
 from dshq_widget.lab import SOURCES
@@ -81,7 +84,7 @@ class Hub:
                 [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "demo_config.py")],
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # the hub ends when it closes, however this process does: end_with_stdin()
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the hub in order
@@ -94,12 +97,19 @@ class Hub:
         return self
 
     def __exit__(self, *_: object) -> None:
+        try:
+            started = psutil.Process(self._process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:  # it ended by itself
+            started = []
         self._process.send_signal(signal.SIGTERM)  # it ends the servers, the services and the proxy before itself
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._process.kill()
+        self._process.communicate()
+        for process in started:
+            if process.is_running():  # each is in a session of its own, and would outlive a hub that hangs
+                process.kill()
 
     def wait(self) -> None:
         """Until the hub ends or somebody presses Ctrl-C."""
@@ -128,6 +138,17 @@ class Hub:
                 time.sleep(0.2)
         tail = self.log.read_text(errors="replace")[-3000:]
         raise HubError(f"the hub did not answer within {START_SECONDS:g} s; its log {self.log} ends:\n{tail}")
+
+
+def end_with_stdin() -> None:
+    """In the hub: end in order as soon as the process that started it is gone, whatever killed that one."""
+
+    def watch() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def furnish(home: str) -> None:

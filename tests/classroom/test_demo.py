@@ -1,12 +1,15 @@
 """The hub of `make hub` without a browser: a server with its share, the league behind its login, and nothing left."""
 
 import json
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 pytest.importorskip("sqlalchemy")
@@ -114,6 +117,31 @@ def test_only_the_instructor_teaches(hub: Hub):
         except urllib.error.HTTPError as error:
             found = error.code
         assert found == code
+
+
+def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path):
+    command = [sys.executable, "-m", "dshq_widget.classroom.demo", "--port", "0", "--folder", str(tmp_path)]
+    demonstration = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert demonstration.stdout is not None and "A JupyterHub" in demonstration.stdout.readline()
+    started = psutil.Process(demonstration.pid).children(recursive=True)
+    lines = [" ".join(process.cmdline()) for process in started]
+    for part in ("jupyterhub -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
+        assert any(part in line for line in lines), lines
+    demonstration.kill()
+    demonstration.communicate()
+    _, alive = psutil.wait_procs(started, SECONDS)
+    assert not alive
+
+
+def test_a_hub_that_hangs_leaves_nothing(proxy: None, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(demo, "STOP_SECONDS", 1.0)
+    with Hub(tmp_path) as hub:
+        (running,) = (child for child in psutil.Process().children() if child.cwd() == str(hub.folder))
+        started = [running, *running.children(recursive=True)]
+        assert len(started) >= 4 and hub.ask("GET", "/users") is not None
+        running.suspend()
+    _, alive = psutil.wait_procs(started, SECONDS)
+    assert not alive
 
 
 def test_without_the_proxy_it_says_what_to_do(monkeypatch, tmp_path: Path):
