@@ -33,9 +33,14 @@ export function setBalance(fill: HTMLElement, share: number): void {
   setSpan(fill, 0.5 + Math.min(share, 0) / 2, 0.5 + Math.max(share, 0) / 2);
 }
 
-/** Writes a text only when it differs, so that a live region is not read out again and layout is left alone. */
+/** Writes a text only when it differs, so that a live region is not read out again and layout is left alone; into the same node. */
 export function setText(element: Element, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
+  const only = element.firstChild;
+  if (only instanceof Text && only === element.lastChild) {
+    if (only.data !== text) only.data = text;
+  } else if (element.textContent !== text) {
+    element.textContent = text;
+  }
 }
 
 /** A `<select>` of [value, visible text] pairs. */
