@@ -2,8 +2,8 @@
 
 `python -m benchmarks.page` writes benchmarks/results/page-*.json. Targets (stated before measuring): first frame within
 1.5 s of the cell's output, 60 frames/s with charts and the value map on, main thread busy below 20 %, input to photon
-below 50 ms, no growth of memory over ten minutes, a bundle of at most 300 KB. In a real JupyterLab in a headless
-Chromium with software WebGPU:
+below 50 ms, a bundle of at most 300 KB. Memory: page_memory.py. In a real JupyterLab in a headless Chromium with
+software WebGPU:
 
 - first frame: from the first output of the cell until the match's canvas shows more than one colour
 - frames/s, and the share of time for which the page's main thread is busy (Chromium's TaskDuration), while it plays,
@@ -11,8 +11,6 @@ Chromium with software WebGPU:
 - input to photon: from the time stamp of a key press on "Step decision", the match being paused, until the first
   animation frame of the page in which the canvas' picture is another one. A picture is copied and compared at every
   frame, so the figure is rounded up to whole frames and includes the cost of looking
-- memory: the page's heap after a collection, and what its process holds (the show's worker lives there, too), every
-  minute of a match of so many, charts and value map shown
 - the size of the bundle
 """
 
@@ -22,7 +20,6 @@ import statistics
 import tempfile
 from pathlib import Path
 
-import psutil
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 from benchmarks.machine import describe, write
@@ -99,16 +96,7 @@ def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
     return {"median": statistics.median(seen), "highest": max(seen), "unseen": len(waits) - len(seen)}
 
 
-def memory_mb(page: CDPSession, browser: Browser) -> dict[str, float]:
-    """The page's heap after a collection, and what the largest page process holds."""
-    page.send("HeapProfiler.collectGarbage")
-    heap = page.send("Runtime.getHeapUsage")["usedSize"]
-    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    held = max(psutil.Process(entry["id"]).memory_info().rss for entry in processes if entry["type"] == "renderer")
-    return {"heap": heap / 1e6, "process": held / 1e6}
-
-
-def measure(browser: Browser, lab: LabServer, seconds: float, minutes: int, presses: int) -> dict[str, object]:
+def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> dict[str, object]:
     """One page, from its first frame to the end of its match."""
     lab.write_notebook("page.ipynb", [CELL])
     notebook = NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
@@ -130,17 +118,12 @@ def measure(browser: Browser, lab: LabServer, seconds: float, minutes: int, pres
     widget.control("Stop training").click()
     widget.wait_attribute("status", lambda status: status == "stopped", PATIENCE)
     mapped = busy_share(cdp, widget, seconds)
-    memory = [memory_mb(cdp, browser)]
-    for _ in range(minutes):
-        notebook.page.wait_for_timeout(60_000)
-        memory.append(memory_mb(cdp, browser))
     result = {
         "first_frame_ms": first,
         "playing": playing,
         "input_to_photon_ms": photon,
         "training_with_charts_and_map": training,
         "playing_with_charts_and_map": mapped,
-        "memory_mb_by_minute": memory,
         "bundle_kb": {name: (STATIC / name).stat().st_size / 1024 for name in ("widget.js", "widget.css")},
         "renderer": widget.attribute("renderer"),
         "console_errors": notebook.console_errors,
@@ -152,12 +135,11 @@ def measure(browser: Browser, lab: LabServer, seconds: float, minutes: int, pres
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10, help="how long to watch each of playing and training")
-    parser.add_argument("--minutes", type=int, default=10, help="how long the match runs whose memory is compared")
     parser.add_argument("--presses", type=int, default=30, help="how often a key is pressed")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, LabServer(Path(folder)) as lab:
         browser = launch_chromium(playwright)
-        figures = measure(browser, lab, arguments.seconds, arguments.minutes, arguments.presses)
+        figures = measure(browser, lab, arguments.seconds, arguments.presses)
         report = {"machine": describe() | {"chromium": browser.version}, **figures}
         browser.close()
     print(json.dumps(report, indent=2))
