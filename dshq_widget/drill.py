@@ -186,7 +186,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         name=drill.name,
         sides=drill.sides,
         state=drill.state,
-        n_obs=len(drill.observations),
+        observations=[observation.name for observation in drill.observations],
         n_actions=prod(len(choice.options) for choice in drill.actions),
         terms=terms,
         baselines=drill.baselines,
@@ -219,7 +219,7 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         "masked": program.masked,
         "keys": {code: list(pair) for code, pair in drill.keys.items()},
         "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
-        "n_obs": source.n_obs,
+        "n_obs": program.n_obs,
         "terms": [
             {"name": name, "weight": weight, "kind": kind, "help": _first_paragraph(rules[name])}
             for kind, terms in (("reward", drill.rewards), ("potential", drill.potentials))

@@ -33,7 +33,7 @@ class Source:
     name: str
     sides: int
     state: Mapping[str, str | tuple[str, int]]
-    n_obs: int
+    observations: Sequence[str]
     n_actions: int
     terms: Sequence[str]
     baselines: Sequence[str]

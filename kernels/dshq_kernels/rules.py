@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from itertools import count
 
 from dshq_kernels import rng
-from dshq_kernels.arithmetic import convert, settle, zero
+from dshq_kernels.arithmetic import bounds, convert, settle, zero
 from dshq_kernels.expressions import SHAPES
-from dshq_kernels.ir import BOOL, F32, I32, Binary, Const, For, Load, Out, Program, Stmt, Store, Var
+from dshq_kernels.ir import BOOL, F32, I32, Binary, Const, For, If, Load, Out, Program, Stmt, Store, Var
 from dshq_kernels.reading import COMMON_FIELDS, Reader, Source
 from dshq_kernels.scope import LANE, RESULT, STATE, Argument, Writer, Written
 from dshq_kernels.statements import UNROLL_TRIPS, Statements
@@ -44,7 +45,7 @@ class _Translation:
             never = (Out(Const(0, I32), zero(kind)),)
             verbs[name] = self.verb(name, result=kind) if name in s.rules else never
         for side in range(s.sides):
-            verbs[f"observe:{side}"] = self.verb("observe", side=side, written=Written("the observation", s.n_obs, F32))
+            verbs[f"observe:{side}"] = self.observe(side)
             if "mask" in s.rules:
                 verbs[f"mask:{side}"] = self.verb("mask", side=side, written=Written("the mask", s.n_actions, BOOL))
             rows = [self.verb(term, side=side, result=F32, at=k) for k, term in enumerate(s.terms)]
@@ -56,7 +57,7 @@ class _Translation:
         return Program(
             name=s.name,
             sides=s.sides,
-            n_obs=s.n_obs,
+            n_obs=len(s.observations),
             n_terms=len(s.terms),
             n_actions=s.n_actions,
             scene_max=s.scene_max,
@@ -99,6 +100,21 @@ class _Translation:
             writer.append(Out(Const(at, I32), value))
         return tuple(writer.block)
 
+    def observe(self, side: int) -> tuple[Stmt, ...]:
+        """The verb `observe` of one side. Raises RulesError where an observation may be left as it was."""
+        names = self.source.observations
+        block = self.verb("observe", side=side, written=Written("the observation", len(names), F32))
+        always, ever = (written_by(block, len(names), join) for join in (set.intersection, set.union))
+        for missing, where in ((set(range(len(names))) - ever, ""), (ever - always, " on some paths")):
+            if missing:
+                parsed = self.reader.parse(self.source.rules["observe"])
+                first, *_ = chosen = sorted(missing)
+                places = listed(f"o[{k}]" for k in chosen)
+                error = f"it does not write {places}{where} ({listed(repr(names[k]) for k in chosen)})"
+                mend = f"write `o[{first}, i] = ...`" + (" before the `if`" if where else "")
+                raise parsed.error(parsed.node, error, mend)
+        return block
+
     def cleared(self) -> list[Stmt]:
         """What `reset` does before the drill's own rule: every field after the first few is zero."""
         statements: list[Stmt] = []
@@ -124,3 +140,28 @@ class _Translation:
             (value,) = statements.inline(parsed, [STATE, LANE, *limit])
             writer.append(Out(Const(side, I32), value))
         return tuple(writer.block)
+
+
+def written_by(block: Iterable[Stmt], length: int, join: Callable[[set[int], set[int]], set[int]]) -> set[int]:
+    """The elements of a result of `length` that a block writes; `join` makes one set of those of an `if`'s branches.
+    An index that only the game knows counts for all that it may mean.
+    """
+    places: set[int] = set()
+    for statement in block:
+        if isinstance(statement, Out):
+            first, last = bounds(statement.index) or (0, length - 1)
+            places.update(range(first, last + 1))
+        elif isinstance(statement, If):
+            places |= join(*(written_by(arm, length, join) for arm in (statement.body, statement.orelse)))
+        elif isinstance(statement, For):
+            places |= written_by(statement.body, length, join)
+    return places
+
+
+def listed(words: Iterable[str], most: int = 4) -> str:
+    """`a, b and c`; of many the first few and how many more."""
+    words = list(words)
+    if len(words) > most:
+        words = [*words[: most - 1], f"{len(words) - most + 1} more"]
+    *some, last = words
+    return f"{', '.join(some)} and {last}" if some else last
