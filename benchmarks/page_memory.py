@@ -2,8 +2,9 @@
 
 `python -m benchmarks.page_memory` writes benchmarks/results/page_memory-*.json. A debugger that is attached to a page
 (as Playwright's is) makes Chromium keep something of every message of JupyterLab's web socket, so a driver opens the
-notebook and leaves; the processes are then read from outside, and only at the end it comes back, collects the garbage
-of the page and of the show's worker, and reads again. Target (stated before measuring): no growth over ten minutes.
+notebook, collects the garbage of the page and of the show's worker, reads their heaps and leaves; the process is then
+read from outside, and at the end the driver comes back and does the same again. Target (stated before measuring): no
+growth of the heaps over ten minutes.
 
 - match: a match of two bots, with the value map and the thoughts shown, or without (`--plain`)
 - floor: a widget of ten lines that does nothing but save a number five times a second, in the same way
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.machine import describe, write
 from tests.browser.lab import LabServer
@@ -30,11 +31,11 @@ FLOOR = """import anywidget, traitlets
 class Saves(anywidget.AnyWidget):
     number = traitlets.Float(0).tag(sync=True)
     _esm = '''export default { render({ model, el }) {
-        el.className = "saves";
+        Object.assign(el, { className: "saves", textContent: "saves" });
         setInterval(() => { model.set("number", Math.random()); model.save_changes(); }, 200);
     } }'''
 Saves()"""
-SETTLE_SECONDS = 60  # start-up's own garbage
+SETTLE_SECONDS = 30  # start-up's own garbage
 START_SECONDS = 60
 
 
@@ -100,22 +101,42 @@ def megabytes(processes: list[psutil.Process]) -> float:
     return max(process.memory_info().rss for process in processes if process.is_running()) / 1e6
 
 
-def collect(page: Page) -> None:
-    """A garbage collection of the page and of each of its workers."""
-    session: CDPSession = page.context.new_cdp_session(page)
+def notebook_of(browser: Browser) -> Page:
+    """The page of the notebook, beside the blank one that the browser began with."""
+    return next(page for page in browser.contexts[0].pages if "/lab" in page.url)
+
+
+def collected(browser: Browser, pages: list[psutil.Process]) -> dict[str, object]:
+    """After a garbage collection of the page and of its workers, in MB: their heaps (JavaScript's and what the browser
+    holds for it), and the process.
+    """
+    page = notebook_of(browser)
+    session = page.context.new_cdp_session(page)
     workers: list[str] = []
+    answers: dict[int, dict[str, float]] = {}
+
+    def answered(event: dict[str, str]) -> None:
+        said = json.loads(event["message"])
+        if "usedSize" in said.get("result", {}):
+            answers[said["id"]] = said["result"]
+
     session.on("Target.attachedToTarget", lambda event: workers.append(event["sessionId"]))
+    session.on("Target.receivedMessageFromTarget", answered)
     session.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False})
     page.wait_for_timeout(1000)
-    order = json.dumps({"id": 1, "method": "HeapProfiler.collectGarbage"})
-    for worker in workers:
-        session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
     session.send("HeapProfiler.collectGarbage")
-    page.wait_for_timeout(3000)
+    for number, worker in enumerate(workers):
+        for method in ("HeapProfiler.collectGarbage", "Runtime.getHeapUsage"):
+            order = json.dumps({"id": number, "method": method})
+            session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
+    page.wait_for_timeout(2000)
+    heaps = [session.send("Runtime.getHeapUsage"), *(answers[number] for number in range(len(workers)))]
+    held = [(heap["usedSize"] + heap["embedderHeapUsedSize"]) / 1e6 for heap in heaps]
+    return {"page_heap_mb": held[0], "worker_heaps_mb": held[1:], "process_mb": megabytes(pages)}
 
 
 def measure(cell: str, minutes: int, plain: bool) -> dict[str, object]:
-    """Megabytes minute by minute, then after a collection."""
+    """The process minute by minute, and what is left of it after a collection, at the beginning and at the end."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         LabServer(Path(folder) / "lab") as lab,
@@ -124,14 +145,14 @@ def measure(cell: str, minutes: int, plain: bool) -> dict[str, object]:
         with driven(address) as browser:
             begin(browser, lab, cell, plain)
             pages = renderers(browser)
-        time.sleep(SETTLE_SECONDS)
+            notebook_of(browser).wait_for_timeout(1000 * SETTLE_SECONDS)
+            first = collected(browser, pages)
         held = [megabytes(pages)]
         for _ in range(minutes):
             time.sleep(60)
             held.append(megabytes(pages))
         with driven(address) as browser:
-            collect(browser.contexts[0].pages[-1])
-            return {"process_mb_by_minute": held, "after_collection_mb": megabytes(pages)}
+            return {"collected_first": first, "process_mb_by_minute": held, "collected_last": collected(browser, pages)}
 
 
 def main() -> None:
