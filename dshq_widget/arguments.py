@@ -44,7 +44,12 @@ def parser(verbs: Iterable[Verb]) -> Parser:
 
 
 def _train(verb: Parser) -> None:
-    verb.add_argument("drill", help="a drill's name, a Python file with a Drill class, or a .dshq file to go on from")
+    verb.add_argument(
+        "start",
+        metavar="drill",
+        help="a drill's name, a Python file with a Drill class, or a .dshq file to go on from",
+    )
+    _drill(verb)
     verb.add_argument(
         "--seconds",
         type=float,
@@ -77,7 +82,16 @@ def _train(verb: Parser) -> None:
 def _evaluate(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file")
     _matches(verb, 500, "how many matches or episodes")
-    verb.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
+    _drill(verb)
+
+
+def _drill(verb: Parser) -> None:
+    verb.add_argument(
+        "--drill",
+        metavar="FILE.py",
+        help="the Python file of the drill that a .dshq file was trained on, where that is one of your own; "
+        "or the name of another drill of the same shape",
+    )
 
 
 def _matches(verb: Parser, count: int, text: str) -> None:
@@ -96,6 +110,7 @@ def _export(verb: Parser) -> None:
         "--html", help="where to write a page on which it plays, without a kernel or a network, NAME.html"
     )
     verb.add_argument("--onnx", help="where to write the ONNX model, NAME.onnx")
+    _drill(verb)
 
 
 def _record(verb: Parser) -> None:
@@ -105,12 +120,12 @@ def _record(verb: Parser) -> None:
     verb.add_argument("--seconds", type=float, default=10.0, help="the film's length at most (default 10)")
     verb.add_argument("--width", type=int, default=480, help="its width in pixels (default 480)")
     verb.add_argument("--theme", choices=("light", "dark"), default="light", help="its colours (default light)")
-    verb.add_argument("--drill", help="the drill, if not the one that the file names: a name or a Python file")
+    _drill(verb)
 
 
 def _trace(verb: Parser) -> None:
     verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
-    verb.add_argument("--ticks", type=int, default=600, help="ticks of 1/120 s (default 600)")
+    verb.add_argument("--ticks", type=int, default=600, help="how many ticks of the drill's `tick_rate` (default 600)")
     verb.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
     verb.add_argument("--backend", default="cpu", help="cpu, js or cuda (default cpu)")
 

@@ -10,10 +10,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshq_widget import config as settings
+from dshq_widget import given
 from dshq_widget.arguments import SECONDS, UsageError, parser
+
+if TYPE_CHECKING:
+    from dshq_widget.check import Finding
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,25 +45,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train a drill and save the policy."""
+    from dshq_widget.training import checkpoint
     from dshq_widget.training.champion import crown
     from dshq_widget.training.timed import train_for
     from dshq_widget.training.trainer import Trainer
 
     hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
-    given = settings.read_yaml(options.config) if options.config else {}
-    given = {**settings.canonical(given, settings.TrainConfig()), **settings.canonical(hyper, settings.TrainConfig())}
+    planned = settings.read_yaml(options.config) if options.config else {}
+    planned = {
+        **settings.canonical(planned, settings.TrainConfig()),
+        **settings.canonical(hyper, settings.TrainConfig()),
+    }
     if options.seconds is not None:
         _positive("--seconds", options.seconds)
     out = None if options.out is None else _writable("--out", options.out, ".dshq")
     log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
-    with Trainer(_game(options.drill), log_dir=log_dir, **given) as trainer:
+    drill, resume = given.drill(options.start), None
+    if options.start.endswith(".dshq"):
+        resume = options.start
+        drill = given.drill_of(checkpoint.load(resume), resume, options.drill)
+    elif options.drill is not None:
+        raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
+    with Trainer(drill, resume=resume, log_dir=log_dir, **planned) as trainer:
         spec = trainer.drill.spec
         progress = not (options.json or options.quiet)
         if options.seconds is None and spec["target"] is not None:
             trainer.start(until_solved=True)
             trainer.wait(seconds=SECONDS, progress=progress)
         else:
-            train_for(trainer, options.seconds or SECONDS, planned=given, progress=progress)
+            train_for(trainer, options.seconds or SECONDS, planned=planned, progress=progress)
         trainer.stop()
         trainer.join()
         metrics = trainer.metrics
@@ -105,7 +119,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if options.matches < 1:
         raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
-    drill = None if saved.environment else compiled(_game(options.drill or saved.drill))
+    drill = None if saved.environment else compiled(given.drill_of(saved, options.policy, options.drill))
     name = saved.drill if drill is None else drill.name
     result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
     if drill is None or drill.spec["sides"] == 1:
@@ -121,12 +135,17 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         else:
             player = matches.opponent(options.policy, drill)
             result |= matches.evaluate_alone(drill, player, options.matches, **how)
+            result |= matches.yardsticks(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
             print(
                 f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} episodes "
                 f"of {result['episode_length_mean']:.1f} decisions"
             )
+            if drill is not None:
+                means = [f"{result['return_mean_random']:.2f} by random play"]
+                means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]
+                print(f"on the same seeds: {', '.join(means)}")
         return result
     player = matches.opponent(options.policy, drill)
     options.against = options.against or "scripted"
@@ -148,8 +167,10 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
 
     if options.html is None and options.onnx is None:
         raise UsageError("nothing to write: give --html MATCH.html, --onnx BOT.onnx or both")
-    policy = checkpoint.load_policy(options.policy)
-    result: dict[str, Any] = {"policy": str(options.policy), "drill": policy.metadata["drill"]}
+    saved = checkpoint.load(options.policy)
+    policy = checkpoint.as_policy(saved)
+    drill = given.drill_of(saved, options.policy, options.drill) if options.html or options.drill else saved.drill
+    result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
     if options.onnx is not None:
         from dshq_widget.training.export import save_onnx
 
@@ -161,10 +182,10 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     if options.html is not None:
         from dshq_widget.widget import DrillWidget
 
-        with _written("--html", options.html), DrillWidget(result["drill"], policy=options.policy) as widget:
+        with _written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
             result["html"] = str(widget.export_html(options.html))
         if not options.json:
-            print(f"{result['html']}: {policy.metadata['drill']}, version {policy.metadata['version']}, in one page")
+            print(f"{result['html']}: {saved.drill}, version {saved.version}, in one page")
     return result
 
 
@@ -179,9 +200,11 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
         _positive(name, value)
     if not 64 <= options.width <= 1920:
         raise UsageError(f"--width: wanted 64 to 1920 pixels, got {options.width}")
-    policy = checkpoint.load_policy(options.policy)
-    drill = compiled(_game(options.drill or policy.metadata["drill"]))
-    players = [films.by_policy(policy, options.greedy)]
+    saved = checkpoint.load(options.policy)
+    if saved.environment:
+        raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which has no rules: only drills can be filmed")
+    drill = compiled(given.drill_of(saved, options.policy, options.drill))
+    players = [films.by_policy(checkpoint.as_policy(saved), options.greedy)]
     if drill.spec["sides"] == 2:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
     elif options.against is not None:
@@ -213,7 +236,7 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.env import compiled
     from dshq_widget.trace import trace as run
 
-    result = run(compiled(_game(options.drill)), options.ticks, options.seed, options.backend)
+    result = run(compiled(given.drill(options.drill)), options.ticks, options.seed, options.backend)
     if not options.json:
         played = f"{result['ticks']} ticks, {result['episodes']} episodes"
         print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
@@ -222,14 +245,14 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
 
 def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     """Check the drills of a Python file, or a drill of the package, for everything that drills promise."""
-    from dshq_widget.check import drills_in, suite, to_json
+    from dshq_widget.check import CHECKS, suite, to_json
     from dshq_widget.drills import drills
 
     marks = {True: "ok ", False: "!! ", None: "-- "}
     reports = []
-    for drill in [drills[options.drill]] if options.drill in drills else drills_in(options.drill):
+    for drill in [drills[options.drill]] if options.drill in drills else given.classes(options.drill):
         found = []
-        for finding in suite(drill):
+        for finding in _announced(suite(drill), ("rules", *CHECKS), quiet=options.json):
             found.append(to_json(finding))
             if not options.json:
                 print(f"{marks[finding.ok]} {finding.name:15} {finding.text}", flush=True)
@@ -247,7 +270,7 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.env import compiled
 
     _positive("--seconds", options.seconds)
-    game = compiled(_game(options.drill))
+    game = compiled(given.drill(options.drill))
     if options.device == "cuda":
         from dshq_widget.bench_cuda import bench_cuda
 
@@ -327,6 +350,20 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
     return None
 
 
+def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -> Iterator[Finding]:
+    """The findings as they come; on a terminal the check that is being made stands below them."""
+    shown = sys.stdout.isatty() and not quiet
+    for k, name in enumerate(names):
+        if shown:
+            print(f"..  {name:15} {k + 1} of {len(names)}", end="", flush=True)
+        finding = next(findings, None)
+        if shown:
+            print("\r\x1b[K", end="", flush=True)
+        if finding is None:
+            return
+        yield finding
+
+
 @contextlib.contextmanager
 def _extra(name: str) -> Iterator[None]:
     """What needs an extra of the package: without it, wrong input that says what to install."""
@@ -345,19 +382,6 @@ def _written(name: str, path: str) -> Iterator[None]:
         raise UsageError(str(error)) from error
     except OSError as error:
         raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
-
-
-def _game(given: str) -> Any:
-    """What was given for a drill: the class that a Python file defines; anything else as it is."""
-    if not given.endswith(".py"):
-        return given
-    from dshq_widget.check import drills_in
-
-    found = drills_in(given)
-    if len(found) > 1:
-        names = ", ".join(drill.__name__ for drill in found)
-        raise UsageError(f"{given!r} defines {len(found)} drills, {names}: give a file with one")
-    return found[0]
 
 
 def _positive(name: str, value: float) -> None:

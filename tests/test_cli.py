@@ -2,6 +2,7 @@
 for wrong input.
 """
 
+import io
 import json
 import os
 import signal
@@ -12,6 +13,13 @@ import urllib.request
 import nbformat
 import pytest
 
+from dshq_widget import cli, given
+from dshq_widget.check import Finding
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env import compiled
+from dshq_widget.training.checkpoint import load_policy
+from dshq_widget.training.evaluate import evaluate_alone, opponent, yardsticks
+from dshq_widget.training.trainer import Trainer
 from tests.test_check import LESSON
 
 TIMEOUT = 300  # seconds; a machine that never compiled anything
@@ -99,7 +107,95 @@ def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
     file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
     assert "defines 2 drills, Slider, Another" in dshq("train", file, expect=2).stderr
-    assert "Python file" in dshq("train", tmp_path / "nothing.py", expect=2).stderr
+
+
+@pytest.fixture(scope="module")
+def slider(tmp_path_factory):
+    """A drill's file, and an untrained policy of that drill."""
+    folder = tmp_path_factory.mktemp("own")
+    file = folder / "slider.py"
+    file.write_text(LESSON)
+    with Trainer(given.drill(str(file)), hidden_sizes=(8,)) as trainer:
+        return file, trainer.save(folder / "bot.dshq")
+
+
+def refused(capsys, *arguments):
+    """What a command says of wrong input, without a process of its own."""
+    assert cli.main([str(one) for one in arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dshq: ") and len(said.splitlines()) == 1
+    return said
+
+
+def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
+    file, bot = slider
+    for more in (
+        ["evaluate", bot],
+        ["record", bot, "--gif", tmp_path / "x.gif"],
+        ["export", bot, "--html", tmp_path / "x.html"],
+        ["train", bot],
+    ):
+        said = refused(capsys, *more)
+        assert "'bot.dshq'" in said and "'slider', which is a drill of your own: add `--drill slider.py`" in said
+    assert "leave it out" in refused(capsys, "train", file, "--drill", file)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
+    pytest.importorskip("PIL.Image")
+    file, bot = map(str, slider)
+    gif, page, more = (str(tmp_path / name) for name in ("x.gif", "x.html", "more.dshq"))
+    assert cli.main(["record", bot, "--gif", gif, "--drill", file, "--matches", "2", "--seconds", "1"]) == 0
+    assert cli.main(["export", bot, "--html", page, "--drill", file]) == 0
+    assert "slider, version 0, in one page" in capsys.readouterr().out
+    assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
+    assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
+
+
+def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(slider, capsys):
+    file, bot = map(str, slider)
+    command = ["evaluate", bot, "--drill", file, "--matches", "200", "--seed", "3"]
+    assert cli.main([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["return_mean_scripted"] > said["return_mean_random"] + 0.5, "its script follows the mark"
+    drill = compiled(given.drill(file))
+    again = evaluate_alone(drill, opponent("random", drill), 200, seed=3)
+    assert said["return_mean_random"] == again["return_mean"]
+    assert cli.main(command) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    means = f"{said['return_mean_random']:.2f} by random play, {said['return_mean_scripted']:.2f} by "
+    assert line.startswith(f"on the same seeds: {means}{drill.spec['baselines'][0]}")
+
+
+def test_a_drill_without_a_script_has_random_play_to_compare_with():
+    class Bare(Bandit):
+        name = "bare"
+        baselines = ()
+
+    found = yardsticks(compiled(Bare), 32)
+    assert found["return_mean_scripted"] is None and 0 < found["return_mean_random"] < 100
+
+
+@pytest.mark.parametrize("verb", ["train", "trace", "check", "bench"])
+def test_a_file_that_is_not_there_is_named(verb, capsys):
+    assert "no file 'nothing.py'" in refused(capsys, verb, "nothing.py")
+
+
+def test_a_check_is_named_while_it_is_made(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    findings = [Finding("rules", True, "fine"), Finding("reset", True, "fine")]
+    names = ("rules", "reset", "scene")
+    assert list(cli._announced(iter(findings), names, quiet=True)) == findings and not screen.getvalue()
+    assert list(cli._announced(iter(findings), names, quiet=False)) == findings
+    shown = screen.getvalue().split("\r\x1b[K")
+    assert [line.split()[1:] for line in shown] == [[name, str(k + 1), "of", "3"] for k, name in enumerate(names)] + [
+        []
+    ]
 
 
 def test_traces_agree_between_back_ends():

@@ -58,10 +58,12 @@ PYTHON_ARROWS = {
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "bench_cuda": PLAYERS | {"gpu", "learners", "pixels"},
     "doctor": TRAINING,
-    "check": PLAYERS,
+    "check": PLAYERS | {"palette"},
     "classroom": TRAINING | {"replay", "cells", "lab"},
     "arguments": {"config", "version"},
-    "cli": TRAINING | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "lab", "record", "widget"},
+    "given": TRAINING | {"arguments", "check"},
+    "cli": TRAINING
+    | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "given", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }

@@ -15,7 +15,10 @@ from comm.base_comm import BaseComm
 from jupyter_client.manager import start_new_kernel
 
 from dshq_widget import cells, config, page, protocol, widget
+from dshq_widget.drills.bandit import Bandit
 from dshq_widget.page import ACK_SECONDS, LIVE
+from dshq_widget.training.checkpoint import CheckpointError
+from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import DrillWidget
 
 PATIENCE = 60.0
@@ -142,6 +145,20 @@ def test_bad_arguments():
         DrillWidget(speed=100)
     with pytest.raises(ValueError, match="cannot read the policy file"):
         DrillWidget("none.dshq")
+
+
+def test_a_policy_of_ones_own_drill_asks_for_its_class(tmp_path):
+    class Mine(Bandit):
+        name = "mine"
+
+    with Trainer(Mine) as trainer:
+        bot = str(trainer.save(tmp_path / "bot.dshq"))
+    with pytest.raises(CheckpointError, match=re.escape(f"pass its class, and the file as resume={bot!r}")):
+        DrillWidget(bot)
+    with DrillWidget(Mine, resume=bot) as w:
+        assert w.drill["spec"]["name"] == "mine"
+    with pytest.raises(ValueError, match=r"got the file 'mine\.py': import its class"):
+        DrillWidget("mine.py")
 
 
 def test_a_missing_bundle_says_how_to_build_it(tmp_path, monkeypatch):

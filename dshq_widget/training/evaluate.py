@@ -108,6 +108,18 @@ def evaluate_alone(
     return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
 
 
+def yardsticks(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
+    """What a return of `evaluate_alone` is to be compared with, on the same seeds: return_mean_random of random play,
+    return_mean_scripted of the drill's first baseline (None without one).
+    """
+
+    def mean(who: str) -> float:
+        return evaluate_alone(drill, opponent(who, drill), episodes, seed=seed)["return_mean"]
+
+    scripted = mean("scripted") if drill.spec["baselines"] else None
+    return {"return_mean_random": mean("random"), "return_mean_scripted": scripted}
+
+
 def summary(returns: np.ndarray, lengths: np.ndarray, target: float | None) -> dict[str, Any]:
     """The numbers of `evaluate_alone` from each episode's return and length."""
     episodes = len(returns)

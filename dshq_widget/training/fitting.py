@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget import config as settings
-from dshq_widget import policy
+from dshq_widget import drills, policy
 from dshq_widget.config import TrainConfig
 from dshq_widget.training.checkpoint import Checkpoint, CheckpointError
+
+
+def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
+    """The name of the package's drill, or of the Gymnasium environment, that a file called `name` was trained on.
+    Raises CheckpointError, with `advice`, where it was neither.
+    """
+    if saved.environment or saved.drill in drills.drills:
+        return saved.drill
+    raise CheckpointError(
+        f"wanted the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
+        f"which is a drill of your own: {advice}"
+    )
 
 
 def settings_of(saved: Checkpoint) -> TrainConfig:

@@ -59,7 +59,10 @@ class Trainer:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
             resume = drill
         saved = None if resume is None else checkpoint.load(resume)
-        self.drill = _compiled(saved.drill if saved is not None and drill is resume else drill)
+        if saved is not None and drill is resume:
+            path = os.fspath(resume)
+            drill = fitting.known_drill(saved, path, f"pass its class, and the file as resume={path!r}")
+        self.drill = _compiled(drill)
         self._gentle = gentle
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -360,7 +363,7 @@ class Trainer:
             else:
                 self._arriving = saved, name
                 self.stop()
-                self._standing.text = f"finishing the update and saving, then {name} plays"
+                self._standing.text = f"stopping after this update and saving, then {name} plays"
         self._notify()
 
     def go_on_from(self, path: str | os.PathLike[str]) -> None:
