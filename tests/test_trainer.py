@@ -1,6 +1,7 @@
 """The trainer: its pure parts alone, and the whole of it with a real learner process."""
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -119,10 +120,25 @@ def test_progress_draws_one_line(capsys):
     bar.note("done")
     shown = capsys.readouterr().err
     assert shown.count("\n") == 2 and "100% training" in shown and shown.endswith("done\n")
+    long = "training on 1 thread (measured: rollout processes would be 12% slower)"
+    bar.show(1.0, long)
+    assert long in capsys.readouterr().err, "a file takes all of it"
     quiet = Progress(enabled=False)
     quiet.show(0.5, "x")
     quiet.note("y")
     assert capsys.readouterr().err == ""
+
+
+def test_progress_fits_a_terminal_and_ends_with_a_whole_word(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", "80")
+    Progress().show(1.0, "training on 1 thread (measured: rollout processes would be 12% slower)")
+    shown = sys.stderr.getvalue().strip("\r")
+    assert len(shown) < 80 and shown.endswith("training on 1 thread (measured: rollout …")
 
 
 @pytest.mark.parametrize(

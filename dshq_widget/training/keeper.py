@@ -69,7 +69,7 @@ class Keeper:
         self._asked = 0
         if self._standing.going and self.crew is not None:
             patience = STOP_SECONDS if self._standing.status == "training" else ABANDON_SECONDS
-            self._standing.set("stopping", "finishing the update and saving")
+            self._standing.set("stopping", "stopping after this update, and saving")
             self.crew.send({"type": "SAVE", "path": str(autosave())})
             self.crew.stop(patience)
 

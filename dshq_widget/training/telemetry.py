@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import threading
 import time
@@ -75,13 +76,20 @@ class Progress:
         self._drawn = 0.0
 
     def show(self, share: float, text: str) -> None:
-        """Draw `share` (0..1) and a short text, at most 4 times a second."""
+        """Draw `share` (0..1) and a text, at most 4 times a second."""
         full = round(share * self.WIDTH)
-        line = f"[{'#' * full}{'.' * (self.WIDTH - full)}] {share:4.0%} {text[:80]}"
+        line = self._cut(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {share:4.0%} {text}")
         now = time.monotonic()
         if self._enabled and line != self._shown and (now - self._drawn >= 0.25 or share >= 1):
             print(f"\r{line:<{len(self._shown)}}", end="", file=self._stream, flush=True)
             self._shown, self._drawn = line, now
+
+    def _cut(self, line: str) -> str:
+        """As much of it as a terminal's line takes, up to a whole word: one that wraps cannot be redrawn in place."""
+        room = shutil.get_terminal_size().columns - 1
+        if not self._stream.isatty() or len(line) <= room:
+            return line
+        return line[: room - 1].rsplit(" ", 1)[0] + " …"
 
     def note(self, text: str) -> None:
         """Print one sentence on a line of its own."""
