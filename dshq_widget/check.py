@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from dshq_kernels.cpu import LANES, CpuGame
 from dshq_kernels.layers import parse
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
+from dshq_widget.drills import drills
 from dshq_widget.env import Batch
+from dshq_widget.palette import PAINTS
 from dshq_widget.trace import node, trace
 
 BOUND = 2.0
 """Largest observation: `scale` is the value that reads 1, and about twice that is as far as it should go."""
 BETTER = 0.1
 """By how much a baseline's mean reward of an episode must exceed random play's."""
-SHAPE_KINDS = 5
+SHAPES = ("circle", "box", "line", "ring", "tag")
 TRACE_TICKS = 600
 
 
@@ -104,8 +106,17 @@ class Subject:
 
 
 def declaration(it: Subject) -> str:
-    """Names are unique, keys reach every option, and the whole travels as JSON."""
+    """Names are unique and known, keys reach every option, and the whole travels as JSON."""
     spec = it.spec
+    namesake = drills.get(it.drill.name)
+    if namesake is not None and compile_drill(namesake).rules_hash != it.drill.rules_hash:
+        raise Broken(
+            f"the package has another drill called {it.drill.name!r}",
+            "give yours a `name` of its own: a .dshq file finds its drill by it",
+        )
+    unknown = next((name for name in spec["palette"] if name not in PAINTS), None)
+    if unknown is not None:
+        raise Broken(f"the palette has no paint called {unknown!r}", f"choose among {', '.join(PAINTS)}")
     if json.loads(json.dumps(spec)) != spec:
         raise Broken("the declaration changes on its way to the page", "use text, numbers, tuples and dicts only")
     for table in ("observations", "terms", "actions", "drag"):
@@ -401,7 +412,7 @@ def _mean_reward(it: Subject, who: str) -> float:
 
 
 def scene(it: Subject) -> str:
-    """Shapes fit, are finite, of known colours, and always the same ones in the same order."""
+    """Shapes fit, are finite, of known colours, and always the same ones in the same order and colour."""
     state = it.game.new(1, seed=12, practice=True)
     first = it.game.scene(state)
     if not len(first):
@@ -409,7 +420,7 @@ def scene(it: Subject) -> str:
     if len(first) >= it.spec["scene_max"]:
         raise Broken(f"{len(first)} shapes leave no room", f"raise `scene_max` above {len(first)}")
     if (
-        not np.isin(first[:, 0], range(SHAPE_KINDS)).all()
+        not np.isin(first[:, 0], range(len(SHAPES))).all()
         or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all()
     ):
         raise Broken("a shape has a colour that is not in the palette", "use 0 .. len(palette) - 1")
@@ -418,11 +429,31 @@ def scene(it: Subject) -> str:
         shapes = it.game.scene(state, lane=5)
         if not np.isfinite(shapes).all():
             raise Broken("a shape has a place or size that is not a number", "no division by zero: max(divisor, 1e-6)")
-        if shapes.shape != first.shape or not np.array_equal(shapes[:, :2], first[:, :2]):
-            raise Broken("the shapes change their order", "draw always the same ones; hide one with alpha=0.0")
+        _same_shapes(first, shapes, it.spec["palette"])
         if (shapes[:, 9] < 0).any() or (shapes[:, 9] > 1).any():
             raise Broken("an alpha lies outside 0 .. 1", "write clamp(alpha, 0.0, 1.0)")
     return f"{len(first)} shapes, always the same ones in the same order"
+
+
+def _same_shapes(first: NDArray, shapes: NDArray, palette: list[str]) -> None:
+    """Raises Broken where a picture has other shapes than the first one, and says what is other about them."""
+    if len(shapes) != len(first):
+        raise Broken(
+            f"`scene` draws {len(first)} shapes, then {len(shapes)}",
+            "draw always the same ones; hide one with alpha=0.0",
+        )
+    for k, (before, now) in enumerate(zip(first[:, :2].astype(int), shapes[:, :2].astype(int), strict=True)):
+        if before[0] != now[0]:
+            raise Broken(
+                f"the shapes change their order: number {k} is a {SHAPES[before[0]]}, then a {SHAPES[now[0]]}",
+                "draw always the same ones in the same order; hide one with alpha=0.0",
+            )
+        if before[1] != now[1]:
+            colours = " to ".join(palette[c] if c in range(len(palette)) else str(c) for c in (before[1], now[1]))
+            raise Broken(
+                f"the colour of shape {k}, a {SHAPES[now[0]]}, changes: {colours}",
+                "draw one shape of each colour and hide all but one: alpha=1.0 if shown else 0.0",
+            )
 
 
 CHECKS: dict[str, Callable[[Subject], str]] = {
@@ -450,7 +481,7 @@ def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
         it = Subject(drill if isinstance(drill, CompiledDrill) else compile_drill(drill))  # type: ignore[arg-type]
         it.game.new(1)
     except (ValueError, TypeError) as error:
-        yield Finding("rules", False, str(error), "correct that line and check again")
+        yield Finding("rules", False, str(error), "correct this and check again")
         return
     yield Finding("rules", True, f"{it.drill.name} translates to Python and JavaScript")
     for name in CHECKS:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from math import prod
+from string import ascii_uppercase, digits
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,6 +168,19 @@ class CompiledDrill:
 
 
 _DECLARED = {name for name in vars(Drill) if not name.startswith("_")} | {"name"}
+CODES = {
+    *(f"Key{letter}" for letter in ascii_uppercase),
+    *(f"{block}{digit}" for block in ("Digit", "Numpad") for digit in digits),
+    *(f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")),
+    *(f"{key}{hand}" for key in ("Shift", "Control", "Alt") for hand in ("Left", "Right")),
+    *(f"Numpad{key}" for key in ("Add", "Subtract", "Multiply", "Divide", "Decimal", "Enter")),
+    *("Backquote", "Backslash", "BracketLeft", "BracketRight", "Comma", "Equal", "IntlBackslash", "Minus", "Period"),
+    *("Quote", "Semicolon", "Slash", "Space", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp"),
+    "PageDown",
+}
+"""Keys that a drill may give a meaning: KeyboardEvent.code of the W3C's UI Events, without those that the page or the
+browser keeps for itself (Escape, Tab, F1 .. F12).
+"""
 _RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
 
 
@@ -281,6 +295,13 @@ def _check(drill: type[Drill]) -> None:
         )
     options = {choice.name: choice.options for choice in drill.actions}
     for code, (choice, option) in drill.keys.items():
+        if code not in CODES:
+            likely = [
+                kind + code.capitalize() for kind in ("Arrow", "Key", "Digit") if kind + code.capitalize() in CODES
+            ]
+            near = likely or get_close_matches(code, CODES, 1)
+            mend = f"did you mean {near[0]!r}?" if near else 'write names such as "KeyA", "ArrowLeft" or "Space"'
+            raise ValueError(f"{where}: there is no key {code!r} (KeyboardEvent.code); {mend}")
         if choice not in options or option not in options[choice]:
             near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
             mend = f"; did you mean {near[0]!r}?" if near else ""
@@ -319,6 +340,13 @@ def _check(drill: type[Drill]) -> None:
             f"{where}: {missing[0]!r} is declared but there is no rule of that name: "
             f"add `@rule def {missing[0]}(s, i, side): ...`"
         )
+    members = {n: value for base in drill.__mro__ if base not in (object, Drill) for n, value in vars(base).items()}
+    rules = {n: value for n, value in members.items() if hasattr(value, "__dshq_rule__")}
+    used = {word for value in rules.values() for word in value.__code__.co_names}
+    for n in sorted(set(members) - used - _DECLARED - set(_RULES)):
+        near = get_close_matches(n, _RULES if n in rules else _DECLARED, 1, cutoff=0.8)
+        if near and n not in (*drill.rewards, *drill.potentials, *drill.baselines):
+            raise ValueError(f"{where}: {n!r} means nothing to a drill and no rule uses it; did you mean {near[0]!r}?")
     unmarked = [n for n in _RULES if callable(vars(drill).get(n)) and not hasattr(vars(drill)[n], "__dshq_rule__")]
     if unmarked:
         raise ValueError(f"{where}: {unmarked[0]!r} is not marked: write @rule on the line above it")

@@ -187,6 +187,8 @@ class DrillVectorEnv(VectorEnv):
             raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
+        if opponent is not None and spec["sides"] == 1:
+            raise ValueError(f"opponent: {spec['name']!r} has one side and nobody to play against; leave it out")
         default = (spec["baselines"] or ["random"])[0]
         self.opponent = (opponent or default) if spec["sides"] == 2 else None
         if self.opponent not in (None, "self", "idle"):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dshq_widget.check
-from dshq_widget.check import CHECKS, drills_in, suite
-from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.check import CHECKS, Subject, drills_in, inspect, suite
+from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
@@ -104,6 +104,42 @@ class Still(Drill):
         return 0
 
 
+class Motley(Bandit):
+    """A colour that follows the state."""
+
+    name = "motley"
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 1.0, 0)
+        circle(0.5, 0.0, 1.0, 1 if s.bit[i] == 1 else 2)
+
+
+class Shuffled(Bandit):
+    """Two shapes in an order that follows the state."""
+
+    name = "shuffled"
+
+    @rule
+    def scene(s, i):
+        if s.bit[i] == 1:
+            circle(0.0, 0.0, 1.0, 0)
+        box(0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0)
+        if s.bit[i] == 0:
+            circle(0.0, 0.0, 1.0, 0)
+
+
+class Namesake(Bandit):
+    """Other rules under a name of the package's."""
+
+    tick_rate = 30
+
+
+class Green(Bandit):
+    name = "green"
+    palette = (*Bandit.palette, "green")
+
+
 BROKEN = [
     (
         Crooked,
@@ -112,7 +148,7 @@ BROKEN = [
             "observations": ("'lamp' reached 7", "larger scale"),
             "ends": ("won before the end", "returns 0 until"),
             "baselines": ("copycat earns 0", "sandbox"),
-            "scene": ("change their order", "alpha=0.0"),
+            "scene": ("draws 1 shapes, then 2", "alpha=0.0"),
         },
     ),
     (
@@ -135,6 +171,20 @@ def test_broken_promises_are_found_and_told(drill, wrong):
     assert {name for name, finding in found.items() if finding.ok is False} == set(wrong)
     for name, (text, mend) in wrong.items():
         assert text in found[name].text and mend in found[name].mend
+
+
+@pytest.mark.parametrize(
+    "drill, name, text, mend",
+    [
+        (Motley, "scene", "the colour of shape 1, a circle, changes: ", "hide all but one"),
+        (Shuffled, "scene", "the shapes change their order: number 0 is a ", "in the same order"),
+        (Namesake, "declaration", "another drill called 'bandit'", "a `name` of its own"),
+        (Green, "declaration", "no paint called 'green'", "turf, line"),
+    ],
+)
+def test_each_finding_says_what_it_is(drill, name, text, mend):
+    found = inspect(Subject(compile_drill(drill)), name)
+    assert found.ok is False and text in found.text and mend in found.mend
 
 
 def test_what_is_not_there_is_not_checked():

@@ -164,6 +164,7 @@ def test_masks_are_told_where_gymnasium_looks_for_them():
         (lambda: make_vec("bal"), "'ball'"),
         (lambda: make_vec("ball", 0), "num_games"),
         (lambda: make_vec("ball", 4, opponent="chasr"), "chaser"),
+        (lambda: make("cartpole", opponent="balancer"), "'cartpole' has one side"),
         (lambda: make_vec("ball", 4, autoreset="never"), "next_step, same_step"),
         (lambda: make_vec("ball", 4, weights={"gaol": 1.0}), "goal"),
         (lambda: make("ball", "self"), "make_vec"),

@@ -449,6 +449,11 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
         ({"time_limit": 7}, "multiple of action_repeat"),
         ({"keys": {"KeyA": ("a", "d")}}, "which is no action"),
+        ({"keys": {"Left": ("a", "c")}}, "no key 'Left' .*did you mean 'ArrowLeft'"),
+        ({"keys": {"a": ("a", "c")}}, "did you mean 'KeyA'"),
+        ({"keys": {"Spase": ("a", "c")}}, "did you mean 'Space'"),
+        ({"time_limits": 2400}, "'time_limits' means nothing .*did you mean 'time_limit'"),
+        ({"terminate": rule(lambda_free_reset)}, "did you mean 'terminated'"),
         ({"name": "not a name"}, "short identifier"),
         ({"actions": ()}, "at least one action"),
         ({"sides": 3}, "sides is 1 or 2"),
@@ -506,6 +511,14 @@ def test_an_observation_that_is_not_written_is_named(observe, found, mend):
 @pytest.mark.parametrize("observe", [observes_by_branch, observes_somewhere])
 def test_observations_written_on_every_path_pass(observe):
     assert compile_drill(drill_with(lambda_free_reset, observe=rule(observe), observations=SIX)).spec["n_obs"] == 6
+
+
+def reads_titles(s, i):
+    s.x[i] = titles
+
+
+def test_a_constant_may_look_like_a_declaration():
+    assert compile_drill(drill_with(reads_titles, titles=0.5))
 
 
 def test_rules_hash_follows_the_rules():
