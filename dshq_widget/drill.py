@@ -52,7 +52,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Observation:
-    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`."""
+    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
+    `observe` divides by it.
+    """
 
     name: str
     scale: float = 1.0
@@ -74,51 +76,61 @@ class Handle:
 
 
 class Drill:
-    """Base class of games. Subclasses declare these and write rules; docs/rules.md and dshq_widget/drills/README.md
-    say how.
+    """Base class of games. Subclasses declare these attributes and write rules (docs/rules.md).
+
+    name            an identifier of its own: .dshq files find the drill by it
+    title           what people read; made of the name where it is empty
+    sides           1 or 2
+    tick_rate       ticks per second
+    action_repeat   ticks per decision
+    time_limit      ticks after which an unfinished episode is truncated, a multiple of action_repeat
+    world           x0, y0, x1, y1 of what is drawn, in world units; y points up
+    mirrored        side 1 observes the world turned by half a turn, so that one policy plays both sides: your rules
+                    turn it, in `observe` and where they read side 1's action, and `dshq check` compares
+    half_turn       state fields that change sign in that half turn; array fields of length 2 also swap their elements
+    state           field -> type ("f32", "i32", "u32", "bool") or, for an array field, (type, length); 0 at first
+    actions         Choice(name, options): an action is one option of each
+    keys            KeyboardEvent.code -> (choice, option)
+    observations    Observation(name, scale, unit): one number each, in the order of o[0, i], o[1, i], ...
+    rewards         reward rule -> weight: the rule's value is paid once per decision
+    potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
+                    & Russell 1999)
+    baselines       rules that play: opponents, and the yardstick
+    drag            Handle(name, x, y, vx, vy, index): what a pointer may drag
+    palette         names of paints (dshq_widget/palette.py); `scene` writes their indices
+    shades          paint -> 0 .. 3: its shade in frames of four, where the usual one does not do
+    tags            texts; `tag` in `scene` writes their indices
+    scene_max       one more, at least, than the shapes that `scene` draws
+    target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
+    front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
+                    cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/layers.py)
+    training        settings of TrainConfig that suit this drill better; what a user gives goes before them
     """
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
     sides: ClassVar[int] = 1
     tick_rate: ClassVar[int] = 120
-    """Ticks per second."""
     action_repeat: ClassVar[int] = 4
-    """Ticks per decision."""
     time_limit: ClassVar[int] = 1200
-    """Ticks after which an unfinished episode is truncated."""
     world: ClassVar[tuple[float, float, float, float]] = (-1.0, -1.0, 1.0, 1.0)
-    """x0, y0, x1, y1 of what is drawn, in world units."""
     mirrored: ClassVar[bool] = False
-    """Whether side 1 observes the mirrored world, so that one policy plays both sides."""
     half_turn: ClassVar[tuple[str, ...]] = ()
-    """State fields that change sign in that mirror, half a turn of the world; those of length 2 swap, too."""
     state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    """KeyboardEvent.code -> (choice, option)."""
     observations: ClassVar[tuple[Observation, ...]] = ()
     rewards: ClassVar[Mapping[str, float]] = {}
-    """Reward rules and their weights: the rule's value is paid once per decision."""
     potentials: ClassVar[Mapping[str, float]] = {}
-    """Potential rules and their weights: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada &
-    Russell 1999).
-    """
     baselines: ClassVar[tuple[str, ...]] = ()
     drag: ClassVar[tuple[Handle, ...]] = ()
     palette: ClassVar[tuple[str, ...]] = ()
     shades: ClassVar[Mapping[str, int]] = {}
-    """Frames of four shades (dshq_kernels/raster.py): names of the palette whose usual shade does not do."""
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
-    """One side: the mean return (rewards, not potentials) at which the drill counts as solved."""
     front: ClassVar[Front | None] = None
-    """What stands in front of the network's dense layers (dshq_kernels/layers.py says what observations then begin
-    with): a `Grid` that looks ahead, for a game on cells, or `Pairs`, for one whose action is an item and a space.
-    """
     training: ClassVar[Mapping[str, Any]] = {}
-    """Settings of TrainConfig that suit this drill better than the defaults; what a user gives goes before them."""
 
 
 @dataclass(frozen=True)

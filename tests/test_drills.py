@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -37,6 +38,11 @@ def test_two_sides_are_mirrored_and_known_by_their_script():
     for drill in drills.values():
         assert drill.mirrored == (drill.sides == 2)
         assert drill.baselines and drill.__doc__
+
+
+def test_help_describes_every_declaration():
+    described = re.findall(r"^    (\w+) {2,}\S", Drill.__doc__ or "", re.MULTILINE)
+    assert described == list(Drill.__annotations__)
 
 
 @pytest.mark.parametrize("wrong, near", [("bal", "ball"), ("Ball", "ball"), ("xyz", None)])
