@@ -109,7 +109,7 @@ def declaration(it: Subject) -> str:
     """Names are unique and known, keys reach every option, and the whole travels as JSON."""
     spec = it.spec
     namesake = drills.get(it.drill.name)
-    if namesake is not None and compile_drill(namesake).rules_hash != it.drill.rules_hash:
+    if namesake and compile_drill(namesake).rules_hash != it.drill.rules_hash:  # type: ignore[arg-type]
         raise Broken(
             f"the package has another drill called {it.drill.name!r}",
             "give yours a `name` of its own: a .dshq file finds its drill by it",

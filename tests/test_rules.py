@@ -410,6 +410,22 @@ def comprehension(s, i):
     s.x[i] = sum([1.0 for k in range(3)])
 
 
+def prints(s, i):
+    print(s.x[i])
+
+
+def draws_as_python(s, i):
+    s.n[i] = random.randrange(4)
+
+
+def lists(s, i):
+    s.x[i] = [2 * k for k in range(3)]
+
+
+def second_side(s, i):
+    s.n[i] = s.action[1, i]
+
+
 @pytest.mark.parametrize(
     "tick, found, mend",
     [
@@ -425,11 +441,15 @@ def comprehension(s, i):
         (half_defined, "'y' has a value on some paths only", "before the block"),
         (bad_index, "index 3 is outside field 'row'", "0 to 2"),
         (string, "'a' is not a number", "f32"),
-        (power, "Pow", "x * x"),
+        (power, "no operator `**`", "x * x"),
         (chained, "one comparison at a time", "a < b and b < c"),
         (long_range, "must be constants", "constant"),
         (float_condition, "must be bool", "comparison"),
-        (comprehension, "'sum' is not a rule", ""),
+        (comprehension, "'sum' is not a rule", "`for` loop"),
+        (prints, "'print' is not a rule", "cannot print"),
+        (draws_as_python, "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
+        (lists, "a list comprehension is not in the rules language", "`for` loop"),
+        (second_side, "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),
     ],
 )
 def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
@@ -444,6 +464,7 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
 @pytest.mark.parametrize(
     "members, found",
     [
+        ({"state": {"x": ("i32", (4, 4))}}, "flatten it, .*16.* and .s.x.y . 4 . x, i."),
         ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
         ({"state": {"x": "f32", "ticks": "i32"}}, "every state has that field"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
@@ -511,6 +532,17 @@ def test_an_observation_that_is_not_written_is_named(observe, found, mend):
 @pytest.mark.parametrize("observe", [observes_by_branch, observes_somewhere])
 def test_observations_written_on_every_path_pass(observe):
     assert compile_drill(drill_with(lambda_free_reset, observe=rule(observe), observations=SIX)).spec["n_obs"] == 6
+
+
+def returns_a_float(s, i, side):
+    x = 2.0 * s.x[i]
+    return x + 1.0
+
+
+def test_a_wrong_return_names_its_line():
+    line = inspect.getsourcelines(returns_a_float)[1] + 2
+    with pytest.raises(RulesError, match=f"test_rules.py:{line}: .*wanted i32, got f32"):
+        compile_drill(drill_with(lambda_free_reset, player=rule(returns_a_float), baselines=("player",)))
 
 
 def reads_titles(s, i):

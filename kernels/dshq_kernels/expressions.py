@@ -48,6 +48,29 @@ MENDS = {
     "Global": "keep it in a state field instead",
     "NamedExpr": "assign on a line of its own instead",
 }
+SAID = {
+    "ListComp": "a list comprehension",
+    "GeneratorExp": "a generator",
+    "List": "a list",
+    "Dict": "a dict",
+    "Set": "a set",
+    "Tuple": "a tuple",
+    "JoinedStr": "an f-string",
+    "NamedExpr": "`:=`",
+    "FunctionDef": "`def`",
+}
+FOREIGN = {
+    "print": "rules cannot print: draw it in `scene`",
+    "len": "write the length as a constant",
+    "sum": "write a `for` loop",
+    "round": "write `floor(x + 0.5)`",
+    "pow": "write `x * x`",
+    "random.random": "write `random(s, i)`",
+    "random.uniform": "write `a + (b - a) * random(s, i)`",
+} | dict.fromkeys(
+    ("random.randrange", "random.randint", "random.choice", "randrange", "randint"), "write `random_int(s, i, n)`"
+)
+"""What to write instead of Python's own functions."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
 # The f32 nearest to each end of i32 that lies inside it: what `int(x)` saturates to.
 I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
@@ -55,9 +78,11 @@ I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
 Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable, ...]], tuple[Expr, ...]]
 
 
-def outside(node: ast.AST) -> str:
-    """The mend for a piece of syntax that the language does not have."""
-    return MENDS.get(type(node).__name__, "see docs/rules.md for what is")
+def outside(node: ast.AST) -> tuple[str, str]:
+    """What is wrong with a piece of syntax that the language does not have, and the mend."""
+    name = type(node).__name__
+    said = SAID.get(name, f"`{name.lower()}`")
+    return f"{said} is not in the rules language", MENDS.get(name, "see docs/rules.md for what is")
 
 
 class Expressions:
@@ -93,7 +118,7 @@ class Expressions:
                 if len(values) != 1:
                     raise scope.error(node, f"this call gives {len(values)} values", "unpack them: `a, b = f(...)`")
                 return values[0]
-        raise scope.error(node, f"`{type(node).__name__}` is not in the rules language", outside(node))
+        raise scope.error(node, *outside(node))
 
     def boolean(self, node: ast.expr, scope: Scope) -> Expr:
         value = self.expr(node, scope)
@@ -172,7 +197,10 @@ class Expressions:
         if isinstance(value, Const):
             if not 0 <= value.value < length:
                 error = f"index {value.value} is outside {what} of length {length}"
-                raise scope.error(node, error, f"use 0 to {length - 1}")
+                mend = f"use 0 to {length - 1}" if length > 1 else "use 0"
+                if what == "field 'action'" and length == 1:
+                    mend += "; is `sides = 2` missing?"
+                raise scope.error(node, error, mend)
             return value
         ends = bounds(value)
         if ends is not None and ends[0] >= 0 and ends[1] < length:
@@ -223,7 +251,9 @@ class Expressions:
             return self.inline(parsed, [self.argument(a, scope) for a in node.args], scope.callers)
         if name in SHAPES:
             raise scope.error(node, f"{name} draws and gives no value", "put it on a line of its own, in `scene`")
-        mend = suggest(name, [*LIBRARY, *BUILTIN, *self.reader.source.rules], "define it as a function marked @rule")
+        mend = FOREIGN.get(name) or suggest(
+            name, [*LIBRARY, *BUILTIN, *self.reader.source.rules], "define it as a function marked @rule"
+        )
         raise scope.error(node, f"{name!r} is not a rule", mend)
 
     def argument(self, node: ast.expr, scope: Scope) -> Argument:

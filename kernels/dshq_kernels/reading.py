@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from math import prod
 from typing import Any
 
 from dshq_kernels import maths, rng
@@ -58,7 +59,8 @@ class Parsed:
         row = getattr(node, "lineno", 1) - 1
         text = self.lines[row].strip() if row < len(self.lines) else ""
         place = f"{self.file}:{self.first + row}: in rule {self.node.name!r}"
-        return RulesError(f"{place}: {what}\n    {text}\n{mend[:1].upper()}{mend[1:]}.")
+        stop = "" if mend.endswith("?") else "."
+        return RulesError(f"{place}: {what}\n    {text}\n{mend[:1].upper()}{mend[1:]}{stop}")
 
 
 class Reader:
@@ -135,8 +137,13 @@ def declared_fields(source: Source) -> list[Field]:
     """The drill's own fields. Raises RulesError for an unknown type and for the name of a common field."""
     fields = []
     for name, declared in source.state.items():
-        kind, length = (declared, 0) if isinstance(declared, str) else declared
         where = f"state field {name!r} of drill {source.name!r}"
+        kind, length = (declared, 0) if isinstance(declared, str) else declared
+        if isinstance(length, tuple):
+            flat = f'"{name}": ("{kind}", {prod(length)})'
+            raise RulesError(
+                f"{where}: an array has one length: flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
+            )
         if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
             raise RulesError(f"{where}: wanted a type of {', '.join(TYPES)} or (type, length), got {declared!r}")
         if name in COMMON_FIELDS:

@@ -94,9 +94,10 @@ class _Translation:
         writer = Writer(self.numbers, selects, written)
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
+            last = parsed.node.body[-1]
             if len(values) != 1:
-                raise parsed.error(parsed.node, f"rule {name!r} must return one {result}", "end it with `return value`")
-            value = convert(settle(values[0]), result, parsed.node, parsed)
+                raise parsed.error(last, f"rule {name!r} must return one {result}", "end it with `return value`")
+            value = convert(settle(values[0]), result, last, parsed)
             writer.append(Out(Const(at, I32), value))
         return tuple(writer.block)
 

@@ -121,7 +121,7 @@ class Statements:
                 mend = "keep the value in a variable and return it at the end"
                 raise scope.error(node, "`return` inside a block", mend)
             case _:
-                raise scope.error(node, f"`{type(node).__name__.lower()}` is not in the rules language", outside(node))
+                raise scope.error(node, *outside(node))
         self.check_size(node, scope)
 
     # -- assignments
