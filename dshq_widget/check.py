@@ -5,13 +5,10 @@ A check is a function of a `Subject` that returns a sentence, or raises `Broken`
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -486,41 +483,6 @@ def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
     yield Finding("rules", True, f"{it.drill.name} translates to Python and JavaScript")
     for name in CHECKS:
         yield inspect(it, name)
-
-
-def drills_in(path: str) -> list[type[Drill]]:
-    """The Drill classes that a Python file defines. Raises ValueError where there is no such file or no such class."""
-    file = Path(path).expanduser()
-    if not file.is_file() or file.suffix != ".py":
-        raise ValueError(f"wanted a Python file with a Drill class or a drill's name, got {path!r}")
-    name = f"_checked_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(_where(file, error)) from error
-    found = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Drill) and value.__module__ == name
-    ]
-    if not found:
-        raise ValueError(f"{file} defines no drill: write `class MyDrill(Drill):` in it (docs/rules.md)")
-    return found
-
-
-def _where(file: Path, error: Exception) -> str:
-    """An exception of a file as it was run, with the line in it that raised."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    step = error.__traceback__
-    while step is not None:
-        line = step.tb_lineno if step.tb_frame.f_code.co_filename == str(file) else line
-        step = step.tb_next
-    message = error.msg if isinstance(error, SyntaxError) else error
-    return f"{file}{f':{line}' if line else ''}: {type(error).__name__}: {message}"
 
 
 def to_json(finding: Finding) -> dict[str, Any]:

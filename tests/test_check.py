@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import dshq_widget.check
-from dshq_widget.check import CHECKS, Subject, drills_in, inspect, suite
+from dshq_widget.check import CHECKS, Subject, inspect, suite
 from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
+from dshq_widget.given import classes
 
 PAGE = (Path(dshq_widget.check.__file__).parent / "drills" / "README.md").read_text()
 LESSON = PAGE.split("```python\n")[1].split("```")[0]
@@ -240,9 +241,9 @@ def test_files_without_a_drill_say_why(tmp_path, source, text):
     file = tmp_path / "wrong.py"
     file.write_text(source)
     with pytest.raises(ValueError, match=text):
-        drills_in(str(file))
+        classes(str(file))
 
 
 def test_what_is_no_file_is_told():
     with pytest.raises(ValueError, match="wanted a Python file with a Drill class or a drill's name, got 'sumoo'"):
-        drills_in("sumoo")
+        classes("sumoo")

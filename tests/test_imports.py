@@ -61,7 +61,7 @@ PYTHON_ARROWS = {
     "check": PLAYERS | {"palette"},
     "classroom": TRAINING | {"replay", "cells", "lab"},
     "arguments": {"config", "version"},
-    "given": TRAINING | {"arguments", "check"},
+    "given": TRAINING | {"arguments"},
     "cli": TRAINING
     | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "given", "lab", "record", "widget"},
     "__init__": TRAINING | {"widget"},
