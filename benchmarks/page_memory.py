@@ -130,7 +130,9 @@ def collected(browser: Browser, pages: list[psutil.Process]) -> dict[str, object
         for method in ("HeapProfiler.collectGarbage", "Runtime.getHeapUsage"):
             order = json.dumps({"id": number, "method": method})
             session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
-    page.wait_for_timeout(2000)
+    deadline = time.monotonic() + START_SECONDS
+    while len(answers) < len(workers) and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
     heaps = [session.send("Runtime.getHeapUsage"), *(answers[number] for number in range(len(workers)))]
     held = [(heap["usedSize"] + heap["embedderHeapUsedSize"]) / 1e6 for heap in heaps]
     return {"page_heap_mb": held[0], "worker_heaps_mb": held[1:], "process_mb": megabytes(pages)}
