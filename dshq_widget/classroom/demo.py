@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -81,10 +80,10 @@ class Hub:
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "demo_config.py")],
+                [sys.executable, "-m", "dshq_widget.classroom.leash", "-f", str(HERE / "demo_config.py")],
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
-                stdin=subprocess.PIPE,  # the hub ends when it closes, however this process does: end_with_stdin()
+                stdin=subprocess.PIPE,  # the hub ends when it closes, however this process does: leash.py
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the hub in order
@@ -138,17 +137,6 @@ class Hub:
                 time.sleep(0.2)
         tail = self.log.read_text(errors="replace")[-3000:]
         raise HubError(f"the hub did not answer within {START_SECONDS:g} s; its log {self.log} ends:\n{tail}")
-
-
-def end_with_stdin() -> None:
-    """In the hub: end in order as soon as the process that started it is gone, whatever killed that one."""
-
-    def watch() -> None:
-        while os.read(0, 1):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def furnish(home: str) -> None:

@@ -11,7 +11,6 @@ c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub 
 chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
 folder, port = chosen["folder"], chosen["port"]
 league = "access:services!service=league"
-demo.end_with_stdin()
 
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{chosen['hub_port']}"
