@@ -1,5 +1,5 @@
-"""A JupyterHub that ends in order when its standard input does: as soon as the process that started it is gone, whatever
-ended that one. `python -m dshq_widget.classroom.leash -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
+"""A JupyterHub that ends in order when its standard input does: as soon as what started it is gone, whatever ended
+that. `python -m dshq_widget.classroom.leash -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
 """
 
 import os
