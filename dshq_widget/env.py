@@ -159,6 +159,10 @@ class Batch:
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
 
 
+EVERY_DRILL = ("self", "random", "idle")
+"""Opponents that code for any drill may name; with one side they mean nobody."""
+
+
 class DrillVectorEnv(VectorEnv):
     """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions,
     `infos["reward_<term>"]` per row, and of a drill with a mask `infos["action_mask"]`, i8 (rows, n_actions), for the
@@ -187,7 +191,7 @@ class DrillVectorEnv(VectorEnv):
             raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
-        if opponent is not None and spec["sides"] == 1:
+        if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
             raise ValueError(f"opponent: {spec['name']!r} has one side and nobody to play against; leave it out")
         default = (spec["baselines"] or ["random"])[0]
         self.opponent = (opponent or default) if spec["sides"] == 2 else None
