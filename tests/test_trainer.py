@@ -196,7 +196,7 @@ def test_save_and_resume_without_training(tmp_path):
     with Trainer(Walk, resume=path, gamma=0.9) as again:
         assert np.array_equal(again.latest_policy().weights, weights)
         assert (again.config.hidden_sizes, again.config.learning_rate, again.config.gamma) == ((8, 8), 0.01, 0.9)
-    with pytest.raises(ValueError, match="no drill called 'walk'"):
+    with pytest.raises(ValueError, match="'walk', which is a drill of your own: pass its class"):
         Trainer(path)
     with pytest.raises(CheckpointError, match="take a file of this drill"):
         Trainer("ball", resume=path)

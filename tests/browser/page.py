@@ -1,5 +1,6 @@
 """Chromium with WebGPU, a notebook open in it, and the widget in that notebook as a person would use it."""
 
+import io
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Playwright
 
 from tests.browser.lab import Kernel, LabServer
@@ -54,6 +57,12 @@ def launch_chromium(playwright: Playwright, webgpu: bool = True, *more: str) -> 
     """A headless Chromium, with software WebGPU or with none, and with `more` flags."""
     flags = QUIET_FLAGS + (WEBGPU_FLAGS if webgpu else ["--disable-gpu"]) + list(more)
     return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
+
+
+def pixels_changed(before: bytes, after: bytes) -> int:
+    """In how many pixels two PNGs of one size differ."""
+    one, other = (np.asarray(Image.open(io.BytesIO(png)).convert("RGB")) for png in (before, after))
+    return int((one != other).any(-1).sum())
 
 
 class NotebookPage:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.browser.page import NotebookPage, WidgetPage, pixels_changed
 
 pytestmark = pytest.mark.browser
 
@@ -71,7 +71,8 @@ def test_pause_step_and_play(chromium, open_notebook: OpenNotebook):
     still = widget.picture()
     widget.page.wait_for_timeout(1000)
     assert widget.number("tick") == stood
-    assert widget.picture() == still
+    changed = pixels_changed(still, widget.picture())
+    assert changed < 10  # of the rounded corners, which the browser smooths anew
 
     widget.control("Step").click()
     widget.wait_number("tick", lambda tick: tick == stood + 1)
