@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -126,13 +125,13 @@ def collected(browser: Browser, pages: list[psutil.Process]) -> dict[str, object
     session.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False})
     page.wait_for_timeout(1000)
     session.send("HeapProfiler.collectGarbage")
-    for number, worker in enumerate(workers):
-        for method in ("HeapProfiler.collectGarbage", "Runtime.getHeapUsage"):
-            order = json.dumps({"id": number, "method": method})
-            session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
     deadline = time.monotonic() + START_SECONDS
     while len(answers) < len(workers) and time.monotonic() < deadline:
-        page.wait_for_timeout(100)
+        for number, worker in enumerate(workers):
+            for method in ("HeapProfiler.collectGarbage", "Runtime.getHeapUsage"):
+                order = json.dumps({"id": number, "method": method})
+                session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
+        page.wait_for_timeout(2000)
     heaps = [session.send("Runtime.getHeapUsage"), *(answers[number] for number in range(len(workers)))]
     held = [(heap["usedSize"] + heap["embedderHeapUsedSize"]) / 1e6 for heap in heaps]
     return {"page_heap_mb": held[0], "worker_heaps_mb": held[1:], "process_mb": megabytes(pages)}
@@ -164,9 +163,8 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true", help="the match without its value map")
     arguments = parser.parse_args()
     report: dict[str, object] = {"machine": describe(), "plain": arguments.plain}
-    with ThreadPoolExecutor() as both:  # memory is no matter of speed
-        match, floor = (both.submit(measure, cell, arguments.minutes, arguments.plain) for cell in (MATCH, FLOOR))
-        report |= {"match": match.result(), "floor": floor.result()}
+    for name, cell in (("match", MATCH), ("floor", FLOOR)):
+        report[name] = measure(cell, arguments.minutes, arguments.plain)
     print(json.dumps(report, indent=2))
     write("page_memory", report)
 
