@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.cpu import LANES, CpuGame
 from dshq_kernels.layers import parse
+from dshq_kernels.rules import SHAPES
 from dshq_widget.drill import CompiledDrill, Drill, compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env import Batch
@@ -26,7 +27,8 @@ BOUND = 2.0
 """Largest observation: `scale` is the value that reads 1, and about twice that is as far as it should go."""
 BETTER = 0.1
 """By how much a baseline's mean reward of an episode must exceed random play's."""
-SHAPES = ("circle", "box", "line", "ring", "tag")
+KINDS = {kind: name for name, (kind, _) in SHAPES.items()}
+"""What a shape is called, by the number that stands for it in a scene."""
 TRACE_TICKS = 600
 
 
@@ -416,10 +418,7 @@ def scene(it: Subject) -> str:
         raise Broken("nothing is drawn", "draw something in `scene`: circle(x, y, r, 0)")
     if len(first) >= it.spec["scene_max"]:
         raise Broken(f"{len(first)} shapes leave no room", f"raise `scene_max` above {len(first)}")
-    if (
-        not np.isin(first[:, 0], range(len(SHAPES))).all()
-        or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all()
-    ):
+    if not np.isin(first[:, 0], list(KINDS)).all() or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all():
         raise Broken("a shape has a colour that is not in the palette", "use 0 .. len(palette) - 1")
     for _ in range(300):
         it.play(state, 1)
@@ -442,13 +441,13 @@ def _same_shapes(first: NDArray, shapes: NDArray, palette: list[str]) -> None:
     for k, (before, now) in enumerate(zip(first[:, :2].astype(int), shapes[:, :2].astype(int), strict=True)):
         if before[0] != now[0]:
             raise Broken(
-                f"the shapes change their order: number {k} is a {SHAPES[before[0]]}, then a {SHAPES[now[0]]}",
+                f"the shapes change their order: number {k} is a {KINDS[before[0]]}, then a {KINDS[now[0]]}",
                 "draw always the same ones in the same order; hide one with alpha=0.0",
             )
         if before[1] != now[1]:
             colours = " to ".join(palette[c] if c in range(len(palette)) else str(c) for c in (before[1], now[1]))
             raise Broken(
-                f"the colour of shape {k}, a {SHAPES[now[0]]}, changes: {colours}",
+                f"the colour of shape {k}, a {KINDS[now[0]]}, changes: {colours}",
                 "draw one shape of each colour and hide all but one: alpha=1.0 if shown else 0.0",
             )
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dshq_widget.palette import PAINTS
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TREES = ("kernels", "dshq_widget", "js", "benchmarks", "tools")
@@ -46,3 +48,9 @@ def test_links_lead_somewhere(document: Path):
 def test_the_pictures_of_the_readme_are_there():
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
     assert [picture for picture in pictures if not (ROOT / picture).exists()] == []
+
+
+def test_the_page_of_the_rules_names_every_paint():
+    page = (ROOT / "docs" / "rules.md").read_text()
+    named = re.search(r"palette\.py\): ([\w,\s]+)\.", page)
+    assert named and sorted(re.findall(r"\w+", named[1])) == sorted(PAINTS)
