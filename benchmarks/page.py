@@ -5,9 +5,12 @@
 below 50 ms, a bundle of at most 300 KB. Memory: page_memory.py. In a real JupyterLab in a headless Chromium with
 software WebGPU:
 
-- first frame: from the first output of the cell until the match's canvas shows more than one colour
-- frames/s, and the share of time for which the page's main thread is busy (Chromium's TaskDuration), while it plays,
-  while it trains with the charts and the value map on, and after that with both still there
+- first frame: from the first output of the cell until the match's canvas shows more than a few colours, in five
+  notebooks one after the other: the first one of a browser compiles the shaders
+- frames/s, and the share of time for which the page's main thread is busy: by the clock (Chromium's TaskDuration, which
+  goes on while another thread has the processor) and by the processor time it got, with the processors that the whole
+  browser took; before the cell runs (JupyterLab alone), while the match plays, while it trains with the charts and the
+  value map on, and after that with both still there
 - input to photon: from the time stamp of a key press on "Step decision", the match being paused, until the first
   animation frame of the page in which the canvas' picture is another one. A picture is copied and compared at every
   frame, so the figure is rounded up to whole frames and includes the cost of looking
@@ -20,7 +23,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, CDPSession, sync_playwright
+import psutil
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.machine import describe, write
 from tests.browser.lab import LabServer
@@ -28,6 +32,7 @@ from tests.browser.page import NotebookPage, WidgetPage, launch_chromium
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 PATIENCE = 300  # seconds
+PAGES = 5
 STATIC = Path(__file__).parents[1] / "dshq_widget" / "static"
 
 # What the match's canvas shows, small, as pixels: a canvas that a worker draws on can still be copied from by its page.
@@ -61,22 +66,43 @@ PICTURE = """
 """
 
 
-def busy_share(page: CDPSession, widget: WidgetPage, seconds: float) -> dict[str, float]:
-    """Share of time that the main thread works, and frames/s (median of one look a second), over `seconds`; the match
-    is brought into view first, as nothing is drawn where nobody looks.
-    """
+class Meter:
+    """Reads off what a page and its browser have spent so far."""
 
-    def spent() -> tuple[float, float]:
-        values = {entry["name"]: entry["value"] for entry in page.send("Performance.getMetrics")["metrics"]}
-        return values["TaskDuration"], values["Timestamp"]
+    def __init__(self, notebook: NotebookPage, browser: Browser):
+        self._page = notebook.context.new_cdp_session(notebook.page)
+        self._page.send("Performance.enable")
+        self._browser = browser.new_browser_cdp_session()
 
-    widget.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
-    widget.page.wait_for_timeout(2000)
-    frames, (task, start) = [], spent()
-    while (now := spent())[1] - start < seconds:
-        widget.page.wait_for_timeout(1000)
-        frames.append(widget.number("fps"))
-    return {"busy_share": (now[0] - task) / (now[1] - start), "frames_per_second": statistics.median(frames)}
+    def spent(self) -> dict[str, float]:
+        """Seconds: the time, what the main thread was busy by the clock and by its processor, and the whole browser."""
+        values = {entry["name"]: entry["value"] for entry in self._page.send("Performance.getMetrics")["metrics"]}
+        told = self._browser.send("SystemInfo.getProcessInfo")["processInfo"]
+        processes = [psutil.Process(entry["id"]) for entry in told]
+        pages = [process for process, entry in zip(processes, told, strict=True) if entry["type"] == "renderer"]
+        mains = [thread for page in pages for thread in page.threads() if thread.id == page.pid]
+        return {
+            "clock": values["Timestamp"],
+            "busy": values["TaskDuration"],
+            "main": max(thread.user_time + thread.system_time for thread in mains),
+            "browser": sum(sum(process.cpu_times()[:2]) for process in processes),
+        }
+
+    def shares(self, page: Page, seconds: float, widget: WidgetPage | None = None) -> dict[str, float]:
+        """Shares of time over `seconds`, and frames/s (median of one look a second) of a widget; that is brought into
+        view first, as nothing is drawn where nobody looks.
+        """
+        if widget:
+            widget.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
+        page.wait_for_timeout(2000)
+        frames, start = [], self.spent()
+        while (now := self.spent())["clock"] - start["clock"] < seconds:
+            page.wait_for_timeout(1000)
+            if widget:
+                frames.append(widget.number("fps"))
+        spent = {name: (now[name] - start[name]) / (now["clock"] - start["clock"]) for name in now}
+        result = {"busy_share": spent["busy"], "processor_share": spent["main"], "browser_processors": spent["browser"]}
+        return result | ({"frames_per_second": statistics.median(frames)} if frames else {})
 
 
 def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
@@ -96,30 +122,47 @@ def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
     return {"median": statistics.median(seen), "highest": max(seen), "unseen": len(waits) - len(seen)}
 
 
-def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> dict[str, object]:
-    """One page, from its first frame to the end of its match."""
+def opened(browser: Browser, lab: LabServer) -> NotebookPage:
+    """The notebook, before its cell runs."""
     lab.write_notebook("page.ipynb", [CELL])
-    notebook = NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
+    return NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
+
+
+def first_frame(notebook: NotebookPage) -> tuple[WidgetPage, float]:
+    """Run the cell: a widget whose match plays, and milliseconds to its first frame."""
     notebook.run_all()
     widget = notebook.widget(timeout=PATIENCE)
     widget.wait_number("tick", lambda tick: tick > 0, PATIENCE)
     notebook.page.wait_for_function("window.drawn !== undefined", timeout=PATIENCE * 1000)
-    first = notebook.page.evaluate("window.drawn - window.output")
-    cdp = notebook.context.new_cdp_session(notebook.page)
-    cdp.send("Performance.enable")
-    playing = busy_share(cdp, widget, seconds)
+    return widget, notebook.page.evaluate("window.drawn - window.output")
+
+
+def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> dict[str, object]:
+    """Pages one after the other, each to its first frame; the last one from before its cell to the end of its match."""
+    first: list[float] = []
+    for _ in range(PAGES - 1):
+        notebook = opened(browser, lab)
+        first.append(first_frame(notebook)[1])
+        notebook.close()
+    notebook = opened(browser, lab)
+    meter = Meter(notebook, browser)
+    alone = meter.shares(notebook.page, seconds)
+    widget, waited = first_frame(notebook)
+    first.append(waited)
+    playing = meter.shares(notebook.page, seconds, widget)
     photon = photon_ms(widget, presses)
     widget.control("Play").first.click()
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version >= 1, PATIENCE)
     widget.root.locator("summary", has_text="What it thinks").click()
     widget.control("Value map").click()
-    training = busy_share(cdp, widget, seconds)
+    training = meter.shares(notebook.page, seconds, widget)
     widget.control("Stop training").click()
     widget.wait_attribute("status", lambda status: status == "stopped", PATIENCE)
-    mapped = busy_share(cdp, widget, seconds)
+    mapped = meter.shares(notebook.page, seconds, widget)
     result = {
-        "first_frame_ms": first,
+        "first_frame_ms": {"median": statistics.median(first), "each": first},
+        "jupyterlab_alone": alone,
         "playing": playing,
         "input_to_photon_ms": photon,
         "training_with_charts_and_map": training,

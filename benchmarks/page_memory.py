@@ -1,10 +1,10 @@
 """Whether a page with a match on it grows, in a browser that nobody looks into.
 
-`python -m benchmarks.page_memory` writes benchmarks/results/page_memory-*.json. A debugger that is attached to a page
-(as Playwright's is) makes Chromium keep something of every message of JupyterLab's web socket, so a driver opens the
-notebook, collects the garbage of the page and of the show's worker, reads their heaps and leaves; the process is then
-read from outside, and at the end the driver comes back and does the same again. Target (stated before measuring): no
-growth of the heaps over ten minutes.
+`python -m benchmarks.page_memory` writes benchmarks/results/page_memory-*.json. A debugger that watches a page's
+network, as Playwright's does, makes Chromium keep something of every message of JupyterLab's web socket, and coming
+back it adds megabytes of its own to the page's heap. So a driver opens the notebook and leaves for good; the process
+is read from outside, and at both ends a bare connection of Chromium's protocol collects the garbage of the page and of
+the show's worker and reads their heaps. Target (stated before measuring): no growth of the heaps over ten minutes.
 
 - match: a match of two bots, with the value map and the thoughts shown, or without (`--plain`)
 - floor: a widget of ten lines that does nothing but save a number five times a second, in the same way
@@ -16,11 +16,13 @@ import json
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+import websocket
+from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.machine import describe, write
 from tests.browser.lab import LabServer
@@ -37,16 +39,6 @@ class Saves(anywidget.AnyWidget):
 Saves()"""
 SETTLE_SECONDS = 30  # start-up's own garbage
 START_SECONDS = 60
-
-
-class OneContext:
-    """A browser whose only context is the one that stays when the driver leaves."""
-
-    def __init__(self, browser: Browser):
-        self._browser = browser
-
-    def new_context(self, **_: object) -> BrowserContext:
-        return self._browser.contexts[0]
 
 
 @contextlib.contextmanager
@@ -77,7 +69,9 @@ def driven(address: str) -> Iterator[Browser]:
 def begin(browser: Browser, lab: LabServer, cell: str, plain: bool) -> None:
     """Run the cell in a notebook, and see that it does what it is measured for."""
     lab.write_notebook("memory.ipynb", [cell])
-    notebook = NotebookPage(lab, OneContext(browser), "memory.ipynb")  # type: ignore[arg-type]
+    notebook = NotebookPage(
+        lab, browser, "memory.ipynb", context=browser.contexts[0]
+    )  # which stays when the driver leaves
     notebook.run_all()
     if cell == FLOOR:
         notebook.page.wait_for_selector(".saves")
@@ -101,40 +95,49 @@ def megabytes(processes: list[psutil.Process]) -> float:
     return max(process.memory_info().rss for process in processes if process.is_running()) / 1e6
 
 
-def notebook_of(browser: Browser) -> Page:
-    """The page of the notebook, beside the blank one that the browser began with."""
-    return next(page for page in browser.contexts[0].pages if "/lab" in page.url)
+class Debugger:
+    """A bare connection of Chromium's protocol to the notebook's page: nothing is watched that is not asked for."""
+
+    def __init__(self, address: str):
+        with urllib.request.urlopen(address + "/json") as listing:
+            page = next(target for target in json.load(listing) if target["type"] == "page" and "/lab" in target["url"])
+        self._socket = websocket.create_connection(
+            page["webSocketDebuggerUrl"], timeout=START_SECONDS, suppress_origin=True
+        )
+        self._sent = 0
+        self._workers: list[str] = []
+
+    def ask(self, method: str, worker: str | None = None, **arguments: object) -> dict[str, float]:
+        """The answer to one command, of the page or of one of its workers."""
+        self._sent += 1
+        order = {"id": self._sent, "method": method, "params": arguments}
+        self._socket.send(json.dumps(order | ({"sessionId": worker} if worker else {})))
+        while (told := json.loads(self._socket.recv())).get("id") != self._sent:
+            if told.get("method") == "Target.attachedToTarget":
+                self._workers.append(told["params"]["sessionId"])
+        return told["result"]
+
+    def heaps(self) -> list[float]:
+        """MB after a garbage collection, the page's first, then its workers': JavaScript's and what is held for it."""
+        self.ask("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
+        held = []
+        for worker in (None, *self._workers):
+            self.ask("HeapProfiler.collectGarbage", worker)
+            heap = self.ask("Runtime.getHeapUsage", worker)
+            held.append((heap["usedSize"] + heap["embedderHeapUsedSize"]) / 1e6)
+        return held
+
+    def leave(self) -> None:
+        """The page is on its own again."""
+        self._socket.close()
 
 
-def collected(browser: Browser, pages: list[psutil.Process]) -> dict[str, object]:
-    """After a garbage collection of the page and of its workers, in MB: their heaps (JavaScript's and what the browser
-    holds for it), and the process.
-    """
-    page = notebook_of(browser)
-    session = page.context.new_cdp_session(page)
-    workers: list[str] = []
-    answers: dict[int, dict[str, float]] = {}
-
-    def answered(event: dict[str, str]) -> None:
-        said = json.loads(event["message"])
-        if "usedSize" in said.get("result", {}):
-            answers[said["id"]] = said["result"]
-
-    session.on("Target.attachedToTarget", lambda event: workers.append(event["sessionId"]))
-    session.on("Target.receivedMessageFromTarget", answered)
-    session.send("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False})
-    page.wait_for_timeout(1000)
-    session.send("HeapProfiler.collectGarbage")
-    deadline = time.monotonic() + START_SECONDS
-    while len(answers) < len(workers) and time.monotonic() < deadline:
-        for number, worker in enumerate(workers):
-            for method in ("HeapProfiler.collectGarbage", "Runtime.getHeapUsage"):
-                order = json.dumps({"id": number, "method": method})
-                session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": order})
-        page.wait_for_timeout(2000)
-    heaps = [session.send("Runtime.getHeapUsage"), *(answers[number] for number in range(len(workers)))]
-    held = [(heap["usedSize"] + heap["embedderHeapUsedSize"]) / 1e6 for heap in heaps]
-    return {"page_heap_mb": held[0], "worker_heaps_mb": held[1:], "process_mb": megabytes(pages)}
+def collected(address: str, pages: list[psutil.Process]) -> dict[str, object]:
+    """After a garbage collection, in MB."""
+    debugger = Debugger(address)
+    page, *workers = debugger.heaps()
+    debugger.leave()
+    return {"page_heap_mb": page, "worker_heaps_mb": workers, "process_mb": megabytes(pages)}
 
 
 def measure(cell: str, minutes: int, plain: bool) -> dict[str, object]:
@@ -147,14 +150,13 @@ def measure(cell: str, minutes: int, plain: bool) -> dict[str, object]:
         with driven(address) as browser:
             begin(browser, lab, cell, plain)
             pages = renderers(browser)
-            notebook_of(browser).wait_for_timeout(1000 * SETTLE_SECONDS)
-            first = collected(browser, pages)
+        time.sleep(SETTLE_SECONDS)
+        first = collected(address, pages)
         held = [megabytes(pages)]
         for _ in range(minutes):
             time.sleep(60)
             held.append(megabytes(pages))
-        with driven(address) as browser:
-            return {"collected_first": first, "process_mb_by_minute": held, "collected_last": collected(browser, pages)}
+        return {"collected_first": first, "process_mb_by_minute": held, "collected_last": collected(address, pages)}
 
 
 def main() -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
 from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage, find_chromium, launch_chromium
+from tests.browser.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
 
 OpenNotebook = Callable[..., NotebookPage]
 
@@ -38,16 +38,34 @@ def plain_chromium(playwright: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A running JupyterLab."""
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A running JupyterLab, for all modules."""
     with LabServer(tmp_path_factory.mktemp("lab")) as server:
         yield server
 
 
+@pytest.fixture(scope="module")
+def lab(server: LabServer, request: pytest.FixtureRequest) -> LabServer:
+    """The running JupyterLab, seen from a folder of the module's own; nobody has changed a setting yet."""
+    server.forget_settings()
+    return server.folder(request.module.__name__.rpartition(".")[2])
+
+
+@pytest.fixture(scope="module")
+def tabs() -> dict[Browser, BrowserContext]:
+    """For each browser the context in which notebooks open one after the other: it has JupyterLab's code by heart."""
+    return {}
+
+
 @pytest.fixture
-def open_notebook(lab: LabServer, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
-    """`open_notebook(browser, *cells, **how)`; at the end of the test its console must have stayed free of errors."""
+def open_notebook(
+    lab: LabServer, tabs: dict[Browser, BrowserContext], request: pytest.FixtureRequest
+) -> Iterator[OpenNotebook]:
+    """`open_notebook(browser, *cells, **how)`; at the end of the test its console must have stayed free of errors.
+
+    A test's second notebook, and one opened in a way of its own, gets a browser context of its own.
+    """
     pages: list[NotebookPage] = []
 
     def open_(browser: Browser, *cells: str, **how: Any) -> NotebookPage:
@@ -55,6 +73,10 @@ def open_notebook(lab: LabServer, request: pytest.FixtureRequest) -> Iterator[Op
             f"{re.sub(r'[^A-Za-z0-9]+', '_', request.node.name)}_{len(pages)}.ipynb"  # brackets mislead Lab's addresses
         )
         lab.write_notebook(name, list(cells))
+        if not how and not pages:
+            if browser not in tabs:
+                tabs[browser] = browser.new_context(viewport=VIEWPORT)
+            how["context"] = tabs[browser]
         pages.append(NotebookPage(lab, browser, name, **how))
         return pages[-1]
 

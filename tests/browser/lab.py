@@ -3,9 +3,11 @@
 Nothing of the user's Jupyter is read or written: configuration, data, runtime and IPython folders are all below `home`.
 """
 
+import copy
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -35,6 +37,7 @@ class LabServer:
         self.token = secrets.token_hex(16)
         self.environment = environment or {}
         self.arguments = arguments
+        self._below = ""  # the way from the server's folder to `work`
 
     def __enter__(self) -> "LabServer":
         for folder in (self.work, self.runtime, self.home / "config" / "labconfig", self.home / "data"):
@@ -120,8 +123,24 @@ class LabServer:
         nbformat.write(notebook, path)
         return path
 
+    def folder(self, name: str) -> "LabServer":
+        """The same server, seen from the folder `work/name`."""
+        seen = copy.copy(self)
+        seen.work = self.work / name
+        seen.work.mkdir()
+        seen._below = f"{self._below}{name}/"
+        return seen
+
+    def path_of(self, notebook: str) -> str:
+        """What the server calls the notebook `work/notebook`."""
+        return self._below + notebook
+
+    def forget_settings(self) -> None:
+        """Every setting is JupyterLab's own again, for pages that open from now on."""
+        shutil.rmtree(self.home / "config" / "lab" / "user-settings", ignore_errors=True)
+
     def _sessions(self, notebook: str) -> list[dict[str, Any]]:
-        return [session for session in self.request("/api/sessions") if session["path"] == notebook]
+        return [session for session in self.request("/api/sessions") if session["path"] == self.path_of(notebook)]
 
     def kernel_of(self, notebook: str) -> "Kernel":
         """A line into the kernel that runs `notebook` (a name below `work`)."""

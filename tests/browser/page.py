@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    Playwright,
+    ViewportSize,
+)
 
 from tests.browser.lab import Kernel, LabServer
 
@@ -43,6 +52,7 @@ HARMLESS = [
 LATE = "[anywidget] Failed to initialize model"
 
 NARROW = 800  # pixels
+VIEWPORT: ViewportSize = {"width": 1400, "height": 1100}
 OPEN_SECONDS = 120  # Lab on a busy machine; three seconds on an idle one
 
 
@@ -65,7 +75,7 @@ def inner(png: bytes, margin: int = 16) -> bytes:
 
 
 class NotebookPage:
-    """One notebook, open in JupyterLab in a browser context of its own."""
+    """One notebook, open in JupyterLab."""
 
     def __init__(
         self,
@@ -74,25 +84,28 @@ class NotebookPage:
         name: str,
         prepare: Callable[[BrowserContext], None] = lambda context: None,
         url: str = "",
+        context: BrowserContext | None = None,
         **options: Any,
     ):
         """Open `lab.work/name` and wait for its kernel.
 
-        `prepare` sees the browser context before its first page, `options` go to it, and `url` is another way to the
-        server.
+        The page is one more of `context`, or has a context of its own: `prepare` sees that before its first page, and
+        `options` go to it. `url` is another way to the server.
         """
         self.lab = lab
         self.name = name
         self.console_errors: list[str] = []
         self._kernel: Kernel | None = None
-        self.context = browser.new_context(**{"viewport": {"width": 1400, "height": 1100}, **options})
+        self._owned = context is None
+        self.context = context or browser.new_context(**{"viewport": VIEWPORT, **options})
         prepare(self.context)
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note_console)
         self.page.on("pageerror", self._note_exception)
         # A workspace of its own, or Lab opens the notebooks of the tests before beside this one.
-        workspace = f"lab/workspaces/{Path(name).stem}"
-        self.page.goto(f"{url or lab.url}/{workspace}/tree/{name}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
+        path = lab.path_of(name)
+        workspace = f"lab/workspaces/{path.removesuffix('.ipynb').replace('/', '_')}"
+        self.page.goto(f"{url or lab.url}/{workspace}/tree/{path}?token={lab.token}", timeout=OPEN_SECONDS * 1000)
         self._wait_for_kernel()
         size = self.page.viewport_size
         if size and size["width"] < NARROW:
@@ -108,7 +121,9 @@ class NotebookPage:
 
     def _wait_for_kernel(self) -> None:
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=OPEN_SECONDS * 1000)
-        self.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.ready")
+        opened = "window.jupyterapp?.shell.currentWidget?.sessionContext"
+        self.page.wait_for_function(opened, timeout=OPEN_SECONDS * 1000)  # a cell may be there before its notebook is
+        self.page.evaluate(f"{opened}.ready")
 
     def command(self, name: str, arguments: dict | None = None) -> None:
         """Run one of JupyterLab's own commands and wait for its end."""
@@ -164,7 +179,10 @@ class NotebookPage:
         """Close the page, and shut its kernel down as a person does who is done with the notebook."""
         if self._kernel is not None:
             self._kernel.close()
-        self.context.close()
+        if self._owned:
+            self.context.close()
+        else:
+            self.page.close()
         self.lab.shut_down(self.name)
 
 

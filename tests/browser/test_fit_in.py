@@ -166,6 +166,25 @@ def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: Open
     assert ticks_on(widget)
 
 
+def test_full_screen_and_back(chromium, open_notebook: OpenNotebook):
+    _, widget = begin(open_notebook, chromium)
+    full, before = widget.control("Full screen"), widget.canvas.bounding_box()
+    window = widget.page.viewport_size
+    assert before and window
+    full.click()
+    widget.until(
+        lambda: widget.canvas.bounding_box()["width"],  # type: ignore[index]
+        lambda width: width > max(0.6 * window["width"], before["width"] + 50),
+        30,
+        "a larger match",
+    )
+    assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
+    assert ticks_on(widget)
+    full.click()
+    widget.until(widget.canvas.bounding_box, lambda box: box == before, 30, "the match as it was")
+    assert ticks_on(widget)
+
+
 # ---- other front ends
 
 

@@ -64,8 +64,9 @@ def test_the_value_map_lies_on_the_pitch(chromium, open_notebook: OpenNotebook):
     widget.control("Value map").click()
     legend = widget.root.locator(".map-legend")
     legend.wait_for(state="visible")
-    mapped = widget.until(widget.picture, lambda now: now != plain, 60, "the value map to be drawn")
-    assert widget.colours(mapped) > 2 * widget.colours(plain)
+    few = widget.colours(plain)
+    colours = lambda: widget.colours(widget.picture())  # noqa: E731
+    widget.until(colours, lambda count: count > 2 * few, 60, f"the value map to be drawn, with more than {few} colours")
     widget.until(legend.inner_text, lambda text: "+" in text, 60, "the legend's numbers")
     widget.control("Value map").click()
     widget.until(widget.picture, lambda now: now == plain, 60, "the value map to go")
@@ -115,3 +116,16 @@ def test_curves_to_take_away(chromium, open_notebook: OpenNotebook):
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
     widget.control("Stop training").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+
+    figure = widget.root.locator("figure.curve", has=widget.page.get_by_text("Return", exact=True))
+    figure.scroll_into_view_if_needed()
+    legend, plot = figure.locator(".legend"), figure.locator(".u-over").bounding_box()
+    assert plot
+    newest = legend.inner_text()
+    widget.page.mouse.move(plot["x"] + 2, plot["y"] + plot["height"] / 2)
+    widget.until(legend.inner_text, lambda text: text != newest, 30, "the value under the pointer")
+    widget.page.mouse.move(plot["x"] + 2, plot["y"] - 100)
+    widget.until(legend.inner_text, lambda text: text == newest, 30, "the newest value")
+    before = figure.locator("canvas").screenshot()
+    widget.control("Chart axis").select_option("seconds")
+    widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 30, "the curve over seconds")

@@ -185,6 +185,30 @@ def test_fingers(chromium, open_notebook: OpenNotebook):
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
 
 
+def test_a_gamepad(chromium, open_notebook: OpenNotebook):
+    """A headless browser has none of its own: what the page asks for is answered here, in the standard mapping."""
+    notebook, widget = begin(open_notebook, chromium)
+    widget.page.evaluate(
+        """() => {
+            const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
+            window.pad = { connected: true, axes: [0, 0, 0, 0], buttons };
+            navigator.getGamepads = () => [null, window.pad];
+        }"""
+    )
+    board = widget.root.get_by_label("Scoreboard")
+    widget.page.evaluate("window.pad.axes[1] = -1")
+    widget.canvas.focus()
+    widget.page.wait_for_timeout(500)
+    assert "You" not in board.inner_text(), "a stick alone takes nobody over"
+    widget.page.evaluate("window.pad.buttons[6].pressed = true")
+    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
+    widget.page.evaluate("window.pad.axes[1] = 0")
+    widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
+    widget.page.evaluate("window.pad.buttons[6].pressed = false")
+    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+
+
 def test_a_policy_of_the_ladder_is_an_opponent(chromium, open_notebook: OpenNotebook, tmp_path):
     notebook, widget = begin(open_notebook, chromium)
     assert widget.control("Opponent").locator("option").all_inner_texts() == [

@@ -106,6 +106,8 @@ def test_presets_and_the_code_that_gives_the_same_settings(chromium, open_notebo
     presets = json.loads(notebook.kernel.run("import json; print(json.dumps(w.config['presets']))"))
     assert list(presets) == ["laptop", "classroom", "gpu"]
     widget.root.locator("details.hyper > summary").click()
+    effects = widget.root.locator(".setting .effect").all_inner_texts()
+    assert len(effects) > 20 and all(text.endswith(("now", "next update", "next start")) for text in effects)
     for name in ("gpu", "laptop", "classroom"):
         widget.control("Preset").select_option(name)
         for key, value in presets[name]["values"].items():

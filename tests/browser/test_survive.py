@@ -309,6 +309,8 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
     widget.until(
         lambda: notebook.page.evaluate(listeners), lambda n: n <= before["listeners"], 30, "the old listeners' end"
     )
+    buffers = lambda: notebook.page.workers[0].evaluate("self.buffers.size")  # noqa: E731
+    widget.until(buffers, lambda n: n <= before["buffers"], 30, "the old buffers' end, which the worker hears of later")
     after = count()
     assert after["processes"] <= before["processes"]
     assert after["files"] <= before["files"] + 10, "sockets of subshells come and go; a leak would be one a run"
