@@ -13,10 +13,8 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from math import prod
-from string import ascii_uppercase, digits
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,9 +22,10 @@ import numpy as np
 from dshq_kernels.cpu import CpuGame, python_source
 from dshq_kernels.cuda import CudaGame, cuda_source
 from dshq_kernels.javascript import javascript_source
-from dshq_kernels.layers import Front, Grid, Pairs, parse, written
+from dshq_kernels.layers import Front, Grid, Pairs, written
 from dshq_kernels.rules import Source, translate
-from dshq_kernels.subset import RulesError, rule
+from dshq_kernels.subset import DeclarationError, RulesError, rule
+from dshq_widget import declarations
 
 __all__ = [
     "Choice",
@@ -179,35 +178,28 @@ class CompiledDrill:
         return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""), data.get("cuda", ""))
 
 
-_DECLARED = {name for name in vars(Drill) if not name.startswith("_")} | {"name"}
-CODES = {
-    *(f"Key{letter}" for letter in ascii_uppercase),
-    *(f"{block}{digit}" for block in ("Digit", "Numpad") for digit in digits),
-    *(f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")),
-    *(f"{key}{hand}" for key in ("Shift", "Control", "Alt") for hand in ("Left", "Right")),
-    *(f"Numpad{key}" for key in ("Add", "Subtract", "Multiply", "Divide", "Decimal", "Enter")),
-    *("Backquote", "Backslash", "BracketLeft", "BracketRight", "Comma", "Equal", "IntlBackslash", "Minus", "Period"),
-    *("Quote", "Semicolon", "Slash", "Space", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp"),
-    "PageDown",
-}
-"""Keys that a drill may give a meaning: KeyboardEvent.code of the W3C's UI Events, without those that the page or the
-browser keeps for itself (Escape, Tab, F1 .. F12).
-"""
-_RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
-
-
 @lru_cache(maxsize=64)
 def compile_drill(drill: type[Drill]) -> CompiledDrill:
-    """Check and translate a drill. Raises RulesError, naming the line and the mend, for rules outside the subset and
-    ValueError for wrong declarations.
+    """Check and translate a drill. Raises RulesError for rules outside the subset and ValueError for wrong
+    declarations; both name the line and the mend.
     """
-    _check(drill)
+    try:
+        declarations.check(drill, Drill)
+        return _compile(drill)
+    except RulesError as error:
+        raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
+    except DeclarationError as error:
+        raise ValueError(_named_cell(f"{declarations.place(drill, error)}drill {drill.__name__}: {error}")) from None
+
+
+def _compile(drill: type[Drill]) -> CompiledDrill:
     members: dict[str, Any] = {}
     for base in reversed(drill.__mro__):
         if base not in (object, Drill):
             members.update(vars(base))
     rules: dict[str, Callable] = {name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")}
     terms = [*drill.rewards, *drill.potentials]
+    declared = declarations.attributes(Drill)
     source = Source(
         name=drill.name,
         sides=drill.sides,
@@ -220,14 +212,11 @@ def compile_drill(drill: type[Drill]) -> CompiledDrill:
         constants={
             name: value
             for name, value in members.items()
-            if name not in _DECLARED and name not in rules and not name.startswith("_")
+            if name not in declared and name not in rules and not name.startswith("_")
         },
         scene_max=drill.scene_max,
     )
-    try:
-        program = translate(source)
-    except RulesError as error:
-        raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
+    program = translate(source)
     javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
@@ -283,82 +272,3 @@ def _named_cell(message: str) -> str:
         return message
     line, _, said = rest.partition(":")
     return f"cell {named[1]}, line {line}:{said}"
-
-
-def _check(drill: type[Drill]) -> None:
-    """Everything about the declarations that the translation would not notice."""
-    if not (isinstance(drill, type) and issubclass(drill, Drill)):
-        raise TypeError(f"wanted a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
-    name = getattr(drill, "name", None)
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f'{drill.__name__}.name: wanted a short identifier such as name = "my_drill", got {name!r}')
-    where = f"drill {name!r}"
-    if drill.sides not in (1, 2):
-        raise ValueError(f"{where}: sides is 1 or 2, got {drill.sides!r}")
-    if not drill.actions or not drill.observations:
-        raise ValueError(
-            f'{where}: declare at least one action, `actions = (Choice("move", ("stay", "go")),)`, '
-            'and one observation, `observations = (Observation("x"),)`'
-        )
-    if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
-        raise ValueError(
-            f"{where}: time_limit ({drill.time_limit} ticks) must be a positive multiple "
-            f"of action_repeat ({drill.action_repeat})"
-        )
-    options = {choice.name: choice.options for choice in drill.actions}
-    for code, (choice, option) in drill.keys.items():
-        if code not in CODES:
-            likely = [
-                kind + code.capitalize() for kind in ("Arrow", "Key", "Digit") if kind + code.capitalize() in CODES
-            ]
-            near = likely or get_close_matches(code, CODES, 1)
-            mend = f"did you mean {near[0]!r}?" if near else 'write names such as "KeyA", "ArrowLeft" or "Space"'
-            raise ValueError(f"{where}: there is no key {code!r} (KeyboardEvent.code); {mend}")
-        if choice not in options or option not in options[choice]:
-            near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
-            mend = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{where}: key {code!r} means {(choice, option)!r}, which is no action{mend}")
-    for field in drill.half_turn:
-        if field not in drill.state:
-            raise ValueError(f"{where}: half_turn names the state field {field!r}, which does not exist")
-    for handle in drill.drag:
-        for field in (handle.x, handle.y, handle.vx, handle.vy):
-            if field not in drill.state:
-                raise ValueError(
-                    f"{where}: handle {handle.name!r} names the state field {field!r}, which does not exist"
-                )
-    for colour, shade in drill.shades.items():
-        if colour not in drill.palette or shade not in range(4):
-            raise ValueError(
-                f"{where}: shades gives {colour!r} {shade!r}; wanted a name of the palette and 0, 1, 2 or 3"
-            )
-    if drill.target is not None and drill.sides != 1:
-        raise ValueError(f"{where}: target ({drill.target}) is for drills of one side; leave it out")
-    try:
-        actions = prod(len(choice.options) for choice in drill.actions)
-        parse((len(drill.observations), *written(drill.front), actions + 1))
-    except ValueError as error:
-        raise ValueError(f"{where}: its front does not fit its observations and actions: {error}") from error
-    clash = set(drill.rewards) & set(drill.potentials)
-    if clash:
-        raise ValueError(f"{where}: {sorted(clash)} are both rewards and potentials; give each term one kind")
-    missing = [
-        n
-        for n in (*drill.rewards, *drill.potentials, *drill.baselines)
-        if not hasattr(getattr(drill, n, None), "__dshq_rule__")
-    ]
-    if missing:
-        raise ValueError(
-            f"{where}: {missing[0]!r} is declared but there is no rule of that name: "
-            f"add `@rule def {missing[0]}(s, i, side): ...`"
-        )
-    members = {n: value for base in drill.__mro__ if base not in (object, Drill) for n, value in vars(base).items()}
-    rules = {n: value for n, value in members.items() if hasattr(value, "__dshq_rule__")}
-    used = {word for value in rules.values() for word in value.__code__.co_names}
-    for n in sorted(set(members) - used - _DECLARED - set(_RULES)):
-        near = get_close_matches(n, _RULES if n in rules else _DECLARED, 1, cutoff=0.8)
-        if near and n not in (*drill.rewards, *drill.potentials, *drill.baselines):
-            raise ValueError(f"{where}: {n!r} means nothing to a drill and no rule uses it; did you mean {near[0]!r}?")
-    unmarked = [n for n in _RULES if callable(vars(drill).get(n)) and not hasattr(vars(drill)[n], "__dshq_rule__")]
-    if unmarked:
-        raise ValueError(f"{where}: {unmarked[0]!r} is not marked: write @rule on the line above it")

@@ -1,11 +1,14 @@
 """What the rules language says when something is outside it: the line, what was found there, and the mend."""
 
 import inspect
+import re
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from dshq_kernels.rules import RulesError
-from dshq_widget.drill import Observation, compile_drill, rule
+from dshq_widget.drill import Choice, Drill, Observation, compile_drill, rule
 from tests.small_drill import drill_with, reset_x
 
 # ruff: noqa: F821  (random, sin ... are words of the rules language)
@@ -164,6 +167,74 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
 def test_wrong_declarations_say_what_was_wanted(members, found):
     with pytest.raises(ValueError, match=found):
         compile_drill(drill_with(reset_x, **members))
+
+
+class Misspelt(Drill):
+    """Every declaration of it can be made wrong, one at a time, and stays on its line."""
+
+    name = "misspelt"
+    state: ClassVar = {
+        "x": "f32",
+        "y": "f23",
+    }
+    actions = (Choice("move", ("stay", "go")),)
+    observations = (Observation("x"),)
+    keys: ClassVar = {
+        "KeyA": ("move", "stay"),
+        "KeyB": ("move", "gone"),
+    }
+
+    @rule
+    def tick(s, i):
+        s.x[i] += 1.0
+
+
+class Heir(Misspelt):
+    state: ClassVar = {"x": "f32"}
+    keys: ClassVar = {}
+    time_limit = 7
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i]
+
+
+class Unmarked(Heir):
+    time_limit = 8
+
+    def reset(s, i):
+        s.x[i] = 0.0
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 0.0
+
+
+class Resetless(Heir):
+    time_limit = 8
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 0.0
+
+
+@pytest.mark.parametrize(
+    "drill, line, said",
+    [
+        (Misspelt, '"KeyB": ("move", "gone"),', "did you mean 'go'"),
+        (type("Misspelt", (Misspelt,), {"keys": {}}), '"y": "f23",', "wanted a type of f32"),
+        (Heir, "time_limit = 7", "multiple of action_repeat"),
+        (Unmarked, "def reset(s, i):", "write @rule on the line above"),
+        (Resetless, "class Resetless(Heir):", "there is no rule 'reset': add `@rule def reset(s, i)"),
+    ],
+)
+def test_wrong_declarations_name_their_line(drill, line, said):
+    here = Path(__file__).read_text().splitlines()
+    number = next(k for k, text in enumerate(here, 1) if text.strip() == line)
+    with pytest.raises(
+        ValueError, match=rf"test_rules_messages.py:{number}: drill {drill.__name__}: .*{re.escape(said)}"
+    ):
+        compile_drill(drill)
 
 
 def observes_half(s, i, side, o):

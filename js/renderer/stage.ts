@@ -72,6 +72,7 @@ export class Stage {
   /** The device of `renderer` is gone: get another, or ask for another canvas. */
   async deviceLost(): Promise<void> {
     if (this.renderer?.kind !== "webgpu") return;
+    this.renderer.dispose();
     this.renderer = null;
     if ((await this.gpu.device()) === null) this.replace("The browser took the graphics adapter away.");
     else await this.start();

@@ -14,7 +14,7 @@ from typing import Any
 
 from dshq_kernels import maths, rng
 from dshq_kernels.ir import I32, TYPES, U32, Field
-from dshq_kernels.subset import RulesError
+from dshq_kernels.subset import DeclarationError, RulesError
 
 LIBRARY = {
     name: value for module in (rng, maths) for name, value in vars(module).items() if hasattr(value, "__dshq_rule__")
@@ -134,20 +134,20 @@ COMMON_FIELDS = tuple(f.name for f in common_fields(2))
 
 
 def declared_fields(source: Source) -> list[Field]:
-    """The drill's own fields. Raises RulesError for an unknown type and for the name of a common field."""
+    """The drill's own fields. Raises DeclarationError for an unknown type and for the name of a common field."""
     fields = []
     for name, declared in source.state.items():
-        where = f"state field {name!r} of drill {source.name!r}"
+        where = f"state field {name!r}"
         kind, length = (declared, 0) if isinstance(declared, str) else declared
         if isinstance(length, tuple):
             flat = f'"{name}": ("{kind}", {prod(length)})'
-            raise RulesError(
-                f"{where}: an array has one length: flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
-            )
+            mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
+            raise DeclarationError(f"{where}: an array has one length: {mend}", "state", name)
         if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
-            raise RulesError(f"{where}: wanted a type of {', '.join(TYPES)} or (type, length), got {declared!r}")
+            wanted = f"wanted a type of {', '.join(TYPES)} or (type, length)"
+            raise DeclarationError(f"{where}: {wanted}, got {declared!r}", "state", name)
         if name in COMMON_FIELDS:
-            raise RulesError(f"{where}: every state has that field already; choose another name")
+            raise DeclarationError(f"{where}: every state has that field already; choose another name", "state", name)
         fields.append(Field(name, kind, length))
     return fields
 

@@ -16,7 +16,7 @@ from dshq_kernels.ir import BOOL, F32, I32, Binary, Const, For, If, Load, Out, P
 from dshq_kernels.reading import COMMON_FIELDS, Reader, Source
 from dshq_kernels.scope import LANE, RESULT, STATE, Argument, Writer, Written
 from dshq_kernels.statements import UNROLL_TRIPS, Statements
-from dshq_kernels.subset import RulesError, rule
+from dshq_kernels.subset import DeclarationError, RulesError, rule
 
 __all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "translate"]
 
@@ -86,7 +86,7 @@ class _Translation:
             parameters["m" if name == "mask" else "o"] = RESULT
         if name not in self.source.rules:
             mend = f"add `@rule def {name}({', '.join(parameters)}): ...`"
-            raise RulesError(f"drill {self.source.name!r} has no rule {name!r}: {mend}")
+            raise DeclarationError(f"there is no rule {name!r}: {mend}", name)
         parsed = self.reader.parse(self.source.rules[name])
         if len(parsed.params) != len(parameters):
             mend = f"write `def {name}({', '.join(parameters)})`"

@@ -1,4 +1,4 @@
-"""The mark and the error of the rules language; a file of its own because rules are written with it before the front
+"""The mark and the errors of the rules language; a file of its own because rules are written with it before the front
 end reads them.
 """
 
@@ -14,6 +14,15 @@ class RulesError(ValueError):
     """Something in a rule is outside the subset. The text names the file, the line, what was found and what to write
     instead.
     """
+
+
+class DeclarationError(ValueError):
+    """A declaration of a drill is wrong: `attribute` of the class, and in it the text `item`."""
+
+    def __init__(self, text: str, attribute: str, item: str | None = None):
+        super().__init__(text)
+        self.attribute = attribute
+        self.item = item
 
 
 def rule(function: Function) -> Function:
