@@ -9,7 +9,7 @@ from dshq_widget.version import __version__
 
 if TYPE_CHECKING:
     from dshq_widget import drills
-    from dshq_widget.drill import Drill, rule
+    from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
     from dshq_widget.env import make, make_parallel, make_vec
     from dshq_widget.training.checkpoint import CheckpointError, load_policy
     from dshq_widget.training.trainer import Trainer
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckpointError",
+    "Choice",
     "Drill",
     "DrillWidget",
+    "Handle",
+    "Observation",
     "Trainer",
     "__version__",
     "drills",
@@ -31,8 +34,11 @@ __all__ = [
 
 _HOMES = {
     "CheckpointError": "training.checkpoint",
+    "Choice": "drill",
     "Drill": "drill",
     "DrillWidget": "widget",
+    "Handle": "drill",
+    "Observation": "drill",
     "Trainer": "training.trainer",
     "load_policy": "training.checkpoint",
     "make": "env",

@@ -97,7 +97,7 @@ def _drill(verb: Parser) -> None:
 def _matches(verb: Parser, count: int, text: str) -> None:
     verb.add_argument(
         "--against",
-        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted)",
+        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted); for two sides",
     )
     verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")
     verb.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")

@@ -125,8 +125,6 @@ def declaration(it: Subject) -> str:
             raise Broken(f"{table} has {twice!r} twice", "give each a name of its own")
     for choice in spec["actions"]:
         options = choice["options"]
-        if len(set(options)) < len(options):
-            raise Broken(f"choice {choice['name']!r} has an option twice", "give each option a name of its own")
         played = {option for name, option in spec["keys"].values() if name == choice["name"]}
         dumb = [option for option in options[1:] if option not in played]
         if played and dumb:
@@ -182,7 +180,8 @@ def mirror(it: Subject) -> str:
     turned = it.half_turn(state)
     mend = (
         "list every field that changes sign in `half_turn`, keep what belongs to the sides in fields of length 2, and "
-        "compute what both sides do to one thing from the same state"
+        "compute what both sides do to one thing from the same state; a place drawn by random() in mid-game turns with "
+        "the side that caused it: multiply it by 1.0 or -1.0 (docs/rules.md, Two sides)"
     )
     for k in range(600):
         seen, other = game.observe(state), game.observe(turned)[:, ::-1]
@@ -205,6 +204,10 @@ def mirror(it: Subject) -> str:
         over = it.advance(state, actions)
         it.advance(turned, actions[:, ::-1])
         differs = it.unequal(it.half_turn(state), turned)
+        if differs == "rng_count":
+            raise Broken(
+                f"after {k + 1} decisions a game and its mirror image have not drawn random() equally often", mend
+            )
         if differs:
             raise Broken(f"after {k + 1} decisions {differs!r} is not the mirror image", mend)
         game.reset(state, over)
@@ -343,6 +346,30 @@ def ends(it: Subject) -> str:
     return f"all end: after {np.mean(lengths):.0f} decisions on average, {max(lengths)} at most"
 
 
+def winners(it: Subject) -> str:
+    """Of two sides one wins now and then."""
+    if it.spec["sides"] == 1:
+        raise Impossible("there is one side")
+    players = it.spec["baselines"] or ["random"]
+    decided = 0
+    for name in players:
+        state = it.game.new(16, seed=9)
+        over = np.zeros((16, LANES), bool)
+        for _ in range(it.decisions):
+            actions = it.game.actions(state, "random")
+            actions[:, 0] = it.game.actions(state, name)[:, 0]
+            ended = it.advance(state, actions) & ~over
+            decided += int((it.game.status(state)[1][ended] != 0).sum())
+            over |= ended
+    matches = 16 * LANES * len(players)
+    if not decided:
+        raise Broken(
+            f"nobody wins: {matches} matches of {' and '.join(players)} against random play are draws",
+            "write `winner(s, i)`, spelt like that: 1 or -1 once side 0 or side 1 has won",
+        )
+    return f"{decided} of {matches} matches have a winner"
+
+
 def rewards(it: Subject) -> str:
     """What a decision pays is the sum of its terms, and shaping adds up to the difference of its ends."""
     if not it.spec["terms"]:
@@ -456,7 +483,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
     check.__name__.replace("_", " "): check
     for check in (
         declaration, determinism, javascript, mirror, observations, finite, random_actions, reset, snapshot, ends,
-        rewards, baselines, scene,
+        winners, rewards, baselines, scene,
     )
 }  # fmt: skip
 

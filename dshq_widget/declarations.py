@@ -1,11 +1,13 @@
-"""What a drill declares, checked before its rules are translated: everything that the translation would not notice,
-each with the line of the class that says it.
+"""What a drill declares beside its rules: choices, observations and handles; and the check of every declaration before
+the rules are translated, each mistake with the line of the class that makes it.
 """
 
 from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
 from string import ascii_uppercase, digits
@@ -13,6 +15,40 @@ from typing import Any
 
 from dshq_kernels.layers import parse, written
 from dshq_kernels.subset import DeclarationError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
+
+    name: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
+    `observe` divides by it.
+    """
+
+    name: str
+    scale: float = 1.0
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
+    fields.
+    """
+
+    name: str
+    x: str
+    y: str
+    vx: str
+    vy: str
+    index: int = 0
+
 
 CODES = {
     *(f"Key{letter}" for letter in ascii_uppercase),
@@ -33,6 +69,49 @@ RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "
 """Rules that a drill is asked for by name."""
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _each(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, (tuple, list)) and all(isinstance(item, kind) for item in value)
+
+
+def _table(good: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Mapping) and all(isinstance(k, str) and good(v) for k, v in value.items())
+
+
+def _is_pair(value: Any) -> bool:
+    return _each(str)(value) and len(value) == 2
+
+
+WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
+    "tick_rate": (_is_count, "a whole number above 0", "60"),
+    "action_repeat": (_is_count, "a whole number above 0", "4"),
+    "time_limit": (_is_count, "a whole number above 0", "1200"),
+    "scene_max": (_is_count, "a whole number above 0", "64"),
+    "world": (lambda v: _each(object)(v) and len(v) == 4 and all(map(_is_number, v)), "four numbers", "(-1, -1, 1, 1)"),
+    "state": (_table(lambda v: True), "a dict, field: type", '{"x": "f32", "row": ("i32", 8)}'),
+    "half_turn": (_each(str), "a tuple of texts", '("x", "y")'),
+    "actions": (_each(Choice), "a tuple of Choice", '(Choice("move", ("stay", "go")),)'),
+    "keys": (_table(_is_pair), "a dict, key: (choice, option)", '{"KeyA": ("move", "go")}'),
+    "observations": (_each(Observation), "a tuple of Observation", '(Observation("x"),)'),
+    "rewards": (_table(_is_number), "a dict, rule: weight", '{"win": 1.0}'),
+    "potentials": (_table(_is_number), "a dict, rule: weight", '{"near": 0.1}'),
+    "baselines": (_each(str), "a tuple of texts", '("chaser",)'),
+    "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy"),)'),
+    "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
+    "shades": (_table(_is_number), "a dict, paint: 0 .. 3", '{"floor": 1}'),
+    "tags": (_each(str), "a tuple of texts", '("A", "B")'),
+    "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
+}
+"""What a declaration has to be: the test, in words, and an example."""
+
+
 def attributes(base: type) -> set[str]:
     """What a subclass of `base`, which is Drill, may declare."""
     return {name for name in vars(base) if not name.startswith("_")} | {"name"}
@@ -46,6 +125,12 @@ def check(drill: Any, base: type) -> None:
     if not isinstance(name, str) or not name.isidentifier():
         raise DeclarationError(f'wanted a short identifier such as name = "my_drill", got {name!r}', "name")
     declared: Any = drill
+    for attribute, (good, wanted, example) in WANTED.items():
+        value = getattr(drill, attribute)
+        if not good(value):
+            raise DeclarationError(
+                f"{attribute}: wanted {wanted}, such as {attribute} = {example}, got {value!r}", attribute
+            )
     _check_time(declared)
     _check_actions(declared)
     _check_names_of_fields(declared)
@@ -74,8 +159,18 @@ def _check_actions(drill: Any) -> None:
     ):
         if not getattr(drill, attribute):
             raise DeclarationError(f"declare at least one {article}, `{attribute} = {example}`", attribute)
-    options = {choice.name: choice.options for choice in drill.actions}
-    for code, (choice, option) in drill.keys.items():
+    options: dict[str, tuple[str, ...]] = {}
+    for choice in drill.actions:
+        if choice.name in options:
+            raise DeclarationError(f"two choices are called {choice.name!r}: give each its own name", "actions")
+        if not _each(str)(choice.options) or not choice.options or len(set(choice.options)) < len(choice.options):
+            raise DeclarationError(
+                f"choice {choice.name!r}: wanted different texts as options, got {choice.options!r}",
+                "actions",
+                choice.name,
+            )
+        options[choice.name] = choice.options
+    for code, (name, option) in drill.keys.items():
         if code not in CODES:
             likely = [
                 kind + code.capitalize() for kind in ("Arrow", "Key", "Digit") if kind + code.capitalize() in CODES
@@ -83,10 +178,10 @@ def _check_actions(drill: Any) -> None:
             near = likely or get_close_matches(code, CODES, 1)
             mend = f"did you mean {near[0]!r}?" if near else 'write names such as "KeyA", "ArrowLeft" or "Space"'
             raise DeclarationError(f"there is no key {code!r} (KeyboardEvent.code); {mend}", "keys", code)
-        if choice not in options or option not in options[choice]:
-            near = get_close_matches(option, options.get(choice, ()), 1) or get_close_matches(choice, options, 1)
-            mend = f"; did you mean {near[0]!r}?" if near else ""
-            raise DeclarationError(f"key {code!r} means {(choice, option)!r}, which is no action{mend}", "keys", code)
+        if option not in options.get(name, ()):
+            near = get_close_matches(option, options.get(name, ()), 1) or get_close_matches(name, options, 1)
+            mend = f"did you mean {near[0]!r}?" if near else f"the choices are {', '.join(map(repr, options))}"
+            raise DeclarationError(f"key {code!r} means {(name, option)!r}, which is no action; {mend}", "keys", code)
     try:
         actions = prod(len(choice.options) for choice in drill.actions)
         parse((len(drill.observations), *written(drill.front), actions + 1))
@@ -170,8 +265,9 @@ def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
     for code in (value.__code__ for value in vars(drill).values() if _is_rule(value)):
         lines = linecache.getlines(code.co_filename)
         for node in ast.walk(ast.parse("".join(lines))):
-            named = isinstance(node, ast.ClassDef) and node.name == drill.__name__
-            if named and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+            if not isinstance(node, ast.ClassDef) or node.name != drill.__name__:
+                continue
+            if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
                 return code.co_filename, node
     return "", None
 
@@ -182,7 +278,7 @@ def _names(statement: ast.stmt) -> list[str]:
         case ast.FunctionDef(name=name):
             return [name]
         case ast.Assign(targets=targets):
-            return [target.id for target in targets if isinstance(target, ast.Name)]
+            return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         case ast.AnnAssign(target=ast.Name(id=name)):
             return [name]
     return []

@@ -26,6 +26,7 @@ from dshq_kernels.layers import Front, Grid, Pairs, written
 from dshq_kernels.rules import Source, translate
 from dshq_kernels.subset import DeclarationError, RulesError, rule
 from dshq_widget import declarations
+from dshq_widget.declarations import Choice, Handle, Observation
 
 __all__ = [
     "Choice",
@@ -41,39 +42,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
-
-    name: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
-    `observe` divides by it.
-    """
-
-    name: str
-    scale: float = 1.0
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Handle:
-    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
-    fields.
-    """
-
-    name: str
-    x: str
-    y: str
-    vx: str
-    vy: str
-    index: int = 0
-
-
 class Drill:
     """Base class of games. Subclasses declare these attributes and write rules (docs/rules.md).
 
@@ -86,7 +54,8 @@ class Drill:
     world           x0, y0, x1, y1 of what is drawn, in world units; y points up
     mirrored        side 1 observes the world turned by half a turn, so that one policy plays both sides: your rules
                     turn it, in `observe` and where they read side 1's action, and `dshq check` compares
-    half_turn       state fields that change sign in that half turn; array fields of length 2 also swap their elements
+    half_turn       state fields that change sign in that half turn. Array fields of length 2 hold one value a side and
+                    swap them, named here or not
     state           field -> type ("f32", "i32", "u32", "bool") or, for an array field, (type, length); 0 at first
     actions         Choice(name, options): an action is one option of each
     keys            KeyboardEvent.code -> (choice, option)

@@ -74,6 +74,27 @@ class Lopsided(Sumo):
     half_turn = Sumo.half_turn[1:]
 
 
+class Drawn(Sumo):
+    """`winner` as it is when its name is spelt otherwise."""
+
+    name = "drawn"
+
+    @rule
+    def winner(s, i):
+        return 0
+
+
+class Lucky(Sumo):
+    """Draws for what side 0 does, and not for what side 1 does."""
+
+    name = "lucky"
+
+    @rule
+    def decide(s, i):
+        if s.action[0, i] == 1:
+            s.practice[i] = s.practice[i] + 0 * random_int(s, i, 2)
+
+
 class Still(Drill):
     name = "still"
     state = {"x": "f32"}
@@ -180,6 +201,8 @@ def test_broken_promises_are_found_and_told(drill, wrong):
         (Motley, "scene", "the colour of shape 1, a circle, changes: ", "hide all but one"),
         (Shuffled, "scene", "the shapes change their order: number 0 is a ", "in the same order"),
         (Namesake, "declaration", "another drill called 'bandit'", "a `name` of its own"),
+        (Drawn, "winners", "nobody wins: 256 matches of ", "write `winner(s, i)`, spelt like that"),
+        (Lucky, "mirror", "have not drawn random() equally often", "turns with the side that caused it"),
         (Green, "declaration", "no paint called 'green'", "turf, line"),
     ],
 )
@@ -190,7 +213,12 @@ def test_each_finding_says_what_it_is(drill, name, text, mend):
 
 def test_what_is_not_there_is_not_checked():
     found = {finding.name: finding for finding in suite(Still)}
-    assert [name for name, finding in found.items() if finding.ok is None] == ["mirror", "rewards", "baselines"]
+    assert [name for name, finding in found.items() if finding.ok is None] == [
+        "mirror",
+        "winners",
+        "rewards",
+        "baselines",
+    ]
 
 
 def test_rules_that_do_not_translate_end_the_suite():

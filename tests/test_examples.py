@@ -8,7 +8,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from dshq_widget import check, given
+from dshq_widget.drill import compile_drill
 from dshq_widget.env import DrillVectorEnv, make_vec
+from dshq_widget.training.evaluate import evaluate, opponent
+from dshq_widget.training.trainer import Trainer
 
 DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES = DOCS / "examples"
@@ -49,7 +53,20 @@ def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
 
 
 def test_no_example_is_without_a_test():
-    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"ppo_on_make_vec.py"}
+    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"magpie.py", "ppo_on_make_vec.py"}
+
+
+def test_a_whole_game_keeps_every_promise_and_beats_its_script(tmp_path):
+    file = EXAMPLES / "magpie.py"
+    magpie = given.drill(str(file))
+    assert [finding for finding in check.suite(magpie) if finding.ok is False] == []
+    with Trainer(magpie, seed=0) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=200, progress=False)
+        saved = trainer.save(tmp_path / "magpie.dshq")
+    drill = compile_drill(magpie)
+    result = evaluate(drill, opponent(saved, drill), opponent("seeker", drill), 200)
+    assert result["win_rate"] > 0.6
 
 
 def test_the_search_of_the_drills_page_runs():

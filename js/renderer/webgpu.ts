@@ -87,13 +87,13 @@ export class WebGpuRenderer implements Renderer {
   }
 
   dispose(): void {
-    this.context.unconfigure();
     this.frameBuffer.destroy();
     this.paintBuffer.destroy();
     this.instanceBuffer.destroy();
     this.backdrop?.destroy();
     this.atlas?.destroy();
     this.sheet?.destroy();
+    this.context.unconfigure();
   }
 
   /** Instances `from` up to `to`, in runs that are painted alike. */

@@ -138,7 +138,8 @@ def declared_fields(source: Source) -> list[Field]:
     fields = []
     for name, declared in source.state.items():
         where = f"state field {name!r}"
-        kind, length = (declared, 0) if isinstance(declared, str) else declared
+        pair = declared if isinstance(declared, (tuple, list)) and len(declared) == 2 else (declared, 0)
+        kind, length = pair
         if isinstance(length, tuple):
             flat = f'"{name}": ("{kind}", {prod(length)})'
             mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
