@@ -106,8 +106,13 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     "lost",
     (lost) => {
       if (lost.view !== number) return;
+      const [played, keys] = [canvas.matches(":focus"), [...hands.holds("keys")]];
       canvas = freshCanvas();
       place();
+      if (played) {
+        canvas.focus({ preventScroll: true });
+        hands.hold("keys", keys); // whoever plays notices nothing
+      }
       void (lost.reason ? start("canvas2d", lost.reason) : start());
     },
     signal,

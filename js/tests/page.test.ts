@@ -353,6 +353,20 @@ describe("the show", () => {
     expect(worker().of("INIT_CANVAS").at(-1)).toMatchObject({ renderer: "canvas2d", reason: "The graphics adapter went away." });
     expect(root.querySelector<HTMLElement>(".renderer-note")!.hidden).toBe(false);
   });
+
+  it("leaves the hands on the keys when the canvas is lost", async () => {
+    const pressed = () => worker().of("INPUT_BATCH").flatMap(({ events }) => events).map(({ code, down }) => [code, down]); // prettier-ignore
+    control("Match").focus();
+    control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
+    worker().say({ type: "CANVAS_LOST", id, view: 0, reason: "" });
+    await settle();
+    await settle();
+    expect(document.activeElement).toBe(control("Match"));
+    expect(pressed()).toEqual([["KeyW", true], ["KeyW", false], ["KeyW", true]]); // prettier-ignore
+    control("Match").dispatchEvent(new KeyboardEvent("keyup", { code: "KeyW", bubbles: true }));
+    await settle();
+    expect(pressed().at(-1)).toEqual(["KeyW", false]);
+  });
 });
 
 describe("the kernel", () => {

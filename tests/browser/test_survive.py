@@ -420,11 +420,22 @@ def test_a_lost_device_is_replaced(chromium, open_notebook: OpenNotebook):
     assert worker.evaluate("[self.living.size, self.buffers.size]") == [1, 3], "nothing is kept of the lost ones"
 
 
+def kicks(notebook: NotebookPage, widget: WidgetPage) -> None:
+    """Wait until the person's action in a snapshot taken from now on is "kick: yes"."""
+    action = 'import struct; print(struct.unpack_from("<i", w.snapshot["state"], 16)[0] if w.snapshot else "none yet")'
+    notebook.kernel.run("w.snapshot = None")
+    widget.until(lambda: notebook.kernel.run(action).strip(), "1".__eq__, 60, "a kick")
+
+
 def test_the_browsers_gpu_process_may_die(playwright, open_notebook: OpenNotebook):
     browser = launch_chromium(playwright)
     try:
         notebook, widget = begin(open_notebook, browser)
         widget.wait_number("fps", lambda fps: fps > 1)
+        widget.control("Mode").select_option("human_vs_ai")
+        widget.canvas.focus()
+        notebook.page.keyboard.down("Space")
+        kicks(notebook, widget)
         browser.new_browser_cdp_session().send("Browser.crashGpuProcess")
         widget.page.wait_for_timeout(3000)
         widget.wait_number("fps", lambda fps: fps > 1)
@@ -433,6 +444,8 @@ def test_the_browsers_gpu_process_may_die(playwright, open_notebook: OpenNoteboo
         before = widget.picture()
         assert ticks_on(widget)
         assert widget.picture() != before
+        kicks(notebook, widget)  # the hands are still on the keys
+        notebook.page.keyboard.up("Space")
         notebook.console_errors.clear()  # the browser's own words on its GPU process
     finally:
         browser.close()
