@@ -2,11 +2,13 @@
 
 import importlib.util
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 
 from dshq_widget import check, given
 from dshq_widget.drill import compile_drill
@@ -32,12 +34,16 @@ class Watched(DrillVectorEnv):
 
 
 @pytest.fixture
-def ppo() -> ModuleType:
+def ppo() -> Iterator[ModuleType]:
+    """The example as a module, on one thread as its own command line has it."""
     spec = importlib.util.spec_from_file_location("ppo_on_make_vec", EXAMPLES / "ppo_on_make_vec.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield module
+    torch.set_num_threads(threads)
 
 
 def test_ppo_in_one_file_learns_the_bandit(ppo):
