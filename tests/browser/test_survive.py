@@ -203,19 +203,36 @@ HIDE = """hidden => {
 }"""
 
 
+NOTE_WHAT_IS_SENT = """
+sent, send = [], w._outbox._send_traits
+def noted(keys, seq):
+    sent.append((set(keys), w.policy["version"]))
+    send(keys, seq)
+w._outbox._send_traits = noted
+"""
+
+
 def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(chromium, open_notebook: OpenNotebook):
     notebook, widget = begin(open_notebook, chromium)
     learns(widget)
-    widget.page.evaluate(HIDE, True)
-    widget.wait_number("fps", lambda fps: fps == 0)
-    widget.page.wait_for_timeout(1500)
 
     def ask(what: str) -> int:
-        return int(notebook.kernel.run(f"print({what})"))
+        return int(notebook.kernel.run(f"print(int({what}))"))
 
-    told, version, shown = ask("w.seq"), ask("w.policy['version']"), widget.number("version")
-    widget.until(lambda: ask("w.policy['version']"), lambda now: now > version + 1, 120, "two versions more")
-    assert ask("w.seq") - told <= 12, "states and sentences only, no heartbeat"
+    def wait(what: str) -> None:
+        widget.until(lambda: ask(what), bool, 120, what)
+
+    notebook.kernel.run(NOTE_WHAT_IS_SENT)
+    wait("any('policy' in keys for keys, _ in sent)")
+    widget.page.evaluate(HIDE, True)
+    widget.wait_number("fps", lambda fps: fps == 0)
+    wait("w._outbox.flow.hidden and not w._outbox.flow.waiting")
+    before, version = ask("len(sent)"), ask("w.policy['version']")
+    shown = ask("[version for keys, version in sent if 'policy' in keys][-1]")
+    widget.wait_number("version", lambda now: now == shown)  # what was on its way when the page was hidden
+    wait(f"w.policy['version'] > {version + 1}")
+    assert ask(f"any('policy' in keys for keys, _ in sent[{before}:])") == 0
+    assert ask(f"len(sent) - {before}") <= 12, "states and sentences only, no heartbeat"
     assert widget.number("version") == shown
     widget.page.evaluate(HIDE, False)
     widget.wait_number("version", lambda now: now > version + 1)
