@@ -117,7 +117,8 @@ class Flow:
 
     One message is under way at a time. It or its answer may be lost, so after ACK_SECONDS its traits are sent once
     more; after that the page is taken for gone until it says anything, and then gets what it did not acknowledge and
-    what changed since. So whoever holds message n lacks nothing before it, and a page that says so needs nothing again.
+    what changed since and is due (a hidden page is due no policy and no metrics). So whoever holds message n lacks
+    nothing before it, and a page that says so needs nothing again.
     """
 
     def __init__(self) -> None:
@@ -156,6 +157,11 @@ class Flow:
         return self.spoken and not self._silent
 
     @property
+    def settled(self) -> bool:
+        """The page has acknowledged all that was sent."""
+        return not self._owed
+
+    @property
     def waiting(self) -> bool:
         """Something is still unanswered, and not given up."""
         return self._acked < self.seq and not self._silent
@@ -173,14 +179,14 @@ class Flow:
                 return set()
             self._retried = True
             return set(self._owed)
-        if self._owed:  # by a page that was gone, or is new
-            return {*self._owed, *dirty}
         pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
         keys = {
             key
             for key in dirty
             if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
         }
+        if self._owed:  # by a page that was gone, or is new
+            return {*self._owed, *keys}
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
 
     def sent(self, keys: Collection[str], now: float) -> None:

@@ -112,6 +112,21 @@ def test_flow_hidden_pages_get_no_pictures():
     assert flow.due({"policy", "metrics"}, 5.0, True, 1.0) == {"policy", "metrics"}
 
 
+def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pictures():
+    flow = Flow()
+    flow.heard(hello=True)
+    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
+    flow.heard(flow.seq)
+    assert flow.settled
+    flow.hidden = True
+    for now in (5.0, 50.0):
+        flow.sent(flow.due({"show"}, now, True, 1.0), now)
+    assert flow.due({"policy"}, 100.0, True, 1.0) == set() and not flow.reachable
+    flow.heard()
+    assert not flow.settled
+    assert flow.due({"policy", "metrics", "league"}, 101.0, True, 1.0) == {"show", "league"}
+
+
 def test_flow_beats_while_training():
     flow = Flow()
     flow.heard(hello=True)
