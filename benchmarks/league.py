@@ -9,52 +9,28 @@ is the web framework's part, and reading and judging the same files in this proc
 from __future__ import annotations
 
 import argparse
-import http.client
-import re
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.machine import describe, write
 from dshq_widget.classroom.store import Store
 from dshq_widget.training import checkpoint
-from tests.classroom.league import open_round, policy_bytes
+from tests.classroom.league import HOSTILE, Person, open_round, policy_bytes, serving
 
 CLIENTS = 16
-HOSTILE = (b"", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\xff" * 8 + b"{}", bytes(100_000))
-
-
-@contextmanager
-def serving(database: str) -> Iterator[int]:
-    """The service as a process of its own; gives its port."""
-    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", database, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
-        try:
-            if found is None:
-                raise RuntimeError("the league did not start: try `dshq league serve` by hand")
-            yield int(found[1])
-        finally:
-            process.terminate()
 
 
 def ask(port: int, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, float]:
     """Status of the answer, and seconds until it was there."""
     began = time.perf_counter()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-    connection.request(method, path, body, headers)
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    return answer.status, time.perf_counter() - began
+    status, _, _ = Person(port).ask(method, path, body, **headers)
+    return status, time.perf_counter() - began
 
 
 def crowd(one: Callable[[int], tuple[int, float]], count: int) -> dict[str, object]:
@@ -84,16 +60,21 @@ def measure(accounts: int, uploads: int) -> dict[str, object]:
         number = open_round(store)
         tokens = [store.issue_token(f"student {k:03}") for k in range(accounts)]
         files = [HOSTILE[k // 5 % len(HOSTILE)] if k % 5 == 4 else policy_bytes(k) for k in range(uploads)]
-        with serving(database) as port:
-            ask(port, "GET", "/login")
-            pages = crowd(lambda k: ask(port, "GET", "/login"), uploads)
-            began = time.perf_counter()
-            for content in files:
-                judged(content)
-            judging = time.perf_counter() - began
-            sent = crowd(
-                lambda k: ask(port, "POST", "/submit", files[k], Authorization=f"token {tokens[k % accounts]}"), uploads
-            )
+        process, port = serving(database)
+        with process:
+            try:
+                ask(port, "GET", "/login")
+                pages = crowd(lambda k: ask(port, "GET", "/login"), uploads)
+                began = time.perf_counter()
+                for content in files:
+                    judged(content)
+                judging = time.perf_counter() - began
+                sent = crowd(
+                    lambda k: ask(port, "POST", "/submit", files[k], Authorization=f"token {tokens[k % accounts]}"),
+                    uploads,
+                )
+            finally:
+                process.terminate()
         kept = sum(store.received(number).values())
         store.close_connections()
     return {

@@ -1,10 +1,12 @@
-"""A league on this machine for tests: policies to send, a service in a thread, and a person with a token."""
+"""A league on this machine: files to send, a service in a thread or a process of its own, and a person with a token."""
 
 import asyncio
 import http.client
 import itertools
 import json
 import re
+import subprocess
+import sys
 import threading
 import urllib.parse
 
@@ -14,6 +16,8 @@ from dshq_widget.classroom.play import drill_of
 from dshq_widget.classroom.server import application, listen
 from dshq_widget.classroom.store import Store
 from dshq_widget.training import checkpoint
+
+HOSTILE = (b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\xff" * 8 + b"{}", bytes(100_000))
 
 
 def policy(seed: int, drill: str = "ball", hidden: int = 4, version: int = 1) -> checkpoint.Checkpoint:
@@ -66,16 +70,25 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
 
+def serving(database: str) -> tuple[subprocess.Popen, int]:
+    """`dshq league serve` as a process, once it says where it is, and its port."""
+    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", database]
+    process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    found = re.search(r"The league is at http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+    assert found
+    return process, int(found[1])
+
+
 class Person:
     """Somebody at a browser without scripts: keeps cookies and fills in forms."""
 
-    def __init__(self, service: Service):
-        self.service = service
+    def __init__(self, port: int):
+        self.port = port
         self.cookies: dict[str, str] = {}
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str):
         """(status, headers, body) of one request; redirects are not followed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, {"Cookie": cookie, **headers} if cookie else headers)
@@ -108,5 +121,5 @@ class Person:
 
 def send(service: Service, token: str, content: bytes, **headers: str):
     """(status, answer) of a policy sent as `dshq submit` sends it."""
-    status, _, text = Person(service).ask("POST", "/submit", content, Authorization=f"token {token}", **headers)
+    status, _, text = Person(service.port).ask("POST", "/submit", content, Authorization=f"token {token}", **headers)
     return status, json.loads(text)

@@ -80,7 +80,7 @@ def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
     with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
 
         def status(token: str, path: str, method: str = "GET", body: bytes | None = None) -> int:
-            return Person(service).ask(method, place + path, body, Authorization=f"token {token}")[0]
+            return Person(service.port).ask(method, place + path, body, Authorization=f"token {token}")[0]
 
         assert [status(token, f"round/{number}") for token in ("t-ada", "t-prof", "t-root")] == [200] * 3
         assert [status(token, "teach") for token in ("t-ada", "t-prof", "t-root")] == [403, 200, 200]
@@ -89,10 +89,10 @@ def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
         assert status("t-eve", "submit", "POST", policy_bytes(0)) == 401
         assert store.received(number) == {"ada": 1}
 
-        code, headers, _ = Person(service).ask("GET", place)
+        code, headers, _ = Person(service.port).ask("GET", place)
         assert code == 302 and headers["Location"].startswith("/hub/api/oauth2/authorize?")
         assert "client_id=service-league" in headers["Location"] and "state=" in headers["Location"]
-        assert Person(service).ask("POST", place + "submit", policy_bytes(0))[0] == 403
-        assert Person(service).ask("GET", place + "login")[0] == 404
+        assert Person(service.port).ask("POST", place + "submit", policy_bytes(0))[0] == 403
+        assert Person(service.port).ask("GET", place + "login")[0] == 404
         assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
     store.close_connections()

@@ -6,8 +6,6 @@ import os
 import pickle
 import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -24,11 +22,10 @@ from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES
 from dshq_widget.classroom.store import FINISHED, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
 from dshq_widget.training import checkpoint
-from tests.classroom.league import Person, Service, open_round, policy, policy_bytes, send
+from tests.classroom.league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
 from tests.classroom.test_rounds import recount, results
 
 EVIL = "<script>alert(1)</script>\"'&"
-HOSTILE = (b"", b"\x80\x04K\x01.", b"PK\x03\x04" + bytes(2000), b"{" * 5000, b"\xff" * 8 + b"{}", bytes(100_000))
 
 
 @pytest.fixture
@@ -45,14 +42,14 @@ def service(store: Store) -> Iterator[Service]:
 
 
 def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
-    stranger = Person(service)
+    stranger = Person(service.port)
     for path in ("/", "/round/1", "/teach", "/student", "/match/1", "/round/1.csv"):
         status, headers, _ = stranger.ask("GET", path)
         assert status == 302 and headers["Location"].startswith("/login?next="), path
         assert stranger.ask("GET", path, Accept="application/json")[0] == 401
     assert stranger.ask("GET", "/nowhere")[0] == 404
     assert stranger.fill_in("/login", "/login", token="guess")[0] == 401
-    ada = Person(service).log_in(store.issue_token("ada"))
+    ada = Person(service.port).log_in(store.issue_token("ada"))
     assert "There is no round yet" in ada.get("/")
     for path in ("/teach", "/student?name=bob"):
         assert ada.ask("GET", path)[0] == 403, path
@@ -62,20 +59,20 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
 
 
 def test_forms_of_other_sites_do_nothing(service: Service, store: Store):
-    teacher = Person(service).log_in(store.issue_token("ms frizzle", instructor=True))
+    teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
     body = urllib.parse.urlencode({"drill": "ball", "title": "forged", "blocks": 1}).encode()
     kind = {"Content_Type": "application/x-www-form-urlencoded"}
     assert teacher.ask("POST", "/teach/open", body, **kind)[0] == 403
     assert teacher.ask("POST", "/submit", policy_bytes(0))[0] == 403
     assert store.rounds() == []
-    status, headers, _ = Person(service).ask("GET", "/login")
+    status, headers, _ = Person(service.port).ask("GET", "/login")
     assert "script-src" not in headers["Content-Security-Policy"] and headers["X-Content-Type-Options"] == "nosniff"
     cookies = "".join(headers.get_all("Set-Cookie"))
     assert "HttpOnly" in cookies and "SameSite=Lax" in cookies
 
 
 def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path: Path, capsys):
-    teacher = Person(service).log_in(store.issue_token("ms frizzle", instructor=True))
+    teacher = Person(service.port).log_in(store.issue_token("ms frizzle", instructor=True))
     status, _, text = teacher.fill_in("/teach/students", "/teach", names=f"ada\n\nbob\n{EVIL}\nada")
     tokens = dict(line.split("\t") for line in re.search(r"<pre>(.*?)</pre>", text, re.S)[1].split("\n") if line)
     assert status == 200 and len(tokens) == 3 and "<script>" not in text
@@ -90,7 +87,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     assert cli.main(command) == 0
     assert json.loads(capsys.readouterr().out)["round"] == number
     assert submit(files[1], service.url, tokens["bob"])["digest"] == play.digest(policy(1))
-    evil = Person(service).log_in(next(token for name, token in tokens.items() if name.startswith("&lt;")))
+    evil = Person(service.port).log_in(next(token for name, token in tokens.items() if name.startswith("&lt;")))
     page = evil.get("/")
     action = re.search(r'action="(/submit[^"]+)"', page)[1].replace("&amp;", "&")
     form = b'--x\r\nContent-Disposition: form-data; name="policy"; filename="a.dshq"\r\n\r\n%s\r\n--x--\r\n'
@@ -109,7 +106,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     text = teacher.get(f"/round/{number}")
     found = store.round(number)
     assert found.state == FINISHED and found.secret in text and "<script>" not in text
-    ada = Person(service).log_in(tokens["ada"])
+    ada = Person(service.port).log_in(tokens["ada"])
     table = json.loads(ada.ask("GET", f"/round/{number}", Accept="application/json")[2])
     assert [row["name"] for row in table["rows"]].count("ada") == 1 and len(table["rows"]) == 6
     status, headers, text = teacher.ask("GET", f"/round/{number}.csv")
@@ -138,7 +135,7 @@ def test_of_a_large_round_one_column_is_shown(service: Service, store: Store, mo
     store.close_round(number, play.anchors_of("ball", []))
     while (job := store.next_job()) is not None:
         store.record(job, Outcome(16, 8, 8, b""))
-    student = Person(service).log_in(store.issue_token("s1"))
+    student = Person(service.port).log_in(store.issue_token("s1"))
     assert student.get(f"/round/{number}").count('scope="col"') == 4
     monkeypatch.setattr(pages, "WIDEST_CROSS_TABLE", 3)
     for query, links in (("", 3), ("?player=s2", 3), ("?player=nobody", 0)):
@@ -242,14 +239,6 @@ def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, u
     store.close_connections()
 
 
-def serving(database: str) -> subprocess.Popen:
-    """`dshq league serve` as a process, once it says where it is."""
-    command = [sys.executable, "-m", "dshq_widget.cli", "league", "serve", "--db", database]
-    process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
-    assert "The league is at http://127.0.0.1:" in process.stdout.readline()
-    return process
-
-
 def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database: str):
     store = Store(database)
     number = open_round(store, anchors=["random"], blocks=8)
@@ -258,7 +247,7 @@ def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database
         store.submit(number, f"s{k}", 1, 0, play.digest(saved), checkpoint.encode(saved))
     total = store.close_round(number, play.anchors_of("ball", []))
     kills = 0
-    process = serving(database)
+    process, _ = serving(database)
     try:
         deadline = time.monotonic() + 300
         while store.round(number).state != FINISHED and time.monotonic() < deadline:
@@ -267,7 +256,7 @@ def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait()
                 kills += 1
-                process = serving(database)
+                process, _ = serving(database)
             time.sleep(0.01)
         assert store.round(number).state == FINISHED and kills == 2
         process.terminate()
