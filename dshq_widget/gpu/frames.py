@@ -18,13 +18,12 @@ class Painter:
         self._tones = torch.from_numpy(raster.shades(spec, side)).to(device)
         self._view = torch.from_numpy(raster.view(spec["world"])).to(device)
         self._shapes = torch.zeros((int(spec["scene_max"]), 12, games.n), device=device)
-        self.counts = torch.zeros(games.n, dtype=torch.int32, device=device)
-        """Shapes of each game when it was last drawn."""
+        self._counts = torch.zeros(games.n, dtype=torch.int32, device=device)
 
     def draw(self, out: Tensor) -> None:
         """u8 `[n, 1, 72, 20]`, four pixels to a byte, on torch's current stream."""
         self.games.follow()
         array = self.games.array
         tones, view = array(self._tones), array(self._view)
-        scene = array(self._shapes), array(self.counts)
+        scene = array(self._shapes), array(self._counts)
         raster.render_into(array(out), self.games.game, self.games.numba_state, tones, view, scene)
