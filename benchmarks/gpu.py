@@ -9,6 +9,7 @@ itself: small, with the resident learner's twin, and nothing is written.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from typing import Any
@@ -129,7 +130,8 @@ def main() -> None:
     result: dict[str, Any] = {"machine": describe(), "gpu": torch.cuda.get_device_name() if on_gpu else None}
     for part in [options.part] if options.part else PARTS:
         if part == "rates":
-            result[part] = [bench_cuda(drill, precision=precision) for precision in PRECISIONS] if on_gpu else []
+            ways = itertools.product(PRECISIONS, (True, False)) if on_gpu else ()
+            result[part] = [bench_cuda(drill, precision=precision, kernels=kernels) for precision, kernels in ways]
             print(json.dumps(result[part]), flush=True)
         elif part == "equal steps":
             result[part] = equal_steps(drill, options.device, steps, range(3 if on_gpu else 1))

@@ -18,7 +18,7 @@ from numba import cuda
 
 from dshq_kernels import threads
 from dshq_kernels.layers import shapes
-from dshq_kernels.raster import HEIGHT, ROW_BYTES, WIDTH
+from dshq_kernels.raster import HEIGHT, ROW_BYTES
 from dshq_kernels.threads import add, multiply
 from dshq_widget.config import of_drill
 from dshq_widget.drill import CompiledDrill
@@ -49,8 +49,6 @@ SIZES = {
 """How much is measured at once (assumed: large enough to fill a data-centre GPU)."""
 CHAINS = 8
 """Independent sums in a thread, so that none waits for its own last result."""
-PIXEL_OPERATIONS = 5
-"""Of one pixel and one shape: two differences, two squares, their sum."""
 SAMPLE_BYTES = 8 + 4 * 6 + 2
 """Of a sample beside its observations: action; log-probability, value, reward, advantage, return and what follows; two
 ends."""
@@ -64,25 +62,30 @@ def bench_cuda(
     precision: str = "tf32",
     device: str = "cuda",
     sizes: dict[str, int] | None = None,
+    kernels: bool | None = None,
 ) -> dict[str, Any]:
-    """`{machine, drill, precision, sizes, ceilings, rates, floors, ratios}`. A ratio is a rate as a share of the lower
-    of its two floors. Raises RuntimeError where there is no GPU.
+    """`{machine, drill, precision, kernels, sizes, ceilings, rates, floors, ratios}`. A ratio is a rate as a share of
+    the lower of its two floors. `kernels` as in `ResidentPPO`: without them the network is torch's own operations.
+    Raises RuntimeError where there is no GPU.
     """
     if device == "cuda" and not torch.cuda.is_available():
         raise RuntimeError("no CUDA device that torch can use was found: `dshq doctor` says what one would add")
     game, bench = compiled(drill), Bench(torch.device(device), seconds, SIZES | (sizes or {}))
     config = of_drill(game.spec)
     learner = ResidentPPO(
-        PolicySpec.for_config(game.spec, config), device=device, precision=precision, graph=device == "cuda"
+        PolicySpec.for_config(game.spec, config),
+        device=device,
+        precision=precision,
+        graph=device == "cuda",
+        kernels=kernels,
     )
     bandwidth, scalar, products = bench.copy(), bench.scalar(), bench.products(precision)
-    frame_rate, shapes_per_frame = bench.frames(game)
     rates = {
         "sim_ticks_per_second": bench.simulation(game),
         **bench.learning(game, learner, config.gamma, config.gae_lambda),
-        "frames_per_second": frame_rate,
+        "frames_per_second": bench.frames(game),
     }
-    work = Costs(game, learner.spec).work(shapes_per_frame)
+    work = Costs(game, learner.spec).work()
     floors: dict[str, float] = {}
     for name, (moved, operations, multiplied) in work.items():
         floors[f"{name}_by_bytes"] = bandwidth / moved
@@ -92,6 +95,7 @@ def bench_cuda(
         "machine": machine(bench.device),
         "drill": game.name,
         "precision": precision,
+        "kernels": learner.network is not None,
         "sizes": bench.sizes,
         "ceilings": {
             "copy_gb_per_second": bandwidth / 1e9,
@@ -169,11 +173,12 @@ class Bench:
         allowed = torch.zeros((len(actions), int(drill.spec["n_actions"]), n), dtype=torch.uint8, device=self.device)
         games.mask(allowed)
         games.actions("random", 0, actions, allowed)
+        games.action.copy_(actions)
 
         def play() -> None:
             games.follow()
             for _ in range(decisions):
-                games.decide(actions)
+                games.decide()
 
         return self.rate(self._one(play), float(decisions * repeat * n))
 
@@ -181,7 +186,7 @@ class Bench:
         """Agent steps per second of self-play alone, and of self-play and one epoch of PPO in turn."""
         play = Play(
             CudaGames(drill, self.sizes["games"], self.device),
-            learner.forward,
+            learner,
             losses.gae,
             length=self.sizes["length"],
             shares={"self": 1.0},
@@ -195,8 +200,8 @@ class Bench:
             "ppo_steps_per_second": self.rate(lambda: learner.learn(play.next(), hyper), steps),
         }
 
-    def frames(self, drill: CompiledDrill) -> tuple[float, float]:
-        """Frames per second into the replay ring, a decision played and a step pushed for each; shapes in a frame."""
+    def frames(self, drill: CompiledDrill) -> float:
+        """Frames per second into the replay ring, a decision played and a step pushed for each."""
         n, steps = self.sizes["frame_games"], self.sizes["frame_steps"]
         games = CudaGames(drill, n, self.device)
         games.begin(np.arange(n, dtype=np.uint32), np.zeros(n, np.int32))
@@ -212,7 +217,7 @@ class Bench:
                 painter.draw(ring.obs_slot())
                 ring.push_step(actions[0], zeros, first, zeros, none)
 
-        return self.rate(draw, float(steps * n)), float(painter.counts.float().mean())
+        return self.rate(draw, float(steps * n))
 
     def _one(self, work: Callable[[], None]) -> Callable[[], Any]:
         """Work as one launch, where there are graphs."""
@@ -228,22 +233,23 @@ class Costs:
         self.repeat, self.n_obs = int(spec["action_repeat"]), int(spec["n_obs"])
         self.weights = sum(n_in * n_out for n_in, n_out in shapes(network.layers))
 
-    def work(self, shapes_per_frame: float) -> dict[str, tuple[float, float, float]]:
-        """Bytes, single operations and operations of matrix products by the name of each rate."""
+    def work(self) -> dict[str, tuple[float, float, float]]:
+        """Bytes, single operations and operations of matrix products by the name of each rate.
+
+        Of a frame only its bytes count, written once: how many operations drawing takes is up to the program, which may
+        leave out every shape that lies elsewhere.
+        """
         decision = 4.0 * least(self.source, "tick", _words) + 4.0 * least(self.source, "decide", _words)
         ticks = float(least(self.source, "tick", _operations, self.repeat))
         sample = 4.0 * self.n_obs + SAMPLE_BYTES
         seen = float(least(self.source, "observe", _operations))
-        step = decision / self.sides + sample, (ticks + seen) / self.sides, 2.0 * self.weights
+        turn = 4.0 * least(self.source, "turn", _words)
+        step = turn / self.sides + sample, (ticks + seen) / self.sides, 2.0 * self.weights
         return {
             "sim_ticks_per_second": (decision / self.repeat, ticks / self.repeat, 0.0),
             "rollout_steps_per_second": step,
             "ppo_steps_per_second": (step[0] + sample, step[1], 8.0 * self.weights),
-            "frames_per_second": (
-                float(HEIGHT * ROW_BYTES) + decision,
-                ticks + PIXEL_OPERATIONS * HEIGHT * WIDTH * shapes_per_frame,
-                0.0,
-            ),
+            "frames_per_second": (HEIGHT * ROW_BYTES + decision, ticks, 0.0),
         }
 
 

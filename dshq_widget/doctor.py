@@ -197,11 +197,14 @@ def _gpu() -> tuple[str, bool, str, str]:
 
 
 def _kernels() -> str:
-    """What numba lacks to compile the rules for the GPU that is there; "" for nothing."""
+    """What is missing to compile rules and networks for the GPU that is there; "" for nothing."""
     from dshq_kernels.cuda import trouble
 
     why = trouble()
-    return f"numba cannot use it ({why}), so games are played on the processor. {NUMBA_CUDA}" if why else ""
+    if why:
+        return f"numba cannot use it ({why}), so games are played on the processor. {NUMBA_CUDA}"
+    found = importlib.util.find_spec("triton") is not None
+    return "" if found else "Triton is missing, so networks take torch's own operations: pip install triton"
 
 
 def _node() -> tuple[str, bool, str, str]:

@@ -17,30 +17,33 @@ from dshq_widget.policy import PolicySpec
 
 RATES = {"sim_ticks_per_second", "rollout_steps_per_second", "ppo_steps_per_second", "frames_per_second"}
 IN_THE_SIMULATOR = """
-import json
+import importlib.util, json
 from dshq_widget.bench_cuda import bench_cuda
 sizes = {"sim_games": 16, "games": 16, "length": 2, "minibatch": 32, "frame_games": 1, "frame_steps": 1}
 sizes |= {"copy_floats": 1 << 16, "matrix": 64, "chains": 16, "chain_steps": 4}
-print(json.dumps(bench_cuda("bandit", 0.0, device="cpu", sizes=sizes)))
+for kernels in (False, True) if importlib.util.find_spec("triton") else (False,):
+    print(json.dumps(bench_cuda("bandit", 0.0, device="cpu", sizes=sizes, kernels=kernels)))
 """
 
 
 def test_every_line_in_the_simulator():
     run = subprocess.run(
         [sys.executable, "-c", IN_THE_SIMULATOR],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "TRITON_INTERPRET": "1"},
         cwd=Path(__file__).parent.parent,
         capture_output=True,
         text=True,
         timeout=600,
     )
     assert run.returncode == 0, run.stderr
-    said = json.loads(run.stdout)
-    assert set(said["rates"]) == RATES and len(said["floors"]) == 2 * len(said["ratios"]) == 2 * len(RATES)
-    assert all(value > 0 for value in (*said["rates"].values(), *said["ceilings"].values()))
-    for name, found in said["rates"].items():
-        floor = min(said["floors"][f"{name}_by_bytes"], said["floors"][f"{name}_by_operations"])
-        assert said["ratios"][f"{name}_to_floor"] == pytest.approx(found / floor)
+    results = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [said["kernels"] for said in results] == [False, True][: len(results)]
+    for said in results:
+        assert set(said["rates"]) == RATES and len(said["floors"]) == 2 * len(said["ratios"]) == 2 * len(RATES)
+        assert all(value > 0 for value in (*said["rates"].values(), *said["ceilings"].values()))
+        for name, found in said["rates"].items():
+            floor = min(said["floors"][f"{name}_by_bytes"], said["floors"][f"{name}_by_operations"])
+            assert said["ratios"][f"{name}_to_floor"] == pytest.approx(found / floor)
 
 
 def test_floors_count_what_cannot_be_left_out():
@@ -63,12 +66,13 @@ def tick(s, n):
     assert bench_cuda.least(kernel, "tick", bench_cuda._words) == 2
     for name in drills:
         drill = compile_drill(drills[name])
-        work = bench_cuda.Costs(drill, PolicySpec.for_drill(drill.spec, (64, 64))).work(10.0)
+        work = bench_cuda.Costs(drill, PolicySpec.for_drill(drill.spec, (64, 64))).work()
         assert set(work) == RATES and all(moved > 0 for moved, _, _ in work.values()), name
     ball = compile_drill(drills["ball"])
-    work = bench_cuda.Costs(ball, PolicySpec.for_drill(ball.spec, (64, 64))).work(10.0)
+    work = bench_cuda.Costs(ball, PolicySpec.for_drill(ball.spec, (64, 64))).work()
     assert work["rollout_steps_per_second"][2] == 2 * (28 * 64 + 64 * 64 + 64 * 31)
     assert work["sim_ticks_per_second"][1] > 50
+    assert work["frames_per_second"][0] > 72 * 20, "every byte is written"
 
 
 def test_without_a_gpu_there_is_one_sentence(capsys):

@@ -56,4 +56,6 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
     advice = doctor._gpu()[3]
     assert "numba cannot use it (libNVVM cannot be found)" in advice and "\n" not in advice
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
-    assert doctor._gpu()[3] == ""
+    for there, said in ((None, "Triton is missing"), (object(), "")):
+        monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _, there=there: there)
+        assert doctor._gpu()[3].startswith(said) and bool(doctor._gpu()[3]) == bool(said)

@@ -40,7 +40,7 @@ PYTHON_ARROWS = {
     "trunk": set(),
     "gyms": {"policy", "trunk", "runtime"},
     "runtime": PLAYERS,
-    "gpu": GAMES,
+    "gpu": GAMES | {"policy"},
     "learners": PLAYERS | {"gpu", "gyms"},
     "screen": TRAINING,
     "training": TRAINING,

@@ -7,20 +7,24 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from dshq_kernels import returns
 from dshq_kernels.loops import DECISIONS, DRAWS, EPISODES, RETURN_SUM, RETURNS, STATS, WINS_0, WINS_1
 from dshq_kernels.players import IDLE, RANDOM, SELF
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills import drills
+from dshq_widget.gpu import graphs
 from dshq_widget.gpu.download import Download
 from dshq_widget.gpu.games import CpuGames, make_games
 from dshq_widget.gpu.play import Play, Rollout, draw, groups_of
-from dshq_widget.learners import Hyper, losses, priorities
+from dshq_widget.learners import Hyper, losses, priorities, resident
 from dshq_widget.learners.normalizer import Normalizer
 from dshq_widget.learners.ppo import TorchPPO
 from dshq_widget.learners.resident import ResidentPPO
@@ -34,15 +38,16 @@ ALIKE = {"cpu": 1e-5, "cuda": 1e-4}
 """Largest difference from the reference: sums on a GPU have another order."""
 
 
-def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), **options):
-    """Games and their learner, whose policy is far from uniform."""
+def start(drill, shares, games=96, device="cpu", length=LENGTH, hidden=(16,), normal=False, **options):
+    """Games and their learner, whose policy is far from uniform; `normal`: which normalises what it learns from."""
     compiled = compile_drill(drill)
-    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, hidden), seed=1, device=device)
+    spec = PolicySpec.for_drill(compiled.spec, hidden)
+    learner = ResidentPPO(spec, seed=1, device=device, normalizer=Normalizer(spec, normal, normal))
     noise = np.random.default_rng(2).standard_normal(learner.spec.floats) * 0.2
     learner.load(learner.blob() + noise.astype(np.float32))
     play = Play(
         make_games(compiled, games, torch.device(device)),
-        learner.forward,
+        learner,
         losses.gae,
         length=length,
         shares=shares,
@@ -152,10 +157,11 @@ def test_every_array_is_what_the_rules_say(drill, shares, games, device):
 
 
 IN_THE_SIMULATOR = """
-import sys
+import contextlib
 import numpy as np, torch
 from dshq_kernels import returns
 from dshq_kernels.gae_cuda import launch_gae
+from dshq_widget.gpu import play as gpu_play
 from dshq_widget.gpu.games import CpuGames, CudaGames
 from tests import test_resident as own
 from tests.test_rollout import Barred
@@ -166,7 +172,12 @@ for make in (CpuGames, lambda drill, n: CudaGames(drill, n, torch.device("cpu"))
     _, learner, play = own.start(Barred, {"self": 0.4, "random": 0.3, "walker": 0.3}, 48, length=4)
     scenes = play.games.words()[:2].copy()
     play.practise(scenes, 0.5)
-    runs.append([own.host(play.next()), own.host(play.next()), play.games.words()])
+    if make is not CpuGames:  # as one graph, recorded at the first rollout
+        gpu_play.captured, play._wants_graph = own.as_captured, True
+    first = own.host(play.next())
+    with own.NobodyWaits() if make is not CpuGames else contextlib.nullcontext():
+        second = play.next()
+    runs.append([first, own.host(second), play.games.words()])
 (first, second, words), (again, later, twins) = runs
 assert np.array_equal(words, twins) and (second["terminated"] | second["truncated"]).any()
 for one, other in ((first, again), (second, later)):
@@ -236,7 +247,7 @@ def test_earlier_policies_play_the_other_side():
     for _ in range(2):
         found = host(play.next())
     for group, favourite in zip(sorted(play.groups, key=lambda g: -g.kind), (0, 2), strict=True):
-        acted = play._actions[:, group.begin : group.end]
+        acted = play.games.action[:, group.begin : group.end]
         theirs = torch.cat([acted[1, : len(acted[1]) // 2], acted[0, len(acted[0]) // 2 :]])
         assert (theirs == favourite).all()
     assert (found["action"] == 2).all()
@@ -326,7 +337,8 @@ def test_priorities_are_drawn_as_they_say(order):
     advantage = play.next().advantage.contiguous()
     units = advantage.numel() // 16
     hyper = Hyper(epochs=400, priority_alpha=0.8, priority_beta=0.6, minibatch_order=order)
-    plan = learner._plan(advantage, hyper)
+    learner._settings(hyper)
+    plan = learner._plan(advantage, hyper, torch.rand(400 * units, dtype=torch.float64))
     chance, factor = priorities(advantage.view(units, 16).numpy(), 0.8, 0.6)
     drawn = plan.order.view(-1, 16)
     assert (drawn[:, 0] % 16 == 0).all() and (drawn[:, 15] == drawn[:, 0] + 15).all()
@@ -395,7 +407,7 @@ def test_it_learns_the_bandit(device):
     compiled = compile_drill(drills["bandit"])
     learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (16,)), seed=0, device=device)
     games = make_games(compiled, 64, torch.device(device))
-    play = Play(games, learner.forward, losses.gae, length=32, shares={"self": 1}, seed=0)
+    play = Play(games, learner, losses.gae, length=32, shares={"self": 1}, seed=0)
     play.settings(0.0, 0.95)
     download = Download({"report": learner.report, "weights": learner.weights})
     hyper = Hyper(minibatch_size=256, epochs=4, entropy_coef=0.0)
@@ -418,6 +430,68 @@ def test_a_download_holds_one_set():
     assert box.take(wait=True) is None and box.start({"numbers": numbers})
 
 
+def as_captured(work, kept=()):
+    """`graphs.captured` without a GPU: the work runs before it is recorded, and what is kept is then as it was."""
+    before = [tensor.detach().clone() for tensor in kept]
+    for _ in range(graphs.WARM_UPS):
+        work()
+    with torch.no_grad():
+        for tensor, value in zip(kept, before, strict=True):
+            tensor.copy_(value)
+    return SimpleNamespace(replay=work)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_recording_an_update_leaves_nothing_behind(masked, monkeypatch):
+    """Whatever an update changes is as it was before its graph was recorded, and later updates find their graphs."""
+    recorded = []
+    monkeypatch.setattr(resident, "captured", lambda *given: (recorded.append(1), as_captured(*given))[1])
+    samples, found = make_samples(masked=masked), []
+    _, _, play = start(Barred if masked else Climb, {"self": 1}, 32, hidden=(16,))
+    rollout = play.next()
+    drilled = PolicySpec.for_drill(play.spec, (16,))
+    hypers = [Hyper(minibatch_size=300, priority_alpha=0.5, priority_beta=beta) for beta in (0.4, 0.7)]
+    hypers += [Hyper(minibatch_size=256, epochs=2, learning_rate=rate, target_kl=0.05) for rate in (1e-3, 2e-3)]
+    for graph in (False, True):
+        for spec, learned, order in ((drilled, rollout, None), (SPEC, samples, np.arange(3, 64))):
+            learner = ResidentPPO(spec, seed=0, normalizer=Normalizer(spec, True, True))
+            learner._wants_graph = graph
+            told = [learner.update(learned, order, hyper) for hyper in hypers]
+            found.append((learner.blob(), told, learner.state()))
+    for wanted, same in zip(found[:2], found[2:], strict=True):
+        assert np.array_equal(wanted[0], same[0]) and wanted[1] == same[1]
+        assert all(np.array_equal(wanted[2][name], same[2][name]) for name in wanted[2])
+    assert len(recorded) == 2 * 3, "fresh normalisers, then one for each shape of update"
+
+
+class NobodyWaits(TorchDispatchMode):
+    """Refuses operations of which the host has to know the result, or its size, before it can go on."""
+
+    WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "_unique2", "repeat_interleave")
+
+    def __torch_dispatch__(self, operation, types, arguments=(), options=None):
+        name = operation.overloadpacket.__name__
+        chosen = [x for x in tree_leaves(arguments[1:]) if isinstance(x, torch.Tensor) and x.dtype == torch.bool]
+        sized = name == "repeat_interleave" and (options or {}).get("output_size") is not None
+        if (name in self.WAITING and not sized) or (name == "index" and chosen):
+            raise AssertionError(f"{operation} waits for the device")
+        return operation(*arguments, **(options or {}))
+
+
+def test_nothing_would_wait_for_a_gpu():
+    """On a processor nobody waits anyway, but the operations are the same."""
+    shares = {"self": 0.4, "random": 0.3, "walker": 0.3}
+    _, learner, play = start(Barred, shares, 48, length=4, normal=True)
+    everything = Hyper(minibatch_size=100, priority_alpha=0.5, target_kl=0.1, clip_value=True, epochs=2)
+    for hyper in (Hyper(minibatch_size=96), everything):
+        rollout = play.next()  # in the simulator, above: the twin of the processor's games may wait
+        with NobodyWaits():
+            learner.learn(rollout, hyper)
+    for refused in (lambda x: x.item(), lambda x: x[x > 0], lambda x: (x > 0).nonzero()):
+        with pytest.raises(AssertionError, match="waits for the device"), NobodyWaits():
+            refused(torch.ones(()))
+
+
 # ---- on a GPU only
 
 
@@ -429,7 +503,7 @@ def test_a_graph_is_what_it_records():
         learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (64, 64)), seed=0, device="cuda", graph=graph)
         play = Play(
             make_games(compiled, 1024, torch.device("cuda")),
-            learner.forward,
+            learner,
             losses.gae,
             length=16,
             shares={"self": 0.5, "chaser": 0.25, "random": 0.25},
@@ -453,7 +527,7 @@ def test_nothing_waits_for_the_host(graph):
     normalizer = Normalizer(spec, observations=True, rewards=True)
     learner = ResidentPPO(spec, seed=0, device="cuda", graph=graph, normalizer=normalizer)
     games = make_games(compiled, 1024, torch.device("cuda"))
-    play = Play(games, learner.forward, losses.gae, length=8, shares={"self": 0.5, "chaser": 0.5}, graph=graph)
+    play = Play(games, learner, losses.gae, length=8, shares={"self": 0.5, "chaser": 0.5}, graph=graph)
     play.settings(0.99, 0.95)
     report = {"report": learner.report, "weights": learner.weights, "stats": play.rollout.stats}
     download, hyper = Download(report), Hyper(minibatch_size=4096)
@@ -477,7 +551,7 @@ def test_nothing_is_copied_to_or_from_the_host():
     compiled = compile_drill(drills["ball"])
     learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (64, 64)), seed=0, device="cuda", graph=True)
     games = make_games(compiled, 1024, torch.device("cuda"))
-    play = Play(games, learner.forward, losses.gae, length=8, shares={"self": 1}, graph=True)
+    play = Play(games, learner, losses.gae, length=8, shares={"self": 1}, graph=True)
     hyper = Hyper(minibatch_size=4096)
     for _ in range(2):
         learner.learn(play.next(), hyper)

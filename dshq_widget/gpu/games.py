@@ -15,7 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dshq_kernels import settle_cuda
 from dshq_kernels.cpu import LANES
+from dshq_kernels.loops import KEPT_WORDS
 from dshq_widget.drill import CompiledDrill
 
 
@@ -25,6 +27,8 @@ class DeviceGames(Protocol):
     drill: CompiledDrill
     n: int
     device: torch.device
+    action: Tensor
+    """What is done at the next decision: i32 `[sides, n]`. Whoever plays writes it; new episodes may overwrite it."""
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
@@ -57,8 +61,8 @@ class DeviceGames(Protocol):
         """
         ...
 
-    def decide(self, actions: Tensor) -> None:
-        """One decision: i32 `[sides, n]` actions, then the drill's ticks."""
+    def decide(self, actions: Tensor | None = None) -> None:
+        """One decision: what stands in `action`, or these, and then the drill's ticks."""
         ...
 
     def reset(self, chosen: Tensor) -> None:
@@ -73,8 +77,10 @@ class DeviceGames(Protocol):
         """Puts back what `words` returned."""
         ...
 
-    def put(self, chosen: Tensor, words: Tensor) -> None:
-        """Where bool `[n]` says so, a game's state becomes that of i32 `[words, n]`, generator and purpose apart."""
+    def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
+        """Where u8 `[n]` is not zero and uniform f32 `drawn`, `[n]`, is below `share`, `[1]`, a game's state becomes
+        one of `scenes`, i32 `[words, k]`, all equally likely; generator and purpose apart.
+        """
         ...
 
 
@@ -83,10 +89,6 @@ def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGame
     if n % LANES or n < LANES:
         raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {n}")
     return CudaGames(drill, n, device) if device.type == "cuda" else CpuGames(drill, n)
-
-
-KEPT_WORDS = 3
-"""`rng_key`, `rng_count`, `practice`: what a scene leaves alone."""
 
 
 class CudaGames:
@@ -103,8 +105,9 @@ class CudaGames:
         self._arrays: dict[tuple[Any, ...], Any] = {}
         self.numba_state = self.array(self.state, np.uint32)
         """The same memory as the rules' kernels take it."""
-        self._action = self.state[self.game.rows["action"]]
-        self._ticks = self.state[self.game.rows["ticks"].start]
+        self.action = self.state[self.game.rows["action"]]
+        self.ticks = self.state[self.game.rows["ticks"].start]
+        """Of the games' episodes: i32 `[n]`, in their own memory, as `action` is."""
         self._repeat = int(drill.spec["action_repeat"])
         self.follow()
 
@@ -127,7 +130,7 @@ class CudaGames:
         self.state[self.game.rows["rng_key"].start] = torch.from_numpy(keys.view(np.int32)).to(self.device)
         self.state[self.game.rows["practice"].start] = 1
         self.reset(torch.ones(self.n, dtype=torch.uint8, device=self.device))
-        self._ticks.copy_(torch.from_numpy(ticks))
+        self.ticks.copy_(torch.from_numpy(ticks))
 
     def observe(self, out: Tensor) -> None:
         self.game.observe(self.numba_state, self.array(out))
@@ -137,7 +140,7 @@ class CudaGames:
 
     def status(self, out: Tensor) -> None:
         self.game.status(self.numba_state, self.array(out))
-        out[2] = self._ticks
+        out[2] = self.ticks
 
     def mask(self, out: Tensor) -> None:
         if self.game.masked:
@@ -151,8 +154,9 @@ class CudaGames:
         allowed = None if mask is None else self.array(mask)
         self.game.actions(self.array(games, np.uint32), who, self.array(out), allowed)
 
-    def decide(self, actions: Tensor) -> None:
-        self._action.copy_(actions)
+    def decide(self, actions: Tensor | None = None) -> None:
+        if actions is not None:
+            self.action.copy_(actions)
         self.game.decide(self.numba_state)
         self.game.tick(self.numba_state, self._repeat)
 
@@ -165,9 +169,9 @@ class CudaGames:
     def restore(self, words: NDArray) -> None:
         self.state.copy_(torch.from_numpy(np.array(words.T, order="C").view(np.int32)))
 
-    def put(self, chosen: Tensor, words: Tensor) -> None:
-        rest = self.state[KEPT_WORDS:]
-        torch.where(chosen, words[KEPT_WORDS:], rest, out=rest)
+    def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
+        given = self.array(chosen), self.array(drawn), self.array(share), self.array(scenes, np.uint32)
+        self.game.launch(settle_cuda.put, self.n, self.numba_state, *given)
 
 
 def shared(tensor: Tensor, dtype: type | None = None) -> Any:
@@ -193,6 +197,7 @@ class CpuGames:
         self.tiles = self.game.new(n // LANES)
         self._words = self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)  # a view, as [tiles, words, 16]
         self._repeat = int(drill.spec["action_repeat"])
+        self.action = torch.zeros((int(drill.spec["sides"]), n), dtype=torch.int32)
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         self.tiles["rng_key"], self.tiles["rng_count"] = keys.reshape(-1, LANES), 0
@@ -219,7 +224,8 @@ class CpuGames:
     def actions(self, who: str, begin: int, out: Tensor, mask: Tensor | None) -> None:
         _put(out, self.game.actions(self.tiles[begin // LANES : (begin + out.shape[1]) // LANES], who))
 
-    def decide(self, actions: Tensor) -> None:
+    def decide(self, actions: Tensor | None = None) -> None:
+        actions = self.action if actions is None else actions
         self.tiles["action"] = actions.numpy().reshape(actions.shape[0], -1, LANES).swapaxes(0, 1)
         self.game.decide(self.tiles)
         self.game.tick(self.tiles, self._repeat)
@@ -233,10 +239,11 @@ class CpuGames:
     def restore(self, words: NDArray) -> None:
         self._words[:] = words.reshape(len(self.tiles), LANES, -1).transpose(0, 2, 1)
 
-    def put(self, chosen: Tensor, words: Tensor) -> None:
-        where = chosen.numpy().reshape(-1, LANES)[:, None]  # [tiles, 1, 16]
-        given = words.numpy().view(np.uint32).reshape(words.shape[0], -1, LANES).swapaxes(0, 1)
-        self._words[:, KEPT_WORDS:] = np.where(where, given[:, KEPT_WORDS:], self._words[:, KEPT_WORDS:])
+    def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
+        where = np.flatnonzero((chosen != 0) & (drawn < share))
+        which = (drawn[where] / share * scenes.shape[1]).long().clamp(max=scenes.shape[1] - 1)
+        given = scenes[:, which].numpy().view(np.uint32)
+        self._words[where // LANES, KEPT_WORDS:, where % LANES] = given[KEPT_WORDS:].T
 
 
 def _put(out: Tensor, tiles: NDArray) -> None:

@@ -65,6 +65,12 @@ class DeviceNormalizer:
     def active(self) -> bool:
         return self.host.active
 
+    def tensors(self) -> list[Tensor]:
+        """Whatever an update changes here."""
+        known = [moments for moments in (self.observations, self.returns) if moments is not None]
+        moments = [x for found in known for x in (found.mean, found.variance, found.count)]
+        return [*moments, self.shift, self.factor, self.reward_scale]
+
     def unfold(self, weights: Tensor) -> None:
         """Weights that play become, in place, weights on normalised numbers; the scales are those of now."""
         matrix, bias, head, head_bias = self._ends(weights)

@@ -2,9 +2,9 @@
 host. What it computes is what `TorchPPO` computes.
 
 Whatever changes from update to update, the step size and the clip range too, stands in tensors that keep their
-addresses, so that on a GPU a whole minibatch (gather, network, loss, gradient, Adam) can be one CUDA graph. Decisions
-that TorchPPO leaves to the host are sums and flags here: a minibatch with a gradient that is not finite, and all those
-after the divergence has reached its limit, are computed and change nothing.
+addresses, so that on a GPU a whole update (order, gather, network, loss, gradient, Adam, normalisers) can be one CUDA
+graph. Decisions that TorchPPO leaves to the host are sums and flags here: a minibatch with a gradient that is not
+finite, and all those after the divergence has reached its limit, are computed and change nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from torch import Tensor
 
 from dshq_kernels.rollout import Samples
 from dshq_widget import learners
+from dshq_widget.gpu import network
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.play import Rollout
 from dshq_widget.learners import Hyper
@@ -39,7 +40,12 @@ PARTS = ("loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction")
 GRAD_NORM, LEARNED, APPLIED, SKIPPED, EXPLAINED = range(len(PARTS), len(PARTS) + 5)
 """Places in `report` behind the sums of `PARTS` over samples: the sum of gradient lengths over minibatches, samples and
 minibatches learned from, minibatches left out, and the explained variance."""
-SCALARS = ("clip_epsilon", "value_coef", "entropy_coef", "max_grad_norm", "target_kl")
+LIMITS = ("max_grad_norm", "target_kl")
+PRIORITIES = ("priority_alpha", "priority_beta")
+SCALARS = ("learning_rate", "clip_epsilon", "value_coef", "entropy_coef", *LIMITS, *PRIORITIES)
+"""Settings that stand in tensors: they may change from update to update, and a CUDA graph reads them anew."""
+MOST_GRAPHS = 8
+"""Updates of another shape (settings, rollouts) that are kept ready."""
 
 
 @contextmanager
@@ -59,8 +65,8 @@ class Plan:
 
     order: Tensor
     """i64: indices of samples, all epochs one after the other."""
-    importance: Tensor | None
-    """f32 of the same length: factors of their advantages; None: all 1."""
+    importance: Tensor
+    """f32 of the same length: factors of their advantages."""
     bounds: list[int]
     """Where each minibatch begins in `order`, and where the last one ends."""
     chosen: Tensor | None = None
@@ -69,7 +75,8 @@ class Plan:
 
 class ResidentPPO(TorchPPO):
     """See `learners.Learner`; `learn` is the way without the host. `device` is "cpu" or "cuda", `precision` one of
-    `PRECISIONS` (tf32 means something on a GPU only), `graph` makes each minibatch one CUDA graph.
+    `PRECISIONS` (tf32 means something on a GPU only), `graph` makes each update one CUDA graph. With `kernels` the
+    network is `gpu.network`'s, by default on a GPU, where it fits; without them torch's own operations do the same.
     """
 
     def __init__(
@@ -82,6 +89,7 @@ class ResidentPPO(TorchPPO):
         normalizer: Normalizer | None = None,
         precision: str = "f32",
         graph: bool = False,
+        kernels: bool | None = None,
     ):
         if precision not in PRECISIONS:
             raise ValueError(f"precision: wanted one of {', '.join(PRECISIONS)}, got {precision!r}")
@@ -93,24 +101,39 @@ class ResidentPPO(TorchPPO):
         self._normal = DeviceNormalizer(self.normalizer, self.device)
         self._generator = torch.Generator(self.device).manual_seed(seed)
         self._grad = torch.zeros_like(self.weights)
-        self._hyper = {name: torch.zeros((), device=self.device) for name in SCALARS}
         self._mean, self._scale = torch.zeros((), device=self.device), torch.ones((), device=self.device)
         self._stopped = torch.zeros((), dtype=torch.bool, device=self.device)
         self._left_out = torch.zeros((), device=self.device)  # what Adam reads: 1 leaves a step out
         self.adam.found_inf = self._left_out  # type: ignore[attr-defined]
         self.report = torch.zeros(EXPLAINED + 1, dtype=torch.float64, device=self.device)
-        self._index = torch.zeros(0, dtype=torch.int64, device=self.device)
-        self._factor = torch.ones(0, device=self.device)
-        self._graphs: dict[tuple[int, int, bool], tuple[Any, Rollout]] = {}
+        self._rooms: dict[tuple[str, int], Tensor] = {}
+        self._graphs: dict[tuple[Any, ...], tuple[Any, Rollout]] = {}
         self._uploaded: Rollout | None = None
+        if kernels is None:
+            on_gpu = self.device.type == "cuda"
+            kernels = on_gpu and network.usable(self.device) and not network.trouble(spec, precision)
+        self.network = network.Network(spec, self.weights, precision) if kernels else None
+        """The network in single launches, if it has them."""
+        normal = self._normal
+        self._scales = {
+            **self._hyper,
+            "shift": normal.shift,
+            "factor": normal.factor,
+            "reward_scale": normal.reward_scale,
+            "mean": self._mean,
+            "scale": self._scale,
+        }
 
     def _forget(self) -> None:
         """Fresh moments, at the addresses of the old ones."""
         if not self._moments:
-            self._rate = torch.zeros((), device=self.device)
-            on_gpu = self.device.type == "cuda"
+            self._hyper = {
+                name: torch.zeros((), dtype=torch.float64 if name in PRIORITIES else torch.float32, device=self.device)
+                for name in SCALARS
+            }
+            rate, on_gpu = self._hyper["learning_rate"], self.device.type == "cuda"
             self.adam = torch.optim.Adam(
-                [self.weights], lr=self._rate, eps=learners.ADAM_EPSILON, fused=True, capturable=on_gpu
+                [self.weights], lr=rate, eps=learners.ADAM_EPSILON, fused=True, capturable=on_gpu
             )
             self._moments = {
                 "step": torch.zeros((), device=self.device),
@@ -143,20 +166,62 @@ class ResidentPPO(TorchPPO):
         """
         if rollout.samples % UNIT:
             raise ValueError(f"wanted a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
-        plan = plan or self._plan(rollout.advantage, hyper)
+        self._settings(hyper)
+        how: Plan | Tensor
+        if plan is not None:
+            how = self._held(plan)
+        else:
+            how = self._room("chance", hyper.epochs * rollout.samples // UNIT).uniform_(generator=self._generator)
+        if self._wants_graph:
+            self._recorded(rollout, hyper, how).replay()
+        else:
+            self._update(rollout, hyper, how)
+        self.normalizer.fresh = False
+
+    def _room(self, name: str, size: int, dtype: torch.dtype = torch.float64) -> Tensor:
+        """A tensor `[size]` that keeps its address."""
+        if (name, size) not in self._rooms:
+            self._rooms[name, size] = torch.zeros(size, dtype=dtype, device=self.device)
+        return self._rooms[name, size]
+
+    def _held(self, plan: Plan) -> Plan:
+        """The same plan in tensors that keep their addresses."""
+
+        def held(name: str, x: Tensor) -> Tensor:
+            return self._room(name, len(x), x.dtype).copy_(x)
+
+        chosen = None if plan.chosen is None else held("chosen", plan.chosen)
+        return Plan(held("order", plan.order), held("importance", plan.importance), plan.bounds, chosen)
+
+    def _settings(self, hyper: Hyper) -> None:
+        """The numbers that change from update to update; 0 switches a limit off."""
+        for name, room in self._hyper.items():
+            value = float(getattr(hyper, name))
+            room.fill_(value if value > 0 or name not in LIMITS else float("inf"))
+
+    def _recorded(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> Any:
+        """This update as one CUDA graph."""
+        shape = {f.name: getattr(hyper, f.name) for f in dataclasses.fields(hyper) if f.name not in self._hyper}
+        chosen = how.chosen if isinstance(how, Plan) else None
+        planned = (tuple(how.bounds), None if chosen is None else len(chosen)) if isinstance(how, Plan) else None
+        key = (id(rollout), *shape.values(), hyper.priority_alpha > 0, planned, self.normalizer.fresh)
+        if key not in self._graphs:
+            if len(self._graphs) == MOST_GRAPHS:
+                self._graphs.clear()
+            kept = [self.weights, *self._moments.values(), self.report, self._stopped, *self._normal.tensors()]
+            graph = captured(lambda: self._update(rollout, hyper, how), kept)
+            self._graphs[key] = graph, rollout  # the rollout is held, so that no other gets its id
+        return self._graphs[key][0]
+
+    def _update(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> None:
+        """Everything of an update that the device does; `how` is a plan, or the numbers that `_plan` wants."""
+        plan = how if isinstance(how, Plan) else self._plan(rollout.advantage, hyper, how)
         if self._normal.active:
             with torch.no_grad():
                 self._normal.unfold(self.weights)
         self._prepare(rollout, hyper, plan)
         for begin, end in itertools.pairwise(plan.bounds):
-            size = end - begin
-            self._index[:size].copy_(plan.order[begin:end])
-            if plan.importance is not None:
-                self._factor[:size].copy_(plan.importance[begin:end])
-            if self._wants_graph:
-                self._recorded(rollout, size, hyper.clip_value).replay()
-            else:
-                self._minibatch(rollout, size, hyper.clip_value)
+            self._minibatch(rollout, plan.order[begin:end], plan.importance[begin:end], hyper.clip_value)
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
         self.report[EXPLAINED] = 1 - self._spread(returns - value)[1] / self._spread(returns)[1]
@@ -174,52 +239,36 @@ class ResidentPPO(TorchPPO):
                 moments.add(*self._spread(values.double()))
         if fresh:
             normal.fold(self.weights)
-        self.normalizer.fresh = False
 
-    def _plan(self, advantage: Tensor, hyper: Hyper) -> Plan:
+    def _plan(self, advantage: Tensor, hyper: Hyper, chance: Tensor) -> Plan:
         """As `learners.plan_minibatches`, on the device: near-equal minibatches of units of `UNIT` neighbouring games'
-        samples, each once an epoch or, with priorities, drawn.
+        samples, each once an epoch or, with priorities, drawn. `chance`: uniform f64 `[epochs * units]`.
         """
         units, epochs = advantage.numel() // UNIT, hyper.epochs
         count = self._minibatches(units, hyper)
         bounds = [UNIT * (epoch * units + k * units // count) for epoch in range(epochs) for k in range(count)]
-        importance = None
+        factor = torch.ones(epochs * units, device=self.device)
         if hyper.priority_alpha > 0:
-            size = advantage.view(units, UNIT).abs().sum(1).double().nan_to_num(posinf=0.0) ** hyper.priority_alpha
-            reached = (size + 1e-6).cumsum(0)
-            chance = torch.rand(epochs * units, device=self.device, generator=self._generator, dtype=torch.float64)
+            size = advantage.view(units, UNIT).abs().sum(1).double().nan_to_num(posinf=0.0)
+            weight = size ** self._hyper["priority_alpha"] + 1e-6
+            reached = weight.cumsum(0)
             order = torch.searchsorted(reached, chance * reached[-1], right=True).clamp(max=units - 1)
             if hyper.minibatch_order == "sequential":
                 order = order.view(epochs, units).sort(1).values.flatten()
-            factor = (units * (size + 1e-6) / reached[-1]) ** -hyper.priority_beta
-            importance = factor[order].float().repeat_interleave(UNIT, output_size=epochs * units * UNIT)
+            factor = ((units * weight / reached[-1]) ** -self._hyper["priority_beta"])[order].float()
         elif hyper.minibatch_order == "random":
-            keys = torch.rand(epochs, units, device=self.device, generator=self._generator)
-            order = keys.argsort(1).flatten()
+            order = chance.view(epochs, units).argsort(1).flatten()
         else:
             order = torch.arange(units, device=self.device).repeat(epochs)
         order = (order[:, None] * UNIT + torch.arange(UNIT, device=self.device)).flatten()
-        return Plan(order, importance, [*bounds, epochs * units * UNIT])
+        return Plan(order, factor[:, None].expand(-1, UNIT).flatten(), [*bounds, epochs * units * UNIT])
 
     def _minibatches(self, units: int, hyper: Hyper) -> int:
         """Into how many minibatches an epoch is cut."""
         return min(units, max(1, round(units * UNIT / hyper.minibatch_size)))
 
     def _prepare(self, rollout: Rollout, hyper: Hyper, plan: Plan) -> None:
-        """Everything that the minibatches read beside the rollout."""
-        largest = max(end - begin for begin, end in itertools.pairwise(plan.bounds))
-        if len(self._index) < largest:
-            self._index = torch.zeros(largest, dtype=torch.int64, device=self.device)
-            self._factor = torch.ones(largest, device=self.device)
-            self._graphs.clear()
-        if plan.importance is None:
-            self._factor.fill_(1.0)
-        self._rate.fill_(hyper.learning_rate)
-        values = {name: float(getattr(hyper, name)) for name in SCALARS}
-        for name in ("max_grad_norm", "target_kl"):  # 0 switches a limit off
-            values[name] = values[name] if values[name] > 0 else float("inf")
-        for name, value in values.items():
-            self._hyper[name].fill_(value)
+        """What all minibatches read, and an empty report."""
         self.report.zero_()
         self._stopped.fill_(False)
         self._mean.fill_(0.0)
@@ -230,17 +279,13 @@ class ResidentPPO(TorchPPO):
             self._mean.copy_(mean)
             self._scale.copy_(1 / (variance.sqrt() + 1e-8))
 
-    def _recorded(self, rollout: Rollout, size: int, clip_value: bool) -> Any:
-        key = (id(rollout), size, clip_value)
-        if key not in self._graphs:
-            kept = [self.weights, *self._moments.values(), self.report, self._stopped]
-            graph = captured(lambda: self._minibatch(rollout, size, clip_value), kept)
-            self._graphs[key] = graph, rollout  # the rollout is held, so that no other gets its id
-        return self._graphs[key][0]
-
-    def _minibatch(self, rollout: Rollout, size: int, clip_value: bool) -> None:
-        """One step from the samples that `_index` names."""
-        index = self._index[:size]
+    def _minibatch(self, rollout: Rollout, index: Tensor, factor: Tensor, clip_value: bool) -> None:
+        """One step from the samples `index`, i64 `[N]`, their advantages times `factor`."""
+        size = len(index)
+        if self.network is not None:
+            self.network.learn(vars(rollout), index, factor, self._scales, self._mask, clip_value)
+            self._step(self.network.slope, self.network.parts, size)
+            return
 
         def rows(field: Tensor) -> Tensor:
             return field.flatten(0, 1)[index]
@@ -252,20 +297,24 @@ class ResidentPPO(TorchPPO):
             rows(rollout.action),
             rows(rollout.log_prob),
             rows(rollout.value) * normal.reward_scale,
-            (rows(rollout.advantage) - self._mean) * self._scale * self._factor[:size],
+            (rows(rollout.advantage) - self._mean) * self._scale * factor,
             rows(rollout.returns) * normal.reward_scale,
             limits,
             rows(rollout.mask) if rollout.mask.shape[-1] else None,
         )
         with products(self.precision):
             slope = torch.autograd.grad(loss, self.weights)[0]
-        with torch.no_grad():
-            self._step(slope * self._mask, torch.stack([parts[name] for name in PARTS]).double(), size)
+        self._step(slope * self._mask, torch.stack([parts[name] for name in PARTS]).double(), size)
 
+    @torch.no_grad()
     def _step(self, slope: Tensor, parts: Tensor, size: int) -> None:
         """Adam, unless this minibatch is to be left out, and the sums of the report."""
         count = torch.full((), float(size), dtype=torch.float64, device=self.device)
         slope, parts, count = self._joined(slope, parts, count)
+        if self.network is not None:
+            limits = {"margin": learners.KL_MARGIN, "epsilon": learners.ADAM_EPSILON}
+            self.network.step(slope, parts, count, self._moments, self._stopped, self.report, self._hyper, **limits)
+            return
         norm = slope.norm()
         self._stopped |= parts[PARTS.index("approx_kl")] > learners.KL_MARGIN * self._hyper["target_kl"]
         broken = ~torch.isfinite(norm)

@@ -27,7 +27,7 @@ class ResidentGames:
         self.drill, self.dropped = drill, 0
         self.play = Play(
             make_games(drill, config.num_envs, learner.device),
-            learner.forward,
+            learner,
             losses.gae,
             length=config.rollout_length,
             shares=opponent_shares(config, drill.spec),

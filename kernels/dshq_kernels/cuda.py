@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,47 +43,60 @@ from dshq_kernels.threads import square_root, subtract
 f32, i32, u32 = np.float32, np.int32, np.uint32
 '''
 ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-Block = tuple[tuple[Stmt, ...], str]
-"""Statements, and the place where they put their results."""
+
+
+class Block(NamedTuple):
+    """Statements, the place where they put their results, and the loop or test that they stand under."""
+
+    statements: tuple[Stmt, ...]
+    place: str = ""
+    head: str = ""
 
 
 def cuda_source(program: Program) -> str:
     """One module of kernels; see the table in docs/architecture.md for their arguments."""
     sides, verbs = range(program.sides), program.verbs
+    reset, decide = Block(verbs["reset"]), Block(verbs.get("decide", ()))
+    tick = Block(verbs["tick"], head="for _ in range(n):")
+    terms = [Block(verbs[f"terms:{k}"], f"o[{k}, {{}}, t]") for k in sides]
+    ends = [Block(verbs[name], f"ends[{k}, t]") for k, name in enumerate(("terminated", "winner"))]
+    seen = [Block(verbs[f"observe:{k}"], f"o[{k}, {{}}, t]") for k in sides]
+    last = [Block(verbs[f"observe:{k}"], f"last[place[{k}, t], {{}}]", f"if place[{k}, t] >= 0:") for k in sides]
+    chosen = " and chosen[t] != 0"
     parts = [HEADER.format(name=program.name)]
-    parts.append(_kernel(program, "reset", "s, chosen", [(verbs["reset"], "")], test=" and chosen[t] != 0"))
-    parts.append(_kernel(program, "decide", "s", [(verbs.get("decide", ()), "")]))
-    parts.append(_kernel(program, "tick", "s, n", [(verbs["tick"], "")], outer="for _ in range(n):"))
-    for name in ("observe", "terms", *(("mask",) if program.masked else ())):
-        parts.append(_kernel(program, name, "s, o", [(verbs[f"{name}:{k}"], f"o[{k}, {{}}, t]") for k in sides]))
-    ends = [(verbs[name], f"o[{k}, t]") for k, name in enumerate(("terminated", "winner"))]
-    parts.append(_kernel(program, "status", "s, o", ends))
-    parts.append(_kernel(program, "random", "s, o", [(verbs["random"], "o[{}, t]")]))
-    parts.append(_kernel(program, "scene", "s, o, counts", [(verbs["scene"], "")], counted=True))
+    parts.append(_kernel(program, "reset", "s, chosen", [reset], test=chosen))
+    parts.append(_kernel(program, "decide", "s", [decide]))
+    parts.append(_kernel(program, "tick", "s, n", [tick]))
+    parts.append(_kernel(program, "observe", "s, o", seen))
+    parts.append(_kernel(program, "terms", "s, o", terms))
+    parts.append(_kernel(program, "status", "s, ends", ends))
+    parts.append(_kernel(program, "turn", "s, n, o, ends", [decide, tick, *terms, *ends]))
+    parts.append(_kernel(program, "renew", "s, chosen, place, last, o", [*last, reset, *terms], test=chosen))
+    if program.masked:
+        allowed = [Block(verbs[f"mask:{k}"], f"o[{k}, {{}}, t]") for k in sides]
+        parts.append(_kernel(program, "mask", "s, o", allowed))
+    parts.append(_kernel(program, "random", "s, o", [Block(verbs["random"], "o[{}, t]")]))
+    parts.append(_kernel(program, "scene", "s, o, counts", [Block(verbs["scene"])], counted=True))
     for name in program.baselines:
-        blocks = [(verbs[f"baseline:{name}:{k}"], f"o[{k}, t]") for k in sides]
-        parts.append(_kernel(program, f"baseline_{name}", "s, o", blocks))
+        chosen_by = [Block(verbs[f"baseline:{name}:{k}"], f"o[{k}, t]") for k in sides]
+        parts.append(_kernel(program, f"baseline_{name}", "s, o", chosen_by))
     return "\n".join(parts)
 
 
 def _kernel(
-    program: Program,
-    name: str,
-    params: str,
-    blocks: Sequence[Block],
-    outer: str = "",
-    test: str = "",
-    counted: bool = False,
+    program: Program, name: str, params: str, blocks: Sequence[Block], test: str = "", counted: bool = False
 ) -> str:
     """A kernel that loads, runs the blocks and stores."""
-    names = _Names(program, [statement for statements, _ in blocks for statement in statements])
+    names = _Names(program, [statement for block in blocks for statement in block.statements])
     lines = ["@cuda.jit(cache=True)", f"def {name}({params}):", "    t = cuda.grid(1)"]
     lines += [f"    if t < s.shape[1]{test}:"]
     lines += [f"        {line}" for line in names.loads()]
     lines += ["        count = 0"] if counted else []
-    lines += [f"        {outer}"] if outer else []
-    body = [line for statements, out in blocks for line in _block(statements, 2 + bool(outer), names, out)]
-    lines += body or [f"        {'    ' * bool(outer)}pass"]
+    body = []
+    for block in blocks:
+        inner = _block(block.statements, 2 + bool(block.head), names, block.place)
+        body += [f"        {block.head}", *inner] if block.head and inner else inner
+    lines += body or ["        pass"]
     lines += [f"        {line}" for line in names.stores()]
     lines += ["        counts[t] = count"] if counted else []
     return "\n".join(lines) + "\n"
@@ -187,7 +200,7 @@ def _find_loads(value: Expr) -> Iterator[Load]:
             yield from _find_loads(part)
 
 
-def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> list[str]:
+def _block(statements: Sequence[Stmt], depth: int, names: _Names, place: str) -> list[str]:
     pad = "    " * depth
     lines: list[str] = []
     for statement in statements:
@@ -197,22 +210,22 @@ def _block(statements: Sequence[Stmt], depth: int, names: _Names, out: str) -> l
             lines.append(pad + names.store(statement.field, statement.index, _expr(statement.value, names)))
         elif isinstance(statement, Out):
             value = _expr(statement.value, names)
-            place = out.format(_expr(statement.index, names))
-            lines.append(f"{pad}{place} = {f'i32({value})' if statement.value.type == BOOL else value}")
+            there = place.format(_expr(statement.index, names))
+            lines.append(f"{pad}{there} = {f'i32({value})' if statement.value.type == BOOL else value}")
         elif isinstance(statement, Emit):
             values = ", ".join(_expr(value, names) for value in statement.values)
             lines.append(f"{pad}count = emit(o, count, t, {values})")
         elif isinstance(statement, If):
             lines.append(f"{pad}if {_expr(statement.test, names)}:")
-            lines += _block(statement.body, depth + 1, names, out) or [f"{pad}    pass"]
+            lines += _block(statement.body, depth + 1, names, place) or [f"{pad}    pass"]
             if statement.orelse:
                 lines.append(f"{pad}else:")
-                lines += _block(statement.orelse, depth + 1, names, out)
+                lines += _block(statement.orelse, depth + 1, names, place)
         else:
             assert isinstance(statement, For)
             lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
             lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
-            lines += _block(statement.body, depth + 1, names, out)
+            lines += _block(statement.body, depth + 1, names, place)
     return lines
 
 
@@ -273,9 +286,10 @@ class CudaGame:
         self.words_per_game = row
 
     def _run(self, kernel: Any, state: Any, *arguments: Any) -> None:
-        self._launch(kernel, state.shape[1], state, *arguments)
+        self.launch(kernel, state.shape[1], state, *arguments)
 
-    def _launch(self, kernel: Any, n: int, *arguments: Any) -> None:
+    def launch(self, kernel: Any, n: int, *arguments: Any) -> None:
+        """A kernel with one thread for each of `n`, on `stream`."""
         if self._threads.SIMULATED:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's scalars tell of every wrap
@@ -303,6 +317,16 @@ class CudaGame:
     def tick(self, state: Any, n: int = 1) -> None:
         self._run(self.module.tick, state, n)
 
+    def turn(self, state: Any, n: int, terms: Any, ends: Any) -> None:
+        """`decide`, `tick`, `terms` and `status` in one launch."""
+        self._run(self.module.turn, state, n, terms, ends)
+
+    def renew(self, state: Any, chosen: Any, place: Any, last: Any, terms: Any) -> None:
+        """`reset`, and the `terms` of the new episodes. What a side of a chosen game saw last goes to the row of
+        `last`, f32 `[rows, n_obs]`, that `place`, i32 `[sides, n]`, names; -1: nowhere.
+        """
+        self._run(self.module.renew, state, chosen, place, last, terms)
+
     def observe(self, state: Any, out: Any = None) -> Any:
         """f32 `[sides, n_obs, n]`."""
         return self._result(self.module.observe, state, (self.sides, self.n_obs), np.float32, out)
@@ -322,7 +346,7 @@ class CudaGame:
             return self._cuda.to_device(np.ones(shape, np.uint8))
         allowed = self._cuda.to_device(np.zeros(shape, np.uint8)) if out is None else out
         self._run(self.module.mask, state, allowed)
-        self._launch(self._threads.allow_some, state.shape[1], allowed)
+        self.launch(self._threads.allow_some, state.shape[1], allowed)
         return allowed
 
     def actions(self, state: Any, who: str, out: Any = None, mask: Any = None) -> Any:
@@ -338,7 +362,7 @@ class CudaGame:
         kernel = self.module.random if who == "random" else getattr(self.module, f"baseline_{who}")
         chosen = self._result(kernel, state, (self.sides,), np.int32, out)
         if who == "random" and self.masked:
-            self._launch(self._threads.pick, state.shape[1], chosen, self.mask(state) if mask is None else mask)
+            self.launch(self._threads.pick, state.shape[1], chosen, self.mask(state) if mask is None else mask)
         return chosen
 
     def scene(self, state: Any, out: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
