@@ -78,7 +78,7 @@ def _said(tool: str, *arguments: str) -> str:
 
 
 def of_network(drill: str) -> Iterator[dict[str, Any]]:
-    """A row for each kernel and precision of the network that a drill is trained with."""
+    """A row for each kernel and precision of the network that a drill is trained with; none where torch plays it."""
     game = compiled(drill)
     spec = PolicySpec.for_config(game.spec, of_drill(game.spec))
     masked = bool(game.spec.get("masked"))
@@ -93,6 +93,8 @@ def of_network(drill: str) -> Iterator[dict[str, Any]]:
             needs = resources(name, {**here.sizes, "masked": masked, "block": at.rows, **rest}, at.warps)
             row = {"drill": drill, "kernel": name, "precision": precision, "rows": at.rows, "warps": at.warps, **needs}
             yield row | {"instructions_a_row": round(needs["instructions"] * at.warps / at.rows, 1)}
+    if network.trouble(spec, "bf16"):
+        return
     flat = {"floats": spec.floats}
     yield {"drill": drill, "kernel": "gather", **resources("gather", {**flat, "rows": 16, "columns": 64}, 4)}
     adam = {"margin": KL_MARGIN, "beta_1": BETAS[0], "beta_2": BETAS[1], "epsilon": ADAM_EPSILON, "block": 4096}

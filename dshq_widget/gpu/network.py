@@ -82,7 +82,7 @@ class Network:
         }
         """What both kernels of the network are compiled for."""
         large = padded_words(spec) > MOST_WORDS["f32"]
-        self.playing = Launch(32, 8) if large or wide[0] > 64 else Launch(64, 4)
+        self.playing = Launch(64, 8 if wide[0] > 64 else 4)
         self.learning = Launch(16, 8) if large else Launch(32, 8 if wide[0] > 64 else 4)
         device = weights.device
         gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
