@@ -1,6 +1,7 @@
 """What a GPU gives: `dshq bench --device cuda`, the skill at equal steps beside the processor's, the time to skill.
 
-`python -m benchmarks.gpu` writes benchmarks/results/gpu-*.json after each part; `--part` does one, a few minutes each.
+`python -m benchmarks.gpu` writes benchmarks/results/gpu_PART-*.json after each row; `--part` does one, in ten minutes
+or less.
 Targets (stated before measuring): docs/gpu.md. Skill is the share of decided matches won against the chaser in
 `MATCHES` matches; time is that of training, warm, without start-up and evaluation. `--device cpu` tries the script
 itself: small, with the resident learner's twin, and nothing is written.
@@ -12,6 +13,7 @@ import argparse
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -84,26 +86,34 @@ class Run:
         return row
 
 
-def equal_steps(drill: CompiledDrill, device: str, steps: int, seeds: range) -> dict[str, Any]:
+def rates(drill: CompiledDrill) -> Iterator[list[dict[str, Any]]]:
+    """`dshq bench --device cuda` by precision, with the network's kernels and with torch's own operations."""
+    found: list[dict[str, Any]] = []
+    for precision, kernels in itertools.product(PRECISIONS, (True, False)):
+        found.append(bench_cuda(drill, precision=precision, kernels=kernels))
+        print(json.dumps(found[-1]), flush=True)
+        yield found
+
+
+def equal_steps(drill: CompiledDrill, device: str, steps: int, seeds: range) -> Iterator[dict[str, Any]]:
     """Both learners with the drill's own settings: what they win after the same number of agent steps."""
-    found: dict[str, Any] = {}
-    for kind in ("fused", "resident"):
-        rows = []
+    found: dict[str, Any] = {"fused": [], "resident": []}
+    for kind, rows in found.items():
         for seed in seeds:
             run = Run(drill, of_drill(drill.spec).replace({"seed": seed, "total_agent_steps": steps}), kind, device)
             while run.done < steps:
                 run.update()
             rows.append(run.skill())
-        found[kind] = rows
+            yield found
     means = [float(np.mean([row["of_decided"] for row in rows])) for rows in found.values()]
-    return {**found, "difference_of_means": means[1] - means[0]}
+    yield {**found, "difference_of_means": means[1] - means[0]}
 
 
-def time_to_skill(drill: CompiledDrill, device: str, limit: float, seeds: range) -> dict[str, Any]:
+def time_to_skill(drill: CompiledDrill, device: str, limit: float, seeds: range) -> Iterator[dict[str, Any]]:
     """By settings: seconds of training until two looks one after the other, at other matches, are good enough."""
     found: dict[str, Any] = {}
     for name, hyper in SETTINGS.items():
-        rows = []
+        found[name] = {"hyper": hyper, "runs": []}
         for seed in seeds:
             print(name, seed, flush=True)
             config = of_drill(drill.spec).replace({**hyper, "seed": seed})
@@ -115,9 +125,8 @@ def time_to_skill(drill: CompiledDrill, device: str, limit: float, seeds: range)
                 since, look = run.seconds, run.skill()
                 if look["of_decided"] >= SKILL and run.skill(seed=98)["of_decided"] >= SKILL:
                     break
-            rows.append({**look, "skilled": look["of_decided"] >= SKILL})
-        found[name] = {"hyper": hyper, "runs": rows}
-    return found
+            found[name]["runs"].append({**look, "skilled": look["of_decided"] >= SKILL})
+            yield found
 
 
 def main() -> None:
@@ -127,18 +136,17 @@ def main() -> None:
     options = parser.parse_args()
     drill, on_gpu = compiled("ball"), options.device == "cuda"
     steps, limit = (STEPS, LIMIT) if on_gpu else (200_000, 0.5)
-    result: dict[str, Any] = {"machine": describe(), "gpu": torch.cuda.get_device_name() if on_gpu else None}
+    where = {"machine": describe(), "gpu": torch.cuda.get_device_name() if on_gpu else None}
     for part in [options.part] if options.part else PARTS:
         if part == "rates":
-            ways = itertools.product(PRECISIONS, (True, False)) if on_gpu else ()
-            result[part] = [bench_cuda(drill, precision=precision, kernels=kernels) for precision, kernels in ways]
-            print(json.dumps(result[part]), flush=True)
+            rows: Iterator[Any] = rates(drill) if on_gpu else iter(())
         elif part == "equal steps":
-            result[part] = equal_steps(drill, options.device, steps, range(3 if on_gpu else 1))
+            rows = equal_steps(drill, options.device, steps, range(3 if on_gpu else 1))
         else:
-            result[part] = time_to_skill(drill, options.device, limit, range(5 if on_gpu else 1))
-        if on_gpu:
-            write("gpu", result)
+            rows = time_to_skill(drill, options.device, limit, range(5 if on_gpu else 1))
+        for found in rows:
+            if on_gpu:
+                write(f"gpu_{part.replace(' ', '_')}", {**where, part: found})
 
 
 if __name__ == "__main__":

@@ -85,5 +85,5 @@ def test_without_a_gpu_there_is_one_sentence(capsys):
 
 @pytest.mark.gpu
 def test_a_short_round_on_a_gpu():
-    said = bench_cuda.bench_cuda("ball", 0.1, sizes={"sim_games": 1 << 16, "games": 1 << 12, "copy_floats": 1 << 24})
+    said = bench_cuda.bench_cuda("ball", 0.1, sizes={"sim_games": 1 << 19, "games": 1 << 12, "copy_floats": 1 << 27})
     assert all(0 < ratio < 1.5 for ratio in said["ratios"].values()), said

@@ -29,6 +29,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":
     os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is first imported
 pytest.importorskip("triton", reason="Triton is not installed")
+pytestmark = [pytest.mark.gpu] if DEVICE == "cuda" else []
 
 SMALL = PolicySpec((5, 20, 12, 4))
 KERNELS = ("act", "slopes", "gather", "step")
@@ -206,6 +207,13 @@ def test_a_broken_minibatch_and_a_divergence_are_left_out():
         report = learner.report.cpu().numpy()
         assert learner.skipped == report[SKIPPED] == 1 and learner.state()["adam_step"] == 4, name
         assert np.isfinite(learner.blob()).all() and np.isfinite(report[: SKIPPED + 1]).all()
+    learner = noisy(PolicySpec(SMALL.layers, "relu"), kernels=True)
+    kept = {name: field[0] for name, field in vars(rollout).items() if field.ndim > 1}
+    rows, chosen = torch.arange(48, device=DEVICE), torch.zeros(1, 48, dtype=torch.int32, device=DEVICE)
+    learner.network.act(
+        torch.full((1, 5, 48), torch.nan, device=DEVICE), None, rows, torch.rand_like(kept["value"])[None], chosen, kept
+    )
+    assert kept["value"].isnan().all() and kept["log_prob"].isnan().all(), "what is broken stays visible"
     learner = noisy(SMALL, kernels=True)
     metrics = learner.update(rollout_of(SMALL, False), np.arange(0), Hyper(minibatch_size=48, target_kl=1e-9))
     assert learner.state()["adam_step"] == 0 and learner.skipped == 0 and set(metrics) == {"explained_variance"}

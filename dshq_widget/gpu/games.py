@@ -103,6 +103,7 @@ class CudaGames:
         self.game = drill.cuda_game()
         self.state = torch.zeros((self.game.words_per_game, n), dtype=torch.int32, device=device)
         self._arrays: dict[tuple[Any, ...], Any] = {}
+        self._streams: dict[int, Any] = {}
         self.numba_state = self.array(self.state, np.uint32)
         """The same memory as the rules' kernels take it."""
         self.action = self.state[self.game.rows["action"]]
@@ -123,7 +124,9 @@ class CudaGames:
             from numba import cuda
 
             stream = torch.cuda.current_stream(self.device).cuda_stream
-            self.game.stream = cuda.external_stream(stream) if stream else 0
+            if stream and stream not in self._streams:
+                self._streams[stream] = cuda.external_stream(stream)  # numba prepares its launches for each object anew
+            self.game.stream = self._streams[stream] if stream else 0
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         self.state.zero_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,9 +27,15 @@ def captured(work: Callable[[], None], kept: Sequence[Tensor] = ()) -> Any:
             work()
     torch.cuda.current_stream().wait_stream(aside)
     torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=aside, capture_error_mode="thread_local"):
-        work()
+    graph, collecting = torch.cuda.CUDAGraph(), gc.isenabled()
+    gc.collect()
+    gc.disable()  # whatever were collected during the recording might give memory back, which is forbidden there
+    try:
+        with torch.cuda.graph(graph, stream=aside, capture_error_mode="thread_local"):
+            work()
+    finally:
+        if collecting:
+            gc.enable()
     with torch.no_grad():
         for tensor, value in zip(kept, before, strict=True):
             tensor.copy_(value)

@@ -20,8 +20,6 @@ PRODUCTS = {"f32": "tf32x3", "tf32": "tf32", "bf16": "bf16"}
 """Triton's matrix products by the learner's name: three of tf32 are one of float32 but for its last bits."""
 BETAS = (0.9, 0.999)
 """Of Adam's moments; torch's own defaults."""
-PROGRAMS = 2
-"""Programs of a minibatch on each multiprocessor (assumed: as many as the shared memory has room for)."""
 MOST_WORDS = {"f32": 14_000, "tf32": 28_000, "bf16": 42_000}
 """Padded weights of the largest network whose minibatch fits into the 227 KB of shared memory of a Hopper GPU, as
 Triton 3.9 compiles it (tests/test_network.py)."""
@@ -86,7 +84,8 @@ class Network:
         self.learning = Launch(16, 8) if large else Launch(32, 8 if wide[0] > 64 else 4)
         device = weights.device
         gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
-        self._most_programs = PROGRAMS * (gpu.multi_processor_count if gpu else 1)
+        together = 1 if large or precision == "f32" else 2  # programs that fit into a multiprocessor's shared memory
+        self._most_programs = together * (gpu.multi_processor_count if gpu else 2)
         self._partial = torch.zeros(self._most_programs, spec.floats + 5, device=device)
         self.slope = torch.zeros(spec.floats, device=device)
         """f32 `[floats]`: of the last minibatch's loss."""

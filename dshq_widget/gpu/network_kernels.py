@@ -32,7 +32,7 @@ def product(a, b, precision: tl.constexpr):
 def activate(x, relu: tl.constexpr):
     """relu, or tanh as 2 / (1 + exp(-2 x)) - 1, which is within 1.2e-7 of it."""
     if relu:
-        activated = tl.maximum(x, 0.0)
+        activated = tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
     else:
         activated = 2.0 / (1.0 + tl.exp(-2.0 * x)) - 1.0
     return activated
@@ -348,10 +348,11 @@ def step(
     norm = tl.sqrt(total)
     broken = (norm != norm) | (norm == float("inf"))
     over = (tl.load(stopped) != 0) | (tl.load(parts + 3) > margin * tl.load(target_kl))
+    now = tl.load(steps) + 1.0
+    tl.debug_barrier()  # all threads have read what one of them is about to overwrite
     tl.store(stopped, over.to(tl.uint8))
     if not (broken | over):
         shrink = tl.minimum(tl.load(max_norm) / (norm + 1e-6), 1.0)
-        now = tl.load(steps) + 1.0
         tl.store(steps, now)
         left_1 = 1.0 - tl.exp(now.to(tl.float64) * tl.log(tl.full((), beta_1, tl.float64)))
         left_2 = 1.0 - tl.exp(now.to(tl.float64) * tl.log(tl.full((), beta_2, tl.float64)))

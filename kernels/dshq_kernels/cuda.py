@@ -269,6 +269,10 @@ class CudaGame:
             )
         from dshq_kernels import threads
 
+        if not threads.SIMULATED:
+            from numba.cuda import dispatcher
+
+            dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # of few games each launch would tell
         self._cuda, self._threads = cuda, threads
         self.module = load_module(source)
         self.spec = spec
