@@ -157,11 +157,6 @@ class Flow:
         return self.spoken and not self._silent
 
     @property
-    def settled(self) -> bool:
-        """The page has acknowledged all that was sent."""
-        return not self._owed
-
-    @property
     def waiting(self) -> bool:
         """Something is still unanswered, and not given up."""
         return self._acked < self.seq and not self._silent

@@ -117,13 +117,13 @@ def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pic
     flow.heard(hello=True)
     flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
     flow.heard(flow.seq)
-    assert flow.settled
-    flow.hidden = True
+    assert not flow.waiting
+    flow.hidden = True  # and a hidden page acknowledges nothing
     for now in (5.0, 50.0):
         flow.sent(flow.due({"show"}, now, True, 1.0), now)
-    assert flow.due({"policy"}, 100.0, True, 1.0) == set() and not flow.reachable
+        assert flow.waiting
+    assert flow.due({"policy"}, 100.0, True, 1.0) == set() and not flow.reachable and not flow.waiting
     flow.heard()
-    assert not flow.settled
     assert flow.due({"policy", "metrics", "league"}, 101.0, True, 1.0) == {"show", "league"}
 
 
