@@ -63,6 +63,21 @@ def vector(values, count: tl.constexpr, padded: tl.constexpr):
 
 
 @triton.jit
+def dense(
+    x,
+    weights,
+    n_in: tl.constexpr,
+    n_out: tl.constexpr,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    precision: tl.constexpr,
+):
+    """x `[N, rows]` through the layer that begins at `weights`: `[N, columns]`."""
+    sums = product(x, matrix(weights, n_in, n_out, rows, columns), precision)
+    return sums + vector(weights + n_in * n_out, n_out, columns)[None, :]
+
+
+@triton.jit
 def add_matrix(out, sums, n_in: tl.constexpr, n_out: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr):
     """The counterpart of `matrix`: writes what is not padding."""
     row, column = tl.arange(0, rows)[:, None], tl.arange(0, columns)[None, :]
@@ -113,22 +128,11 @@ def act(
     feature, output = tl.arange(0, wide_obs), tl.arange(0, wide_out)
     here = inside[:, None] & (feature < n_obs)[None, :]
     x = tl.load(seen + (side[:, None] * n_obs + feature[None, :]) * games + game[:, None], mask=here, other=0.0)
-    h = activate(
-        product(x, matrix(weights, n_obs, hidden_1, wide_obs, wide_1), precision)
-        + vector(weights + n_obs * hidden_1, hidden_1, wide_1)[None, :],
-        relu,
-    )
+    h = activate(dense(x, weights, n_obs, hidden_1, wide_obs, wide_1, precision), relu)
     second = weights + (n_obs + 1) * hidden_1
-    h = activate(
-        product(h, matrix(second, hidden_1, hidden_2, wide_1, wide_2), precision)
-        + vector(second + hidden_1 * hidden_2, hidden_2, wide_2)[None, :],
-        relu,
-    )
+    h = activate(dense(h, second, hidden_1, hidden_2, wide_1, wide_2, precision), relu)
     third = second + (hidden_1 + 1) * hidden_2
-    out = (
-        product(h, matrix(third, hidden_2, n_out, wide_2, wide_out), precision)
-        + vector(third + hidden_2 * n_out, n_out, wide_out)[None, :]
-    )
+    out = dense(h, third, hidden_2, n_out, wide_2, wide_out, precision)
     of_actions = (output < n_actions)[None, :]
     logits = out
     if masked:
@@ -217,16 +221,10 @@ def slopes(
         here = inside[:, None] & (feature < n_obs)[None, :]
         x = tl.load(obs + sample[:, None] * n_obs + feature[None, :], mask=here, other=0.0)
         x = tl.where(here, (x - move[None, :]) * stretch[None, :], 0.0)
-        w_1 = matrix(weights, n_obs, hidden_1, wide_obs, wide_1)
-        h_1 = activate(product(x, w_1, precision) + vector(weights + n_obs * hidden_1, hidden_1, wide_1)[None, :], relu)
-        second = weights + second_at
-        w_2 = matrix(second, hidden_1, hidden_2, wide_1, wide_2)
-        h_2 = activate(
-            product(h_1, w_2, precision) + vector(second + hidden_1 * hidden_2, hidden_2, wide_2)[None, :], relu
-        )
-        third = weights + third_at
-        w_3 = matrix(third, hidden_2, n_out, wide_2, wide_out)
-        out = product(h_2, w_3, precision) + vector(third + hidden_2 * n_out, n_out, wide_out)[None, :]
+        second, third = weights + second_at, weights + third_at
+        h_1 = activate(dense(x, weights, n_obs, hidden_1, wide_obs, wide_1, precision), relu)
+        h_2 = activate(dense(h_1, second, hidden_1, hidden_2, wide_1, wide_2, precision), relu)
+        out = dense(h_2, third, hidden_2, n_out, wide_2, wide_out, precision)
 
         logits = out
         if masked:
@@ -266,10 +264,14 @@ def slopes(
 
         d_3 += product(tl.trans(h_2), d_out, precision)
         b_3 += tl.sum(d_out, 0)
-        d_h = product(d_out, tl.trans(w_3), precision) * slope_of(h_2, relu)
+        d_h = product(d_out, tl.trans(matrix(third, hidden_2, n_out, wide_2, wide_out)), precision) * slope_of(
+            h_2, relu
+        )
         d_2 += product(tl.trans(h_1), d_h, precision)
         b_2 += tl.sum(d_h, 0)
-        d_h = product(d_h, tl.trans(w_2), precision) * slope_of(h_1, relu)
+        d_h = product(d_h, tl.trans(matrix(second, hidden_1, hidden_2, wide_1, wide_2)), precision) * slope_of(
+            h_1, relu
+        )
         d_1 += product(tl.trans(x), d_h, precision)
         b_1 += tl.sum(d_h, 0)
 
