@@ -92,6 +92,10 @@ class Network:
         self.parts = torch.zeros(5, dtype=torch.float64, device=device)
         """f64 `[5]`: the last minibatch's means, in the order of `resident.PARTS`."""
 
+    def _options(self, at: Launch) -> dict[str, Any]:
+        """How a kernel of the whole network is compiled and launched."""
+        return {**self.sizes, "block": at.rows, "num_warps": at.warps, "num_stages": 1, "enable_fp_fusion": True}
+
     def act(
         self,
         seen: Tensor,
@@ -124,13 +128,9 @@ class Network:
             chosen,
             seen.shape[2],
             count,
-            **self.sizes,
             masked=allowed is not None,
             kept=kept is not None,
-            block=at.rows,
-            num_warps=at.warps,
-            num_stages=1,
-            enable_fp_fusion=True,
+            **self._options(at),
         )
 
     def learn(
@@ -163,13 +163,9 @@ class Network:
             *(scales[name] for name in ("mean", "scale", "reward_scale")),
             self.weights,
             self._partial,
-            **self.sizes,
             masked=masked,
             clip_value=clip_value,
-            block=at.rows,
-            num_warps=at.warps,
-            num_stages=1,
-            enable_fp_fusion=True,
+            **self._options(at),
         )
         columns = 64
         self._kernels.gather[((floats + 5 + columns - 1) // columns,)](
