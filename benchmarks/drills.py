@@ -25,15 +25,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import describe, write
-from dshq_kernels.rollout import Player, play_matches
-from dshq_widget.bench import rate, simulation
-from dshq_widget.drill import CompiledDrill
+from dshq_kernels.play.rollout import Player, play_matches
+from dshq_widget.cli.bench import rate, simulation
+from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
-from dshq_widget.env import compiled, make_vec
-from dshq_widget.snapshots import Snapshots
-from dshq_widget.training import evaluate as matches
-from dshq_widget.training.published import PolicyVersion
-from dshq_widget.training.timed import train_for
+from dshq_widget.env.batch import compiled
+from dshq_widget.env.making import make_vec
+from dshq_widget.env.snapshots import Snapshots
+from dshq_widget.policy import evaluate as matches
+from dshq_widget.training.latest_policy import PolicyVersion
+from dshq_widget.training.train_for import train_for
 from dshq_widget.training.trainer import Trainer
 
 SECONDS = {"maze": 180.0, "snake": 180.0, "binpack": 600.0}

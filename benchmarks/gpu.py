@@ -20,16 +20,17 @@ import numpy as np
 import torch
 
 from benchmarks.machine import describe, write
-from dshq_kernels.rollout import POLICY, Player, play_matches
-from dshq_widget.bench_cuda import bench_cuda
-from dshq_widget.config import TrainConfig, of_drill
-from dshq_widget.drill import CompiledDrill
-from dshq_widget.env import compiled
-from dshq_widget.learners import Hyper, learners
-from dshq_widget.policy import PolicySpec
+from dshq_kernels.play.rollout import POLICY, Player, play_matches
+from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.learners import learners
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.resident_games import ResidentGames
+from dshq_widget.cli.bench_cuda import bench_cuda
+from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget
-from dshq_widget.training.games import OwnGames
-from dshq_widget.training.resident_games import ResidentGames
 
 PARTS = ("rates", "equal steps", "time to skill")
 PRECISIONS = ("tf32", "bf16", "f32")

@@ -21,14 +21,14 @@ import triton
 from triton.runtime.errors import OutOfResources
 
 from benchmarks.machine import describe, write
-from dshq_widget.config import of_drill
-from dshq_widget.env import compiled
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.learners.resident import PRECISIONS, ResidentPPO
+from dshq_widget.contract.settings import of_drill
+from dshq_widget.env.batch import compiled
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.network import Launch
 from dshq_widget.gpu.rollout import Rollout
-from dshq_widget.learners import Hyper
-from dshq_widget.learners.resident import PRECISIONS, ResidentPPO
-from dshq_widget.policy import PolicySpec
+from dshq_widget.policy.network import PolicySpec
 
 CHOICES = [Launch(rows, warps) for rows, warps in itertools.product((16, 32, 64, 128), (4, 8))]
 MINIBATCHES = 4096, 262_144

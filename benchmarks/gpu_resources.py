@@ -23,13 +23,13 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from benchmarks.machine import describe, write
-from dshq_widget.config import of_drill
+from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON, KL_MARGIN
+from dshq_widget.contract.settings import of_drill
 from dshq_widget.drills import drills
-from dshq_widget.env import compiled
+from dshq_widget.env.batch import compiled
 from dshq_widget.gpu import network, network_kernels
 from dshq_widget.gpu.network import BETAS, PRODUCTS, Network
-from dshq_widget.learners import ADAM_EPSILON, KL_MARGIN
-from dshq_widget.policy import PolicySpec
+from dshq_widget.policy.network import PolicySpec
 
 HOPPER = GPUTarget("cuda", 90, 32)
 TOOLS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"

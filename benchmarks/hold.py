@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe, write
-from dshq_widget.training.evaluate import evaluate, network, opponent
+from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.training.trainer import Trainer
 
 SETTINGS = {

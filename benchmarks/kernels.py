@@ -24,10 +24,10 @@ from typing import Any
 import torch
 
 from benchmarks.machine import describe, write
-from dshq_widget import bench
-from dshq_widget.config import of_drill
-from dshq_widget.env import compiled
-from dshq_widget.policy import PolicySpec
+from dshq_widget.cli import bench
+from dshq_widget.contract.settings import of_drill
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy.network import PolicySpec
 
 LAYERS = (24, 64, 64, 32)
 BATCHES = (256, 1024, 4096, 16384)

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from benchmarks.machine import describe, write
 from dshq_widget.classroom.store import Store
-from dshq_widget.training import checkpoint
-from tests.classroom.league import HOSTILE, Person, open_round, policy_bytes, serving
+from dshq_widget.policy import checkpoint
+from tests.harness.class_league import HOSTILE, Person, open_round, policy_bytes, serving
 
 CLIENTS = 16
 

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dshq_kernels import mlp
-from dshq_kernels.rollout import (
+from dshq_kernels.network import mlp
+from dshq_kernels.play.rollout import (
     DECISIONS,
     DRAWS,
     EPISODES,
@@ -27,11 +27,12 @@ from dshq_kernels.rollout import (
     opponent_kind,
     play_matches,
 )
-from dshq_widget.config import TrainConfig
-from dshq_widget.drill import compile_drill
+from dshq_widget.algorithms.ppo.learners import learners
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
-from dshq_widget.learners import Hyper, learners
-from dshq_widget.policy import PolicySpec
+from dshq_widget.policy.network import PolicySpec
 
 
 def main() -> None:

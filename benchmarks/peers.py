@@ -77,8 +77,8 @@ print(json.dumps(5e5 / (time.perf_counter() - begin)))
 """
 OURS_SIMULATION = """
 import json
-from dshq_widget.bench import simulation
-from dshq_widget.env import compiled
+from dshq_widget.cli.bench import simulation
+from dshq_widget.env.batch import compiled
 drill = compiled({drill!r})
 print(json.dumps(simulation(drill, 3) / drill.spec["action_repeat"]))
 """

@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from benchmarks.machine import describe, write
-from dshq_widget.bench import copy, gemm
+from dshq_widget.cli.bench import copy, gemm
 
 SETTINGS = {
     "ball, defaults (one epoch)": ["ball"],

@@ -41,7 +41,7 @@ PERIOD_US = 100_000
 
 def until_skilled(hyper: dict[str, Any], seed: int, pause: float) -> dict[str, Any]:
     """In this process: train and look at every new policy, `pause` seconds apart, until one passes."""
-    from dshq_widget.training.evaluate import evaluate, network, opponent
+    from dshq_widget.policy.evaluate import evaluate, network, opponent
     from dshq_widget.training.trainer import Trainer
 
     looks = []

@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.version import __version__
+from dshq_widget.contract.version import __version__
 
 if TYPE_CHECKING:
     from dshq_widget import drills
-    from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
-    from dshq_widget.env import make, make_parallel, make_vec
-    from dshq_widget.training.checkpoint import CheckpointError, load_policy
+    from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
+    from dshq_widget.env.making import make, make_parallel, make_vec
+    from dshq_widget.policy.checkpoint import CheckpointError, load_policy
     from dshq_widget.training.trainer import Trainer
-    from dshq_widget.widget import DrillWidget
+    from dshq_widget.widget.drill_widget import DrillWidget
 
 __all__ = [
     "CheckpointError",
@@ -33,18 +33,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CheckpointError": "training.checkpoint",
-    "Choice": "drill",
-    "Drill": "drill",
-    "DrillWidget": "widget",
-    "Handle": "drill",
-    "Observation": "drill",
+    "CheckpointError": "policy.checkpoint",
+    "Choice": "drill.declaration",
+    "Drill": "drill.declaration",
+    "DrillWidget": "widget.drill_widget",
+    "Handle": "drill.declaration",
+    "Observation": "drill.declaration",
     "Trainer": "training.trainer",
-    "load_policy": "training.checkpoint",
-    "make": "env",
-    "make_parallel": "env",
-    "make_vec": "env",
-    "rule": "drill",
+    "load_policy": "policy.checkpoint",
+    "make": "env.making",
+    "make_parallel": "env.making",
+    "make_vec": "env.making",
+    "rule": "drill.declaration",
 }
 
 

@@ -20,7 +20,7 @@ describe("Grid", () => {
   it("gives what Python gives", () => {
     const policy = new Policy(1, LAYERS, "tanh", WEIGHTS);
     policy.forward(OBSERVATION);
-    const wanted = [0.0185915846, 0.2044082284, 0.7770002484]; // dshq_widget.policy.Policy with these weights
+    const wanted = [0.0185915846, 0.2044082284, 0.7770002484]; // dshq_widget.policy.network.Policy with these weights
     wanted.forEach((p, k) => expect(policy.probabilities[k]).toBeCloseTo(p, 5));
     expect(policy.value).toBeCloseTo(-0.9357544184, 5);
   });

@@ -1,5 +1,5 @@
 /**
- * The layer of a network that looks ahead on a grid, as dshq_kernels/layers.py defines it: maps of values that spread from
+ * The layer of a network that looks ahead on a grid, as dshq_kernels/network/layers.py defines it: maps of values that spread from
  * cell to cell, v = max(v, highest neighbour's v - cost), read as differences around the player's cell.
  */
 const WAYS = 4; // up, right, down, left

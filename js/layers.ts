@@ -1,5 +1,5 @@
 /**
- * What a network's `layers` mean, as dshq_kernels/layers.py defines it: dense ones, and what a drill may put in front of them,
+ * What a network's `layers` mean, as dshq_kernels/network/layers.py defines it: dense ones, and what a drill may put in front of them,
  * written as negative numbers.
  */
 import { Grid } from "./grid";

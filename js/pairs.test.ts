@@ -18,7 +18,7 @@ describe("Pairs", () => {
   it("give what Python gives", () => {
     const policy = new Policy(1, LAYERS, "tanh", WEIGHTS);
     policy.forward(OBSERVATION);
-    const wanted = [0.4072214663, 0.140213266, 0.3256994188, 0.0581582747, 0.0233322475, 0.045375362]; // dshq_widget.policy.Policy
+    const wanted = [0.4072214663, 0.140213266, 0.3256994188, 0.0581582747, 0.0233322475, 0.045375362]; // dshq_widget.policy.network.Policy
     wanted.forEach((p, k) => expect(policy.probabilities[k]).toBeCloseTo(p, 5));
     expect(policy.value).toBeCloseTo(0.4311621487, 5);
   });

@@ -1,5 +1,5 @@
 /**
- * The layer of a network that judges pairs of items and spaces, as dshq_kernels/layers.py defines it: mean traits of either for the
+ * The layer of a network that judges pairs of items and spaces, as dshq_kernels/network/layers.py defines it: mean traits of either for the
  * dense layers, and logit[item, space] = w . relu(item's part + space's part + context) + b.
  */
 

@@ -1,6 +1,6 @@
 /**
  * What travels: traits between kernel and page, messages between page and show worker, and the policy's shape hash.
- * `dshq_widget/protocol.py` holds the same names; docs/architecture.md describes them.
+ * `dshq_widget/contract/protocol.py` holds the same names; docs/architecture.md describes them.
  */
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
@@ -205,7 +205,7 @@ export type Deed =
 export type Stamped = Deed & { tick: number };
 
 /**
- * A match that can be played again to the bit: js/replay.ts and dshq_widget/replay.py do. `start` is null where it begins with the
+ * A match that can be played again to the bit: js/replay.ts and dshq_widget/env/replay.py do. `start` is null where it begins with the
  * reset to `seed`; else that moment, because the page was loaded again or the match grew too long to keep whole.
  */
 export interface Recording {

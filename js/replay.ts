@@ -1,4 +1,4 @@
-/** Plays a recorded match again, to the bit. `dshq_widget/replay.py` does the same on the CPU. */
+/** Plays a recorded match again, to the bit. `dshq_widget/env/replay.py` does the same on the CPU. */
 import { Body } from "./handles";
 import type { DrillSpec, Recording, Stamped } from "./protocol";
 import { fromHex } from "./recording";

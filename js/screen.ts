@@ -1,6 +1,6 @@
 /**
  * The show of a drill without rules, a Gymnasium environment: the kernel plays it, this draws the pictures that it sends. It asks
- * for the next one only when the last is drawn and somebody looks. The page's end of dshq_widget/screen.py.
+ * for the next one only when the last is drawn and somebody looks. The page's end of dshq_widget/widget/kernel_show.py.
  */
 import type { FromWorker, KernelToPage, PageToKernel, ToWorker } from "./protocol";
 import type { ShowHost } from "./registry";

@@ -270,7 +270,7 @@ export class Show {
 
   // ---- recordings and snapshots
 
-  /** The match up to this tick, as js/replay.ts and dshq_widget/replay.py play it again. */
+  /** The match up to this tick, as js/replay.ts and dshq_widget/env/replay.py play it again. */
   recording(): Recording {
     const { name: drill, rules_hash } = this.spec;
     const sha = sha256(new Uint8Array(this.state.buffer));

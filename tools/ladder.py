@@ -11,10 +11,10 @@ import argparse
 import itertools
 from pathlib import Path
 
-from dshq_widget import ladder
-from dshq_widget.drill import compile_drill
+from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
-from dshq_widget.training.evaluate import evaluate, opponent
+from dshq_widget.policy import ladder
+from dshq_widget.policy.evaluate import evaluate, opponent
 from dshq_widget.training.trainer import Trainer
 
 SEED = 7

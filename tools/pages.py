@@ -27,9 +27,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from dshq_widget.export_html import pack
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
-from tests.lessons.reader import Reader, answers, tags
+from dshq_widget.widget.export_html import pack
+from tests.harness.notebook_reader import Reader, answers, tags
 from tools.notebooks import FOLDER, notebook
 
 PAGES = Path(__file__).parent.parent / "docs" / "lessons"
@@ -57,7 +57,7 @@ _PAGE = """<!doctype html>
 _MATCHES = """
 import gc, json
 from dshq_widget import DrillWidget
-from dshq_widget.export_html import match_of
+from dshq_widget.widget.export_html import match_of
 
 traits = "drill", "policy", "rivals", "show", "controls", "config"
 print(json.dumps([

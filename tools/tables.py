@@ -1,4 +1,4 @@
-"""Writes the copies of the tables in dshq_widget's config.py, protocol.py and palette.py: `python -m tools.tables`.
+"""Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
 
 `js/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
 """
@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dshq_widget import config, palette, presets, protocol
+from dshq_widget.contract import presets, protocol, settings
+from dshq_widget.drill import palette
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,7 +35,7 @@ def tables_ts() -> str:
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
     }
-    head = "// Written by `python -m tools.tables` from dshq_widget/protocol.py and palette.py: change it there.\n"
+    head = "// Written by `python -m tools.tables` from contract/protocol.py and drill/palette.py: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
 
@@ -47,18 +48,18 @@ def contract_md() -> str:
     """`docs/contract.md`: every setting, metric and message with its unit, range and meaning."""
     parts = [
         "# Contract",
-        "Written by `python -m tools.tables` from `dshq_widget/config.py` and `protocol.py`: change it there.",
+        "Written by `python -m tools.tables` from dshq_widget/contract's settings.py and protocol.py: change it there.",
         "## Hyper-parameters",
         "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
         "in messages. Precedence: defaults < YAML < flags < keywords. A change takes effect now, at the next update, "
         "or at the next start of training (restart).",
         _table(
-            ("key", "default", "range", "unit", "takes effect", "meaning"), [_setting(key) for key in config.FIELDS]
+            ("key", "default", "range", "unit", "takes effect", "meaning"), [_setting(key) for key in settings.FIELDS]
         ),
         "Accepted on input and stored under the key above: "
-        + ", ".join(f"`{alias}` ({key})" for alias, key in config.ALIASES.items())
+        + ", ".join(f"`{alias}` ({key})" for alias, key in settings.ALIASES.items())
         + ", `num_minibatches` (divides `num_envs` x `rollout_length`). The YAML section is "
-        + ", alias ".join(f"`{section}`" for section in config.SECTIONS)
+        + ", alias ".join(f"`{section}`" for section in settings.SECTIONS)
         + ".",
         "## Presets",
         "`DrillWidget(preset=...)`, `Trainer(preset=...)`, and a list on the page; above a drill's own settings and "
@@ -105,8 +106,8 @@ def contract_md() -> str:
 
 
 def _setting(key: str) -> tuple[str, ...]:
-    spec = config.FIELDS[key]
-    default = config.TrainConfig().to_json()[key]
+    spec = settings.FIELDS[key]
+    default = settings.TrainConfig().to_json()[key]
     if isinstance(default, (list, dict)):
         pairs = [f"{k}={v:g}" for k, v in default.items()] if isinstance(default, dict) else map(str, default)
         default = ",".join(pairs) or "none"
@@ -119,7 +120,7 @@ def _setting(key: str) -> tuple[str, ...]:
         limits = f"{spec['min']:.12g} to {spec['max']:.12g}"
     if spec["multiple"] > 1:
         limits += f", multiple of {spec['multiple']}"
-    return (f"`{key}`", default, limits, spec["unit"], spec["effect"], config.field_docs()[key])
+    return (f"`{key}`", default, limits, spec["unit"], spec["effect"], settings.field_docs()[key])
 
 
 def _preset(name: str) -> tuple[str, ...]:

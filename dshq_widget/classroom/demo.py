@@ -23,8 +23,8 @@ from typing import Any
 
 import psutil
 
-from dshq_kernels.cpu import cache_dir
-from dshq_widget.lab import SOURCES
+from dshq_kernels.backends.cpu import cache_dir
+from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
 FIRST = "lessons/01_watch_it_learn.ipynb"
@@ -80,7 +80,7 @@ class Hub:
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "dshq_widget.classroom.leash", "-f", str(HERE / "demo_config.py")],
+                [sys.executable, "-m", "dshq_widget.classroom.parent_watch", "-f", str(HERE / "demo_config.py")],
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
                 stdin=subprocess.PIPE,  # the hub ends when it closes, however this process does: leash.py

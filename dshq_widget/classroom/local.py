@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dshq_widget import cells
-from dshq_widget.classroom import play, standings
+from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.server import INSTRUCTOR, application, listen
 from dshq_widget.classroom.store import FINISHED, LeagueError, Store, commitment
+from dshq_widget.notebook import cells
 from dshq_widget.runtime.scratch import Scratch
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +44,7 @@ class LocalLeague:
         self._folder = Scratch()
         self.store = Store(f"sqlite:///{self._folder.path / 'league.db'}")
         self.token = self.store.issue_token(INSTRUCTOR, instructor=True)
-        self._referee = play.RefereeThread(self.store)
+        self._referee = rounds.RefereeThread(self.store)
         self._ready: threading.Event = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="dshq-league", daemon=True)
@@ -84,13 +84,13 @@ class LocalLeague:
         """Open a round of which everything is published at its end; returns its number. Raises LeagueError for a drill
         of one side, unknown anchors or a bad title.
         """
-        chosen = [anchor.name for anchor in play.anchors_of(drill, anchors)]
-        return self.store.open_round(title, drill, play.drill_of(drill).rules_hash, chosen, blocks, publish=True)
+        chosen = [anchor.name for anchor in rounds.anchors_of(drill, anchors)]
+        return self.store.open_round(title, drill, rounds.drill_of(drill).rules_hash, chosen, blocks, publish=True)
 
     def close_round(self, number: int) -> None:
         """Take no more policies, and play. Raises LeagueError where the round is not open or nobody takes part."""
         found = self.store.round(number)
-        self.store.close_round(number, play.anchors_of(found.drill, json.loads(found.anchors)))
+        self.store.close_round(number, rounds.anchors_of(found.drill, json.loads(found.anchors)))
 
     def wait(self, number: int, seconds: float = 600.0) -> bool:
         """Block until a closed round has been played; False where it was not within `seconds`. Raises LeagueError where

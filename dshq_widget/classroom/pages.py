@@ -13,10 +13,10 @@ from typing import Any
 
 from tornado import httputil, web
 
-from dshq_widget.classroom import play, standings
-from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES, admit
+from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.store import FINISHED, OPEN, LeagueError, Store, User, commitment
-from dshq_widget.training.checkpoint import CheckpointError
+from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
+from dshq_widget.policy.checkpoint import CheckpointError
 
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "static"
@@ -231,7 +231,7 @@ class Round(Page):
             progress=self.store.progress(found.id),
             commitment=commitment(found.secret),
             anchors=json.loads(found.anchors),
-            games=play.GAMES,
+            games=rounds.GAMES,
         )
 
 
@@ -267,7 +267,7 @@ class Match(Page):
     def get(self, number: str) -> None:
         match, found, first, second = self.store.match(int(number))
         recording = json.loads(gzip.decompress(match.replay))
-        drill = play.drill_of(found.drill)
+        drill = rounds.drill_of(found.drill)
         shown = {"spec": drill.spec, "javascript": drill.javascript, "recording": recording}
         league = recording["league"]
         sides = (first, second) if league["players"][0] == first.digest else (second, first)
@@ -279,7 +279,7 @@ class Match(Page):
             second=second,
             sides=sides,
             recording=recording,
-            games=play.GAMES,
+            games=rounds.GAMES,
             published=json.dumps(shown).replace("<", "\\u003c"),
         )
 
@@ -322,10 +322,10 @@ class Teach(Page):
     def show(self, **made: Any) -> None:
         """The page; `tokens` are pairs of name and token that were just made and are never shown again."""
         self.instructor()
-        drills = {name: play.anchor_names(name) for name in play.league_drills()}
+        drills = {name: rounds.anchor_names(name) for name in rounds.league_drills()}
         problem = self.settings["referee"].problem if self.settings["referee"] else ""
         more = {"rounds": self.store.rounds(), "names": self.store.names(), "problem": problem, "tokens": [], **made}
-        self.render("teach.html", drills=drills, games=play.GAMES, **more)
+        self.render("teach.html", drills=drills, games=rounds.GAMES, **more)
 
     @web.authenticated
     def post(self, deed: str) -> None:
@@ -335,8 +335,8 @@ class Teach(Page):
     def open(self) -> None:
         """Open a round."""
         name = self.get_body_argument("drill", "")
-        drill = play.drill_of(name)
-        anchors = [anchor.name for anchor in play.anchors_of(name, self.chosen(name))]
+        drill = rounds.drill_of(name)
+        anchors = [anchor.name for anchor in rounds.anchors_of(name, self.chosen(name))]
         blocks = self.number("blocks", 1, MOST_BLOCKS)
         publish = self.get_body_argument("publish", "") == "yes"
         title = self.get_body_argument("title", "")
@@ -345,12 +345,12 @@ class Teach(Page):
 
     def chosen(self, drill: str) -> list[str]:
         """The anchors that were ticked, as far as this drill has them."""
-        return [name for name in self.get_body_arguments("anchor") if name in play.anchor_names(drill)]
+        return [name for name in self.get_body_arguments("anchor") if name in rounds.anchor_names(drill)]
 
     def close(self) -> None:
         """Close a round: from now on it is played."""
         found = self.store.round(self.number("round", 1, 10**9))
-        self.store.close_round(found.id, play.anchors_of(found.drill, json.loads(found.anchors)))
+        self.store.close_round(found.id, rounds.anchors_of(found.drill, json.loads(found.anchors)))
         self.redirect(self.url(f"round/{found.id}"))
 
     def again(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.training import elo
+from dshq_widget.learning import elo
 
 BASE_ELO = 1000.0
 """What random play is worth, the entry at place 0; as in training/league.py."""

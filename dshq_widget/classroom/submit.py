@@ -9,9 +9,9 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
-from dshq_widget.classroom.intake import bare
 from dshq_widget.classroom.store import LeagueError
-from dshq_widget.training import checkpoint
+from dshq_widget.classroom.upload_checks import bare
+from dshq_widget.policy import checkpoint
 
 SECONDS = 60.0
 

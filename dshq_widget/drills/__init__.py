@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from dshq_widget.drill import Drill
+from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills.approach import Approach
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit

@@ -7,7 +7,7 @@ The player, the ball and their collisions are those of `ball_physics.py`; the fi
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
 from dshq_widget.drills.ball import (
     BALL,
     LINE,

@@ -8,7 +8,7 @@ want, a scripted player and the picture.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
 from dshq_widget.drills.ball_physics import (
     BALL_RADIUS,
     BALL_SPEED,

@@ -10,7 +10,7 @@ were tried in learning are marked "measured".
 
 from __future__ import annotations
 
-from dshq_widget.drill import rule
+from dshq_widget.drill.declaration import rule
 
 TICK_RATE = 120
 DT = 1 / TICK_RATE

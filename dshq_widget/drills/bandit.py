@@ -8,7 +8,7 @@ policy gradient itself is at work.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 PALETTE = ("wall", "player0", "target")
 SEAT, ANSWER, LAMP = range(len(PALETTE))

@@ -10,7 +10,7 @@ numbered from the largest, spaces too, and only the 40 largest spaces are known.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Observation, Pairs, rule
+from dshq_widget.drill.declaration import Choice, Drill, Observation, Pairs, rule
 
 ITEMS = 20
 SPACES = 40

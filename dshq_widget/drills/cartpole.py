@@ -9,7 +9,7 @@ Units: m, s, kg, rad; +x to the right, a positive angle leans right.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 TAU = 0.02  # seconds per tick
 TIME_LIMIT = 500  # ticks

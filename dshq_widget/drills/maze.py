@@ -9,7 +9,7 @@ cells, a blocked move is none. Cells are numbered row by row from the top left.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Grid, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Grid, Observation, rule
 from dshq_widget.drills.snake import Snake
 
 SIZE = 10

@@ -8,7 +8,7 @@ Units: u, seconds; the paddle stands at the left, +y up.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
 
 TICK_RATE = 120
 DT = 1 / TICK_RATE

@@ -9,7 +9,7 @@ Cells are numbered row by row from the top left. Units: cells and moves.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 SIZE = 12
 CELLS = SIZE * SIZE

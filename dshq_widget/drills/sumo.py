@@ -9,7 +9,7 @@ ring half turned. Units: u, seconds, radians.
 
 from __future__ import annotations
 
-from dshq_widget.drill import Choice, Drill, Handle, Observation, rule
+from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
 from dshq_widget.drills.ball import (
     HALF_PI,
     PER_COOLDOWN,

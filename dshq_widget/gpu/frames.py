@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dshq_kernels import raster
+from dshq_kernels.play import raster
 from dshq_widget.gpu.games import CudaGames
 
 

@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_kernels import settle_cuda
-from dshq_kernels.cpu import LANES
-from dshq_kernels.loops import KEPT_WORDS
-from dshq_widget.drill import CompiledDrill
+from dshq_kernels.backends.cpu import LANES
+from dshq_kernels.play import settle_cuda
+from dshq_kernels.play.loops import KEPT_WORDS
+from dshq_widget.drill.compiled import CompiledDrill
 
 
 class DeviceGames(Protocol):

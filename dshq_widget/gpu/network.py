@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dshq_widget.policy import PolicySpec
+from dshq_widget.policy.network import PolicySpec
 
 PRODUCTS = {"f32": "tf32x3", "tf32": "tf32", "bf16": "bf16"}
 """Triton's matrix products by the learner's name: three of tf32 are one of float32 but for its last bits."""
@@ -22,7 +22,7 @@ BETAS = (0.9, 0.999)
 """Of Adam's moments; torch's own defaults."""
 MOST_WORDS = {"f32": 14_000, "tf32": 28_000, "bf16": 42_000}
 """Padded weights of the largest network whose minibatch fits into the 227 KB of shared memory of a Hopper GPU, as
-Triton 3.9 compiles it (tests/test_network.py)."""
+Triton 3.9 compiles it (tests/kernels/test_network.py)."""
 
 
 class Launch(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dshq_kernels.mlp import FORBIDDEN
+from dshq_kernels.network.mlp import FORBIDDEN
 
 NEVER = tl.constexpr(FORBIDDEN)
 """The logit of an action that is not allowed."""

@@ -1,8 +1,8 @@
 """Games played on one device by the network that learns there: rollouts as tensors whose addresses never change.
 
-What every array means is what `dshq_kernels.loops.play` writes for the processor; here a *row* is one learning side of
-one game. Nothing waits for the device: there is no branch on what the games do. Random numbers of a whole rollout are
-drawn before it, so that the rest can be one CUDA graph.
+What every array means is what `dshq_kernels.play.loops.play` writes for the processor; here a *row* is one learning
+side of one game. Nothing waits for the device: there is no branch on what the games do. Random numbers of
+a whole rollout are drawn before it, so that the rest can be one CUDA graph.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels import gae_cuda
-from dshq_kernels.cpu import LANES
-from dshq_kernels.players import IDLE, POLICY, RANDOM, SELF
-from dshq_kernels.rollout import opponent_kind, share_tiles
+from dshq_kernels.backends.cpu import LANES
+from dshq_kernels.play import gae_cuda
+from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
+from dshq_kernels.play.rollout import opponent_kind, share_tiles
 from dshq_widget.gpu.games import CudaGames, DeviceGames
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.network import Network
@@ -56,7 +56,7 @@ class Group:
 
 
 def groups_of(n: int, sides: int, shares: Mapping[int, float]) -> list[Group]:
-    """The games in the given shares of `dshq_kernels.players`' codes, each kind in one piece."""
+    """The games in the given shares of `dshq_kernels.play.players`' codes, each kind in one piece."""
     kinds = share_tiles(n // LANES, shares if sides == 2 else {SELF: 1.0})
     found, begin = [], 0
     for kind in sorted(set(kinds.tolist()), reverse=True):
@@ -157,8 +157,8 @@ class Play:
 
     @torch.no_grad()
     def mend(self) -> int:
-        """Begins every game anew that has left finite numbers, as `dshq_kernels.rollout.Rollouts.mend`; waits for the
-        device. -> how many there were.
+        """Begins every game anew that has left finite numbers, as `dshq_kernels.play.rollout.Rollouts.mend`; waits
+        for the device. -> how many there were.
         """
         rollout = self.rollout
         broken = ~rollout.obs[-1].isfinite().all(-1) | ~rollout.advantage.isfinite().all(0)

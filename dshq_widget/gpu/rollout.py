@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.cpu import LANES
-from dshq_kernels.loops import STATS
-from dshq_kernels.rollout import Samples
+from dshq_kernels.backends.cpu import LANES
+from dshq_kernels.play.loops import STATS
+from dshq_kernels.play.rollout import Samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Rollout:
     truncated: Tensor  # bool [T, R]: the time was up, and it was not terminated
     final_value: Tensor  # f32 [T, R]: of an episode's last observation where truncated, else 0
     last_value: Tensor  # f32 [R]: of the observation after the last decision
-    stats: Tensor  # f64 [len(STATS) + n_terms], as of `dshq_kernels.loops`
+    stats: Tensor  # f64 [len(STATS) + n_terms], as of `dshq_kernels.play.loops`
 
     @classmethod
     def new(cls, length: int, rows: int, spec: Mapping[str, Any], device: torch.device) -> Rollout:

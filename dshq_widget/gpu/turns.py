@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels import settle_cuda
-from dshq_kernels.loops import STATS
+from dshq_kernels.play import settle_cuda
+from dshq_kernels.play.loops import STATS
 from dshq_widget.gpu.games import CudaGames, DeviceGames
 from dshq_widget.gpu.rollout import Rollout
 

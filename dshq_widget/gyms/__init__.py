@@ -1,1 +1,1 @@
-"""Gymnasium's environments as something to train and to watch."""
+"""Gymnasium's environments as something to train on and to watch."""

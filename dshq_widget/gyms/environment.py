@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from dshq_widget.gyms.spaces import Actions
+from dshq_widget.policy.action_spaces import Actions
 
 PREFIX = "gym:"
 
@@ -24,13 +24,6 @@ class Environment:
     spec: dict[str, Any]
     python: str = ""
     javascript: str = ""
-
-    @classmethod
-    def named(cls, name: str) -> Environment:
-        """See `making.described`."""
-        from dshq_widget.gyms.making import described  # gymnasium comes with it
-
-        return described(name)
 
     @property
     def name(self) -> str:

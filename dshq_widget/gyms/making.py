@@ -12,9 +12,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from dshq_widget import trunk
 from dshq_widget.gyms.environment import PREFIX, Environment
-from dshq_widget.gyms.spaces import Actions, GymError
+from dshq_widget.policy import convolutions
+from dshq_widget.policy.action_spaces import Actions, GymError
 
 ATARI = "ALE/"
 ATARI_FPS, ATARI_SKIP, SIDE, STACK = 60.0, 4, 84, 4
@@ -154,7 +154,7 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
         "action_repeat": 1,
         "time_limit": env.spec.max_episode_steps or 0,
         "world": [0.0, 0.0, 4.0, 3.0],
-        "n_obs": trunk.features(pixels) if pixels else int(shape[0]),
+        "n_obs": convolutions.features(pixels) if pixels else int(shape[0]),
         "n_actions": actions.outputs,
         "target": env.spec.reward_threshold,
         "training": dict(LEARNING_PIXELS if pixels else LEARNING),

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.gyms.making import make
-from dshq_widget.gyms.policy import GymPolicy
-from dshq_widget.gyms.spaces import GymError
+from dshq_widget.policy.action_spaces import GymError
+from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel
 from dshq_widget.runtime.slots import WeightSlots

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.env import Batch
+from dshq_widget.env.batch import Batch
 
 DONE = "seed, moves and pokes gave two whole matches back, to the last bit. A few numbers are a match."
 

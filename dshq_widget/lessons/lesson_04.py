@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dshq_widget.learners import losses
+from dshq_widget.algorithms.ppo.learners import losses
 
 GAMMA, GAE_LAMBDA = 0.9, 0.5
 REWARDS = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], np.float32)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.drill import Drill, compile_drill
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Drill
 
 INSIDE, OUTSIDE = 0.3, 0.45
 """Distances from the middle at which the rock of the exercise, `ROCK = 0.35`, hits and does not."""

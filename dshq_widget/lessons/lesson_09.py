@@ -9,7 +9,7 @@ import numpy as np
 
 from dshq_widget.classroom.local import Block
 from dshq_widget.classroom.standings import Table
-from dshq_widget.training import elo
+from dshq_widget.learning import elo
 
 CLOSE = 1.0
 """Elo by which ratings that were found step by step may miss."""

@@ -1,1 +1,1 @@
-"""Frames as they are remembered: four pixels to a byte, in a ring that an actor writes and a learner reads."""
+"""Frames as they are remembered: packing, the replay ring that an actor fills and a learner reads."""

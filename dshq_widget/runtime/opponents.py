@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels import mlp
-from dshq_kernels.rollout import POLICY, opponent_kind
-from dshq_kernels.vector import aligned
-from dshq_widget.config import TILE_LANES, TrainConfig
+from dshq_kernels.network import mlp
+from dshq_kernels.play.rollout import POLICY, opponent_kind
+from dshq_kernels.simd.vector import aligned
+from dshq_widget.contract.settings import TILE_LANES, TrainConfig
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import LINE, WeightSlots
 
@@ -27,7 +27,7 @@ def slot_count(config: TrainConfig) -> int:
 
 
 def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, float]:
-    """Shares of the games by the codes of dshq_kernels.players; the pool's is split evenly over its slots."""
+    """Shares of the games by the codes of dshq_kernels.play.players; the pool's is split evenly over its slots."""
     shares = {opponent_kind(name, spec): share for name, share in config.opponents.items() if name != POOL}
     slots = slot_count(config)
     return shares | {POLICY - slot: config.opponents[POOL] / slots for slot in range(slots)}

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from dshq_kernels.atomics import load_acquire, store_release
+from dshq_kernels.simd.atomics import load_acquire, store_release
 from dshq_widget.runtime.memory import SharedBlock
 
 MAGIC = int.from_bytes(b"DSHQRING", "little")

@@ -33,7 +33,14 @@ A writer killed anywhere in between leaves `latest` and its slot as they were; i
 import numpy as np
 from numba import njit
 
-from dshq_kernels.atomics import fence_acquire, fence_release, load_acquire, load_relaxed, store_relaxed, store_release
+from dshq_kernels.simd.atomics import (
+    fence_acquire,
+    fence_release,
+    load_acquire,
+    load_relaxed,
+    store_relaxed,
+    store_release,
+)
 from dshq_widget.runtime.memory import SharedBlock
 
 MAGIC = int.from_bytes(b"DSHQWGTS", "little")

@@ -437,3 +437,9 @@ def _describe(role: str, status: int, tail: str) -> str:
         return f"{role} was ended by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
     return f"{role} ended with status {status}: {last[0]}"
+
+
+@functools.cache
+def supervisor(pid: int) -> Supervisor:
+    """The one supervisor of this process; a forked copy, which has another `pid`, gets its own."""
+    return Supervisor()

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.mlp import ACTIVATIONS, pack
-from dshq_kernels.rollout import STATS, Rollouts, Samples
-from dshq_widget.config import TrainConfig
-from dshq_widget.drill import CompiledDrill
-from dshq_widget.policy import PolicySpec
+from dshq_kernels.network.mlp import ACTIVATIONS, pack
+from dshq_kernels.play.rollout import STATS, Rollouts, Samples
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.process import Channel, step_aside

@@ -1,1 +1,1 @@
-"""Training from start to end: the loop in its own process, the trainer that steers it, evaluation, files, telemetry."""
+"""The kernel's side of training: what a person calls, one run at a time, its status and its files."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.training.standing import Standing
-from dshq_widget.training.telemetry import Progress
+from dshq_widget.training.history import Progress
+from dshq_widget.training.status import TrainingStatus
 
 WIN_SHARE_FLOOR = 0.2
 """A win rate against the drill's script counts only with this share of all matches won."""
@@ -58,7 +58,7 @@ class Goals:
         return min(max(shares), 1.0)
 
 
-def wait_for(goals: Goals, standing: Standing, changed: threading.Condition, bar: Progress) -> bool:
+def wait_for(goals: Goals, standing: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
     """Block until one of `goals` is reached, or training has ended, or at Ctrl-C: then False. Raises RuntimeError where
     training failed. `changed` is notified whenever `standing` may have changed.
     """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget import config as settings
-from dshq_widget import policy
-from dshq_widget.config import TrainConfig
-from dshq_widget.drill import CompiledDrill
+from dshq_widget.contract import settings
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
-from dshq_widget.training.published import PolicyVersion
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.latest_policy import PolicyVersion
 
 
 class RunConfig:
@@ -34,13 +34,13 @@ class RunConfig:
 
     def fit(self, gentle: bool) -> None:
         """Choose what nobody named for this machine; `gentle` leaves room for a page."""
-        from dshq_widget.training import tuning  # numba comes with it; keep it out of the import
+        from dshq_widget.algorithms.ppo import tuning  # numba comes with it; keep it out of the import
 
         self.values = tuning.fitted(self.values, self._drill.spec, self.named, tuning.Machine.this(gentle))
 
-    def network(self) -> policy.PolicySpec:
+    def network(self) -> PolicySpec:
         """The network that these settings give the drill."""
-        return policy.PolicySpec.for_config(self._drill.spec, self.values)
+        return PolicySpec.for_config(self._drill.spec, self.values)
 
     def untrained(self) -> PolicyVersion:
         """Version 0 of this seed."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dshq_widget.training import checkpoint
-from dshq_widget.training.published import PolicyVersion
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.latest_policy import PolicyVersion
 
 if TYPE_CHECKING:
     from dshq_widget.runtime.scratch import Scratch
-    from dshq_widget.training.runs import Run
+    from dshq_widget.training.saved_runs import Run
 
 AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "replaced.dshq"
 
@@ -43,7 +43,7 @@ class RunFiles:
             return self.log_dir / AUTOSAVE_NAME
         if self._folder is None:
             from dshq_widget.runtime.scratch import Scratch
-            from dshq_widget.training.runs import Run
+            from dshq_widget.training.saved_runs import Run
 
             try:
                 self._folder = Run(self._keep_in, self._name) if self._keep_in else Scratch()

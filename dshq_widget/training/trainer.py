@@ -14,25 +14,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget import config as settings
-from dshq_widget import drills, presets
-from dshq_widget.config import TrainConfig
-from dshq_widget.drill import CompiledDrill, Drill, compile_drill
+from dshq_widget import drills
+from dshq_widget.contract import presets, settings
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment, is_named
-from dshq_widget.training import checkpoint, fitting
+from dshq_widget.learning.scenes import Scenes
+from dshq_widget.policy import checkpoint, compatibility
 from dshq_widget.training.goals import Goals, wait_for
-from dshq_widget.training.keeper import STOP_SECONDS, Keeper
-from dshq_widget.training.learned import Learned
-from dshq_widget.training.published import PolicyVersion, Published
+from dshq_widget.training.history import Progress
+from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run_config import RunConfig
+from dshq_widget.training.run_control import STOP_SECONDS, RunControl
 from dshq_widget.training.run_files import RunFiles
-from dshq_widget.training.scenes import Scenes
-from dshq_widget.training.standing import RUNNING, Standing
-from dshq_widget.training.telemetry import Progress
+from dshq_widget.training.run_state import RunState
+from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:
+    from dshq_widget.algorithms.ppo.processes import DrillProcesses
     from dshq_widget.runtime.supervisor import Exit
-    from dshq_widget.training.crew import Crew
 
 
 class Trainer:
@@ -61,23 +62,23 @@ class Trainer:
         saved = None if resume is None else checkpoint.load(resume)
         if saved is not None and drill is resume:
             path = os.fspath(resume)
-            drill = fitting.known_drill(saved, path, f"pass its class, and the file as resume={path!r}")
+            drill = compatibility.known_drill(saved, path, f"pass its class, and the file as resume={path!r}")
         self.drill = _compiled(drill)
         self._gentle = gentle
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
-        self._standing = Standing(self.drill.spec["name"])
+        self._standing = TrainingStatus(self.drill.spec["name"])
         self._files = RunFiles(self.drill.name, log_dir, keep_in, self._standing.warn)
         self._scenes = Scenes(self.drill.spec)
-        self._config = RunConfig(self.drill, None if saved is None else fitting.settings_of(saved))
+        self._config = RunConfig(self.drill, None if saved is None else compatibility.settings_of(saved))
         if preset is not None:
             self._config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
             self._config.named = set(presets.PRESETS[preset].hyper)  # what it leaves as it is may yet be fitted
         self._config.change(hyper)
-        self._published = Published(self._config.untrained())
-        self._keeper = Keeper(self._standing, self._published, self._hire)
-        self._learned = Learned(self.drill, self._config, self._published, self._standing, self._scenes, self._files)
+        self._published = LatestPolicy(self._config.untrained())
+        self._keeper = RunControl(self._standing, self._published, self._hire)
+        self._learned = RunState(self.drill, self._config, self._published, self._standing, self._scenes, self._files)
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._closed = False
         if saved is not None:
@@ -357,7 +358,7 @@ class Trainer:
         """
         with self._lock:
             self._check_open()
-            fitting.shape_of(saved, name, self.drill.spec)
+            compatibility.shape_of(saved, name, self.drill.spec)
             if self._keeper.crew is None:
                 self._learned.replace(saved, name)
             else:
@@ -375,8 +376,8 @@ class Trainer:
             if self._keeper.crew is not None:
                 raise RuntimeError("something trains already: call stop() first, then go on with the other run")
             saved = checkpoint.load(path)
-            fitting.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
-            self._config.values = fitting.settings_of(saved)
+            compatibility.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
+            self._config.values = compatibility.settings_of(saved)
             self._learned.forget()
             self._learned.adopt(saved, Path(os.fspath(path)).expanduser())
             self._standing.set("stopped", f"at version {saved.version} of the run saved before")
@@ -412,10 +413,12 @@ class Trainer:
 
     # ---- the learner process
 
-    def _hire(self, orders: Mapping[str, Any]) -> Crew:
+    def _hire(self, orders: Mapping[str, Any]) -> DrillProcesses:
         """A crew on the newest policy, or on an untrained one where the settings ask for another network."""
-        from dshq_widget.training.crew import Crew  # numba comes with these; keep it out of the import
-        from dshq_widget.training.gym_crew import GymCrew
+        from dshq_widget.algorithms.ppo.gym_processes import GymProcesses
+        from dshq_widget.algorithms.ppo.processes import (
+            DrillProcesses,  # numba comes with these; keep it out of the import
+        )
 
         foreign = isinstance(self.drill, Environment)
         if not self.version and not foreign:  # what has begun to learn goes on as it was
@@ -433,10 +436,10 @@ class Trainer:
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "scenes": self._scenes.packed(),
         }
-        crew: Any = GymCrew if foreign else Crew
+        crew: Any = GymProcesses if foreign else DrillProcesses
         return crew(self.drill, self.config, self._published.memory(), job, self._on_message, self._on_exit)
 
-    def _on_message(self, crew: Crew, message: Mapping[str, Any]) -> None:
+    def _on_message(self, crew: DrillProcesses, message: Mapping[str, Any]) -> None:
         with self._lock:
             if crew is not self._keeper.crew:
                 return
@@ -448,7 +451,7 @@ class Trainer:
                 self._standing.hear(message)
         self._notify()
 
-    def _on_exit(self, crew: Crew, end: Exit) -> None:
+    def _on_exit(self, crew: DrillProcesses, end: Exit) -> None:
         with self._lock:
             if crew is not self._keeper.crew:
                 return
@@ -478,7 +481,9 @@ def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> A
     if isinstance(drill, (CompiledDrill, Environment)):
         return drill
     if isinstance(drill, str) and is_named(drill):
-        return Environment.named(drill)
+        from dshq_widget.gyms.making import described  # gymnasium comes with it
+
+        return described(drill)
     if isinstance(drill, str):
         drill = drills.get(drill)
     if not (isinstance(drill, type) and issubclass(drill, Drill)):

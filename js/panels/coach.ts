@@ -10,7 +10,7 @@ import type { Panel, View } from "./panel";
 
 export const coach: Panel = { area: "more", build };
 
-const MOST = 8; // scenes, as dshq_widget/training/scenes.py takes them
+const MOST = 8; // scenes, as dshq_widget/learning/scenes.py takes them
 const STEP = 0.05; // of the share
 
 function build({ session, signal }: View): HTMLElement {

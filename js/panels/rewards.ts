@@ -22,7 +22,7 @@ const FATES: Record<Group["name"], [who: string, help: string]> = {
   drawn: ["draw", "What a game that nobody won brought each player, on average"],
   all: ["a game", "What a game brought, on average"],
 };
-const MOST = 1000; // of a weight, as dshq_widget/config.py takes it
+const MOST = 1000; // of a weight, as dshq_widget/contract/settings.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
 
 function build({ session, signal }: View): HTMLElement {

@@ -1,8 +1,8 @@
-/** What a palette name looks like, by theme: the table of dshq_widget/palette.py as renderers want it. */
+/** What a palette name looks like, by theme: the table of dshq_widget/drill/palette.py as renderers want it. */
 import type { Theme } from "../protocol";
 import { GROUNDS, PAINTS } from "../tables";
 
-/** How a colour is painted; dshq_widget/palette.py says what each means. */
+/** How a colour is painted; dshq_widget/drill/palette.py says what each means. */
 interface Paint {
   light: string; // #rrggbbaa
   dark: string;
@@ -69,7 +69,7 @@ export function rgbaOf(look: Look, name: string): Float32Array {
   return look.entries.subarray(at, at + 4);
 }
 
-/** A name nobody planned for gets a hue of its own, the same everywhere (dshq_widget/palette.py has the same lines). */
+/** A name nobody planned for gets a hue of its own, the same everywhere (dshq_widget/drill/palette.py has the same lines). */
 function fallback(name: string): Paint {
   let hash = 0x811c9dc5; // FNV-1a
   for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193) >>> 0;

@@ -97,7 +97,7 @@ describe("Look", () => {
     expect(colour("lava")).toEqual(colour("lava"));
     expect(colour("lava")).not.toEqual(colour("moss"));
     expect(colour("lava").every((channel) => channel >= 0 && channel <= 1)).toBe(true);
-    expect(colour("banana")).toEqual([...Float32Array.from(rgba("#7be06cff"))]); // as tests/test_record.py expects it
+    expect(colour("banana")).toEqual([...Float32Array.from(rgba("#7be06cff"))]); // as tests/cli/test_record.py expects it
   });
 });
 

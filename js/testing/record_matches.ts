@@ -1,4 +1,4 @@
-/** For tests/test_replay.py and the browser: matches of a scripted person, recorded, and played again with js/replay.ts. */
+/** For tests/env/test_replay.py and the browser: matches of a scripted person, recorded, and played again with js/replay.ts. */
 import { sha256, type DrillTrait, type Recording } from "../protocol";
 import { replay } from "../replay";
 import { loadRules } from "../rules";

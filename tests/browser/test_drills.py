@@ -2,7 +2,7 @@
 
 import pytest
 
-from dshq_widget.drill import compile_drill
+from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tests.browser.conftest import OpenNotebook
 from tests.browser.test_own_drill import rerun

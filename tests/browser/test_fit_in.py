@@ -130,7 +130,7 @@ def test_the_systems_own_few_colours(chromium, open_notebook: OpenNotebook, sche
 
 LONG_NAME = """
 import shutil
-from dshq_widget import DrillWidget, ladder
+from dshq_widget import DrillWidget; from dshq_widget.policy import ladder
 shutil.copyfile(ladder.path("ball", "bronze"), "my_second_attempt_with_more_games.dshq")
 w = DrillWidget(mode="sandbox", opponent="my_second_attempt_with_more_games.dshq")
 w

@@ -14,14 +14,14 @@ from playwright.sync_api import Playwright
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
-from dshq_widget.classroom import play
+from dshq_widget.classroom import rounds
 from dshq_widget.classroom.demo import Hub, HubError, proxy_command
 from dshq_widget.classroom.store import FINISHED, Store
 from tests.browser.hub import ARGUMENTS, HubServer
 from tests.browser.page import NotebookPage, WidgetPage, launch_chromium
 from tests.browser.test_survive import LAB_KERNEL
 from tests.browser.test_watch_it_learn import TRAINED
-from tests.classroom.processes import processes_of
+from tests.harness.processes import processes_of
 
 pytestmark = pytest.mark.browser
 
@@ -119,7 +119,7 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
 
 def test_a_third_student_submits_and_wins(hub: Hub, plain_chromium):
     store = Store(f"sqlite:///{hub.folder}/league.db")
-    drill = play.drill_of("ball")
+    drill = rounds.drill_of("ball")
     number = store.open_round("Friday", "ball", drill.rules_hash, ["random", "chaser"], 1, True)
     cleo = HubServer(hub, "cleo")
     notebook = cleo.open(plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
@@ -130,7 +130,7 @@ def test_a_third_student_submits_and_wins(hub: Hub, plain_chromium):
     widget.until(answer.inner_text, lambda text: "plays in 'Friday'" in text, 60, "the league's answer")
     picture(widget, "submitted")
     assert store.received(number) == {"cleo": 1}
-    store.close_round(number, play.anchors_of("ball", ["random", "chaser"]))
+    store.close_round(number, rounds.anchors_of("ball", ["random", "chaser"]))
     widget.until(lambda: store.round(number).state, lambda state: state == FINISHED, 300, "the round's end")
 
     page = notebook.context.new_page()

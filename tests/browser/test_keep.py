@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dshq_widget import DrillWidget
-from dshq_widget.training import checkpoint
-from dshq_widget.training.checkpoint import load_policy
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import load_policy
 from tests.browser.conftest import OpenNotebook
 from tests.browser.lab import LabServer
 from tests.browser.page import NotebookPage, WidgetPage

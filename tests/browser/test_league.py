@@ -6,12 +6,12 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from dshq_widget import ladder
-from dshq_widget.classroom import play
-from dshq_widget.classroom.intake import admit
+from dshq_widget.classroom import rounds
 from dshq_widget.classroom.store import Store
+from dshq_widget.classroom.upload_checks import admit
+from dshq_widget.policy import ladder
 from tests.browser.page import WidgetPage
-from tests.classroom.league import Service, open_round
+from tests.harness.class_league import Service, open_round
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -36,8 +36,8 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         page.get_by_role("button", name="Send").click()
         page.get_by_role("status").filter(has_text="Received: version").wait_for()
 
-        store.close_round(number, play.anchors_of("ball", ["chaser"]))
-        referee = play.Referee(store)
+        store.close_round(number, rounds.anchors_of("ball", ["chaser"]))
+        referee = rounds.Referee(store)
         while referee.play_next():
             pass
         page.get_by_role("link", name="Round 1").click()

@@ -10,7 +10,7 @@ import pytest
 from dshq_widget.lessons import lesson
 from tests.browser.lab import LabServer
 from tests.browser.page import NotebookPage, WidgetPage
-from tests.lessons.reader import answers
+from tests.harness.notebook_reader import answers
 from tools.notebooks import FOLDER
 from tools.pages import PAGES
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import OpenNotebook
 from tests.browser.test_watch_it_learn import TRAINED, begin
-from tests.test_check import LESSON
+from tests.harness.drill_page import LESSON
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,8 @@ import hashlib
 import pytest
 
 from dshq_widget import drills
-from dshq_widget.drill import compile_drill
-from dshq_widget.trace import DRIVER, trace
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.env.trace import DRIVER, trace
 
 pytestmark = pytest.mark.browser
 

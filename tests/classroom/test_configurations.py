@@ -14,7 +14,7 @@ import yaml
 from traitlets.config import Config
 
 from dshq_widget.classroom import demo
-from dshq_widget.classroom.seat import Rules
+from dshq_widget.classroom.quota import Rules
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "classroom"

@@ -17,11 +17,11 @@ pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 
 from dshq_widget.classroom import demo
 from dshq_widget.classroom.demo import Hub, HubError
-from dshq_widget.classroom.play import drill_of
+from dshq_widget.classroom.rounds import drill_of
 from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
-from tests.classroom.processes import processes_of
+from tests.harness.processes import processes_of
 
 SECONDS = 180
 

@@ -14,7 +14,7 @@ pytest.importorskip("jupyterhub", reason="pip install jupyterhub")
 from tornado import httpserver, netutil, web
 
 from dshq_widget.classroom.store import Store
-from tests.classroom.league import Person, Service, open_round, policy_bytes, send
+from tests.harness.class_league import Person, Service, open_round, policy_bytes, send
 
 SCOPE = "access:services!service=league"
 PEOPLE = {

@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom.local import LocalLeague
-from dshq_widget.classroom.proof import verify
 from dshq_widget.classroom.store import LeagueError
 from dshq_widget.classroom.submit import submit
-from dshq_widget.training import checkpoint
-from tests.classroom.league import policy
+from dshq_widget.classroom.verify_replay import verify
+from dshq_widget.policy import checkpoint
+from tests.harness.class_league import policy
 
 
 def test_a_round_from_opening_to_proof(tmp_path):

@@ -14,15 +14,15 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from dshq_widget import ladder
-from dshq_widget.classroom import play, proof, standings
-from dshq_widget.classroom.intake import Limiter, admit, bare
+from dshq_widget.classroom import rounds, standings, verify_replay
 from dshq_widget.classroom.store import FINISHED, LeagueError, Store, commitment
-from dshq_widget.replay import replay, state_hash
-from dshq_widget.training import checkpoint, elo
-from dshq_widget.training.evaluate import evaluate, network, opponent
-from tests.classroom.league import open_round, policy, policy_bytes
-from tests.page_code import in_node
+from dshq_widget.classroom.upload_checks import Limiter, admit, bare
+from dshq_widget.env.replay import replay, state_hash
+from dshq_widget.learning import elo
+from dshq_widget.policy import checkpoint
+from tests.harness.class_league import open_round, policy, policy_bytes
+from tests.harness.page_code import in_node
+from tests.harness.recount import recount, results
 
 
 def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1) -> tuple[Store, int]:
@@ -31,8 +31,8 @@ def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1
     for k, name in enumerate(("ada", "bob")):
         one = admit(policy_bytes(k, drill=drill))
         store.submit(number, name, one.version, one.step, one.digest, one.content)
-    store.close_round(number, play.anchors_of(drill, anchors))
-    referee = play.Referee(store)
+    store.close_round(number, rounds.anchors_of(drill, anchors))
+    referee = rounds.Referee(store)
     while referee.play_next():
         pass
     assert store.round(number).state == FINISHED
@@ -42,36 +42,6 @@ def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1
 @pytest.fixture(scope="module")
 def ball(tmp_path_factory: pytest.TempPathFactory):
     return a_played_round(tmp_path_factory.mktemp("ball"), "ball", ["random", "chaser", "bronze"], blocks=2)
-
-
-def recount(store: Store, number: int) -> tuple[list[tuple], np.ndarray]:
-    """The round played again from what it published, by the means of `dshq evaluate`: blocks, and points by place."""
-    found, entries = store.round(number), store.entries(number)
-    drill = play.drill_of(found.drill)
-
-    def player(entry):
-        if not entry.anchor:
-            saved = checkpoint.decode(store.published(number, entry.digest))
-            return network(saved.layers, saved.activation, saved.weights)
-        return opponent(f"{drill.name}:{entry.name}" if entry.name in ladder.RUNGS else entry.name, drill)
-
-    blocks, points = [], np.zeros((len(entries), len(entries)))
-    for block in range(found.blocks):
-        for i, first in enumerate(entries):
-            for j in range(i + 1, len(entries)):
-                text = f"{found.secret}|{found.rules_hash}|{first.digest}|{entries[j].digest}|{block}"
-                seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
-                result = evaluate(drill, player(first), player(entries[j]), 32, seed=seed)
-                blocks.append((first.id, entries[j].id, block, result["wins"], result["draws"], result["losses"]))
-                points[i, j] += result["wins"] + result["draws"] / 2
-                points[j, i] += result["losses"] + result["draws"] / 2
-    return blocks, points
-
-
-def results(store: Store, number: int) -> list[tuple]:
-    """What the league wrote down, in the form of `recount`."""
-    rows = store.results(number)
-    return [(row.first_id, row.second_id, row.block, row.wins, row.draws, row.losses) for row in rows]
 
 
 def test_the_table_is_what_anybody_computes(ball):
@@ -93,13 +63,13 @@ def test_the_table_is_what_anybody_computes(ball):
 @pytest.mark.parametrize("drill", ["ball", "sumo", "chase"])
 def test_replays_end_in_the_same_state_in_python_and_in_the_page(drill: str, ball, tmp_path: Path):
     store, number = ball if drill == "ball" else a_played_round(tmp_path, drill, ["random"])
-    compiled = play.drill_of(drill)
+    compiled = rounds.drill_of(drill)
     trait = {"spec": compiled.spec, "javascript": compiled.javascript}
     for result in store.results(number)[::3]:
         row, _, first, second = store.match(result.id)
         recording = json.loads(gzip.decompress(row.replay))
         assert state_hash(replay(compiled.game(), recording)) == recording["sha256"]
-        assert proof.verify(recording) == recording["sha256"]
+        assert verify_replay.verify(recording) == recording["sha256"]
         assert in_node("replayedHash", trait, recording) == recording["sha256"]
         assert {recording["league"]["first"], recording["league"]["second"]} == {first.digest, second.digest}
 
@@ -109,24 +79,24 @@ def test_a_replay_is_checked_against_the_policies(ball, tmp_path: Path):
     row = store.results(number)[-1]
     recording = json.loads(gzip.decompress(store.match(row.id)[0].replay))
     ada, bob = (str(checkpoint.save(tmp_path / f"{k}.dshq", policy(k))) for k in (0, 1))
-    assert proof.verify(recording, (ada, bob)) == recording["sha256"]
+    assert verify_replay.verify(recording, (ada, bob)) == recording["sha256"]
     with pytest.raises(LeagueError, match="but the first entry was"):
-        proof.verify(recording, (bob, ada))
+        verify_replay.verify(recording, (bob, ada))
     with pytest.raises(LeagueError, match="play another game from this seed"):
-        proof.verify({**recording, "league": {**recording["league"], "seed": 1}}, (ada, bob))
+        verify_replay.verify({**recording, "league": {**recording["league"], "seed": 1}}, (ada, bob))
     turned = [(action + 6) % 30 for action in recording["actions"]]
     with pytest.raises(LeagueError, match="was published"):
-        proof.verify({**recording, "actions": turned})
+        verify_replay.verify({**recording, "actions": turned})
     (tmp_path / "broken.json").write_text('{"drill": "ball"}')
     with pytest.raises(LeagueError, match="is no replay of a league"):
-        proof.read(tmp_path / "broken.json")
+        verify_replay.read(tmp_path / "broken.json")
     (tmp_path / "good.json").write_text(json.dumps(recording))
-    assert proof.read(tmp_path / "good.json") == recording
+    assert verify_replay.read(tmp_path / "good.json") == recording
 
 
 def test_seeds_stand_on_the_secret_and_nothing_is_told_before():
-    seeds = {play.block_seed("00", "r", "a", "b", block) for block in range(50)}
-    seeds |= {play.block_seed("01", "r", "a", "b", 0), play.block_seed("00", "r", "a", "c", 0)}
+    seeds = {rounds.block_seed("00", "r", "a", "b", block) for block in range(50)}
+    seeds |= {rounds.block_seed("01", "r", "a", "b", 0), rounds.block_seed("00", "r", "a", "c", 0)}
     assert len(seeds) == 52 and all(0 <= seed < 2**32 for seed in seeds)
     assert commitment("00") == hashlib.sha256(b"00").hexdigest()
 
@@ -198,9 +168,9 @@ def test_haste_is_limited_by_account():
 
 
 def test_anchors_are_known_and_random_play_is_always_one():
-    assert [anchor.name for anchor in play.anchors_of("ball", ["gold", "chaser"])] == ["random", "chaser", "gold"]
-    assert play.anchor_names("sumo")[0] == "random" and "gold" not in play.anchor_names("sumo")
+    assert [anchor.name for anchor in rounds.anchors_of("ball", ["gold", "chaser"])] == ["random", "chaser", "gold"]
+    assert rounds.anchor_names("sumo")[0] == "random" and "gold" not in rounds.anchor_names("sumo")
     with pytest.raises(LeagueError, match="'gold' is no anchor of 'sumo'"):
-        play.anchors_of("sumo", ["gold"])
+        rounds.anchors_of("sumo", ["gold"])
     with pytest.raises(LeagueError, match="wanted a drill of two sides"):
-        play.drill_of("cartpole")
+        rounds.drill_of("cartpole")

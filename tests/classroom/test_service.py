@@ -16,14 +16,14 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from dshq_widget import cli
-from dshq_widget.classroom import pages, play
-from dshq_widget.classroom.intake import MAX_UPLOAD_BYTES
+from dshq_widget.classroom import pages, rounds
 from dshq_widget.classroom.store import FINISHED, PLAYING, Outcome, Store
 from dshq_widget.classroom.submit import submit
-from dshq_widget.training import checkpoint
-from tests.classroom.league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
-from tests.classroom.test_rounds import recount, results
+from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES
+from dshq_widget.cli import main
+from dshq_widget.policy import checkpoint
+from tests.harness.class_league import HOSTILE, Person, Service, open_round, policy, policy_bytes, send, serving
+from tests.harness.recount import recount, results
 
 EVIL = "<script>alert(1)</script>\"'&"
 
@@ -84,9 +84,9 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
 
     files = [str(checkpoint.save(tmp_path / f"{k}.dshq", policy(k))) for k in range(3)]
     command = ["submit", files[0], "--to", service.url, "--token", tokens["ada"], "--json"]
-    assert cli.main(command) == 0
+    assert main.main(command) == 0
     assert json.loads(capsys.readouterr().out)["round"] == number
-    assert submit(files[1], service.url, tokens["bob"])["digest"] == play.digest(policy(1))
+    assert submit(files[1], service.url, tokens["bob"])["digest"] == rounds.digest(policy(1))
     evil = Person(service.port).log_in(next(token for name, token in tokens.items() if name.startswith("&lt;")))
     page = evil.get("/")
     action = re.search(r'action="(/submit[^"]+)"', page)[1].replace("&amp;", "&")
@@ -100,7 +100,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
     assert (status, headers["Location"]) == (302, f"/round/{number}")
     assert teacher.ask("GET", "/match/1")[0] == 422
-    referee = play.Referee(store)
+    referee = rounds.Referee(store)
     while referee.play_next():
         pass
     text = teacher.get(f"/round/{number}")
@@ -116,13 +116,13 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     assert f"of {3}, Elo" in teacher.get("/student?name=" + urllib.parse.quote(EVIL))
 
     (tmp_path / "match.json").write_text(ada.get("/match/12.json"))
-    assert cli.main(["league", "verify", str(tmp_path / "match.json")]) == 0
+    assert main.main(["league", "verify", str(tmp_path / "match.json")]) == 0
     status, headers, text = ada.ask("GET", "/match/15")
     assert status == 200 and "'unsafe-eval'" in headers["Content-Security-Policy"] and "<script>alert" not in text
-    digest = play.digest(policy(0))
+    digest = rounds.digest(policy(0))
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     connection.request("GET", f"/round/{number}/{digest}.dshq", headers={"Authorization": f"token {tokens['bob']}"})
-    assert play.digest(checkpoint.decode(connection.getresponse().read())) == digest
+    assert rounds.digest(checkpoint.decode(connection.getresponse().read())) == digest
     connection.close()
     assert teacher.fill_in("/teach/again", f"/round/{number}", round=number)[0] == 302
     assert store.rounds()[0].state == PLAYING
@@ -132,7 +132,7 @@ def test_of_a_large_round_one_column_is_shown(service: Service, store: Store, mo
     number = open_round(store)
     for k in range(3):
         store.submit(number, f"s{k}", 1, 0, f"d{k}", b"")
-    store.close_round(number, play.anchors_of("ball", []))
+    store.close_round(number, rounds.anchors_of("ball", []))
     while (job := store.next_job()) is not None:
         store.record(job, Outcome(16, 8, 8, b""))
     student = Person(service.port).log_in(store.issue_token("s1"))
@@ -171,13 +171,13 @@ def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, 
     token = store.issue_token("ada")
     path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
     for to, told in ((service.url, "no round of 'ball' is open"), ("http://127.0.0.1:9", "no answer from")):
-        assert cli.main(["submit", path, "--to", to, "--token", token]) == 2
+        assert main.main(["submit", path, "--to", to, "--token", token]) == 2
         assert told in capsys.readouterr().err
-    assert cli.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
+    assert main.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
     assert "did not take it: Log in first" in capsys.readouterr().err
-    assert cli.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
-    assert cli.main(["league", "serve", "--port", "70000"]) == 2
-    assert cli.main(["league", "verify"]) == 2
+    assert main.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
+    assert main.main(["league", "serve", "--port", "70000"]) == 2
+    assert main.main(["league", "verify"]) == 2
 
 
 class Trap:
@@ -219,10 +219,10 @@ def crowd(service: Service, store: Store, accounts: int, uploads: int, sprung: P
             taken[name] = max(taken.get(name, (0, "")), (answer["submission"], answer["digest"]))
     good = sum(seed is not None for _, seed in work)
     assert sum(store.received(number).values()) == good
-    store.close_round(number, play.anchors_of("ball", []))
+    store.close_round(number, rounds.anchors_of("ball", []))
     listed = {entry.name: entry.digest for entry in store.entries(number) if not entry.anchor}
     assert listed == {name: digest for name, (_, digest) in taken.items()}
-    referee = play.Referee(store)
+    referee = rounds.Referee(store)
     while referee.play_next():
         pass
     blocks, _ = recount(store, number)
@@ -244,8 +244,8 @@ def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database
     number = open_round(store, anchors=["random"], blocks=8)
     for k in range(4):
         saved = policy(k)
-        store.submit(number, f"s{k}", 1, 0, play.digest(saved), checkpoint.encode(saved))
-    total = store.close_round(number, play.anchors_of("ball", []))
+        store.submit(number, f"s{k}", 1, 0, rounds.digest(saved), checkpoint.encode(saved))
+    total = store.close_round(number, rounds.anchors_of("ball", []))
     kills = 0
     process, _ = serving(database)
     try:

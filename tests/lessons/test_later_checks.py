@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dshq_widget.classroom.standings import Row, Table
+from dshq_widget.learning import elo
 from dshq_widget.lessons import lesson_08, lesson_10
-from dshq_widget.training import elo
-from dshq_widget.training.evaluate import wilson
+from dshq_widget.policy.evaluate import wilson
 
 HOUSE = """
 import gymnasium as gym

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from dshq_widget.lessons import LESSONS
-from tests.lessons.reader import ANSWERS, Reader, answers, tags
+from tests.harness.notebook_reader import ANSWERS, Reader, answers, tags
 from tools.notebooks import FOLDER, notebook, texts, written
 
 SECONDS = "1"

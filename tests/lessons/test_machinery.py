@@ -9,10 +9,11 @@ import types
 
 import pytest
 
-from dshq_widget import DrillWidget, protocol
+from dshq_widget import DrillWidget
+from dshq_widget.contract import protocol
 from dshq_widget.lessons import LESSONS, check, lesson, plots, seconds
 from dshq_widget.lessons.verdict import Verdict
-from dshq_widget.training.telemetry import Progress
+from dshq_widget.training.history import Progress
 
 
 @pytest.fixture

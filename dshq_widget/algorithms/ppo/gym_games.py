@@ -1,0 +1,204 @@
+"""Where the samples of a Gymnasium environment come from: a vector of it, stepped by the learner process."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from numpy.typing import NDArray
+
+from dshq_kernels.play.returns import gae
+from dshq_kernels.play.rollout import STATS
+from dshq_widget.algorithms.ppo.games import Batch
+from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
+from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.gyms.making import make, maker
+from dshq_widget.policy.action_spaces import GymError
+
+JUDGED = 100
+"""Finished episodes that the mean return is taken over: Gymnasium's own measure of a solved environment."""
+PROBE_STEPS, SLOW_SECONDS = 64, 1e-3
+"""Random steps that are timed, and what a step must take before processes of their own pay (assumed: handing one over
+and back takes some 100 us)."""
+
+
+@dataclass
+class Episodes:
+    """What stands where a drill has its evaluator: the last episodes of training, which the policy plays as it is."""
+
+    target: float | None
+    returns: deque[float]
+    pause: float = math.inf
+
+    @classmethod
+    def judged_by(cls, target: float | None) -> Episodes:
+        return cls(target, deque(maxlen=JUDGED))
+
+    @property
+    def solved(self) -> bool:
+        """Whether the mean of `JUDGED` episodes reaches the target."""
+        full = len(self.returns) == JUDGED
+        return self.target is not None and full and float(np.mean(self.returns)) >= self.target
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The evaluator's part of a row; nothing before the first `JUDGED` episodes."""
+        if len(self.returns) < JUDGED:
+            return {}
+        found = {"evaluated_return": float(np.mean(self.returns))}
+        return found if self.target is None else {**found, "solved": float(self.solved)}
+
+    def play(self, blob: NDArray) -> None:
+        """Nothing: the episodes of training are the evaluation."""
+
+    warm_up = play
+
+
+def processes(environment: Environment, config: TrainConfig, processors: int) -> int:
+    """How many processes step the environments beside the learner's: none, or one for each.
+
+    `workers` 0 or more says so; -1 looks at how long a step takes, since handing it over costs time, too.
+    """
+    if config.deterministic or config.workers == 0 or (config.workers < 0 and processors < 2):
+        return 0
+    if config.workers > 0:
+        return config.num_envs
+    env = make(environment.spec["environment"]["id"])
+    env.action_space.seed(config.seed)
+    with _telling(environment, "step"):
+        env.reset(seed=config.seed)
+        begin = time.perf_counter()
+        for _ in range(PROBE_STEPS):
+            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            if terminated or truncated:
+                env.reset()
+        seconds = (time.perf_counter() - begin) / PROBE_STEPS
+    env.close()
+    return config.num_envs if seconds > SLOW_SECONDS else 0
+
+
+@contextlib.contextmanager
+def _telling(environment: Environment, what: str) -> Iterator[None]:
+    """Raises GymError, which names the environment and keeps its traceback, for whatever it raises in between."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split()) or "it gave no reason"
+        raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
+
+
+def make_vector(environment: Environment, count: int, apart: bool) -> VectorEnv:
+    """`count` copies: one after the other in this process, or each in a process of its own."""
+    makers = [maker(environment.spec["environment"]["id"])] * count
+    if not apart:
+        return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
+    # Not by fork: a copy of this process would keep its pipes open, and torch's threads in whatever state they are.
+    return AsyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
+
+
+class GymGames:
+    """`config.num_envs` environments and the episodes they are in. Raises GymError for one that fails."""
+
+    def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
+        self.environment, self.actions = environment, environment.actions
+        self.clip_rewards = bool(environment.spec["clip_rewards"])
+        self.distribution = config.action_distribution
+        self.vector = make_vector(environment, config.num_envs, apart)
+        self.rng = np.random.default_rng([config.seed, 0x67796D])
+        self.episodes = Episodes.judged_by(environment.spec["target"])
+        self.dropped = 0
+        self.count = config.num_envs
+        self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
+        self.obs = self._read(self._call("reset", seed=config.seed)[0])
+
+    def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Batch:
+        """Play one rollout with the learner's own weights."""
+        steps, count = config.rollout_length, self.count
+        stats = np.zeros(len(STATS))
+        stats[STATS.index("return_min")], stats[STATS.index("return_max")] = math.inf, -math.inf
+        seen = np.empty((steps, *self.obs.shape), self.obs.dtype)
+        said = np.empty((steps, count, self.actions.outputs), np.float32)
+        values, rewards, final = (np.zeros((steps, count), np.float32) for _ in range(3))
+        ended, cut = (np.zeros((steps, count), bool) for _ in range(2))
+        drawn = []
+        for t in range(steps):
+            seen[t] = self.obs
+            said[t], values[t] = learner.look(self.obs)
+            drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
+            told = self.actions.told(drawn[t], self.distribution)
+            obs, reward, ended[t], cut[t], infos = self._call("step", told)
+            rewards[t] = np.sign(reward) if self.clip_rewards else reward
+            cut[t] &= ~ended[t]
+            over = ended[t] | cut[t]
+            self._count(reward, over, stats)
+            if cut[t].any():
+                last = self._read(np.stack(list(infos["final_obs"][cut[t]])))
+                final[t, cut[t]] = learner.look(last)[1]
+            self.obs = self._read(obs)
+        following = learner.look(self.obs)[1]
+        advantages, returns = gae(rewards, values, following, final, ended, cut, config.gamma, config.gae_lambda)
+        action = np.stack(drawn)
+        log_prob = learner.log_prob(said.reshape(-1, said.shape[-1]), action.reshape(-1, action.shape[-1]))
+        stats[STATS.index("agent_steps")] = steps * count
+        samples = GymSamples(
+            obs=_units(seen) if seen.dtype == np.uint8 else np.ascontiguousarray(_units(seen).transpose(0, 2, 1)),
+            action=_units(action),
+            log_prob=_units(log_prob.reshape(steps, count)),
+            value=_units(values),
+            advantage=_units(advantages),
+            returns=_units(returns),
+        )
+        units = np.arange(len(samples.value))
+        return Batch(samples, units, stats, 0, lambda: None)
+
+    def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
+        """Adds one step to the episodes, and those that are over to the sums."""
+        self.length += 1
+        self.total += reward
+        for row in np.flatnonzero(over):
+            found = float(self.total[row])
+            self.episodes.returns.append(found)
+            for name, value in (
+                ("episodes", 1),
+                ("decisions", self.length[row]),
+                ("returns", 1),
+                ("return_sum", found),
+            ):
+                stats[STATS.index(name)] += value
+            low, high = STATS.index("return_min"), STATS.index("return_max")
+            stats[low], stats[high] = min(stats[low], found), max(stats[high], found)
+        self.length[over], self.total[over] = 0, 0.0
+
+    def _read(self, obs: Any) -> NDArray:
+        """Observations as the network reads them; raises GymError for numbers that are not finite."""
+        read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
+        if read.dtype != np.uint8 and not np.isfinite(read).all():
+            raise GymError(f"{self.environment.name} gave an observation that is not finite: mend the environment")
+        return read
+
+    def _call(self, what: str, *arguments: Any, **named: Any) -> Any:
+        with _telling(self.environment, what):
+            return getattr(self.vector, what)(*arguments, **named)
+
+    def close(self) -> None:
+        """End the environments and their processes."""
+        self.vector.close()
+
+    def forget_before(self, version: int) -> None:
+        """Nothing waits here: every rollout is played with the newest weights."""
+
+    def mend(self, samples: Any) -> None:
+        """Nothing: observations are finite, or `next` would have raised."""
+
+
+def _units(values: NDArray) -> NDArray:
+    """`[T, N, ...]` -> `[T * N / 16, 16, ...]`."""
+    return np.ascontiguousarray(values.reshape(-1, TILE_LANES, *values.shape[2:]))

@@ -1,0 +1,114 @@
+"""PPO for Gymnasium's environments: the torch learner with a trunk for pixels and distributions for boxes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.distributions import Beta, Normal
+from torch.nn import functional
+
+from dshq_widget.algorithms.ppo.learners import losses
+from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
+from dshq_widget.contract import protocol
+from dshq_widget.policy import convolutions
+from dshq_widget.policy.action_spaces import FIRST_LOG_DEVIATION, LOG_DEVIATIONS, Actions
+from dshq_widget.policy.network import PolicySpec
+
+CHUNK = 1024
+"""Rows at once where nothing is learned from them: bounds the memory that pictures take."""
+
+
+@dataclasses.dataclass
+class GymSamples:
+    """A rollout in units of 16 rows, as `dshq_kernels.play.rollout.Samples`; actions as `gyms.spaces` draws them."""
+
+    obs: NDArray
+    """f32 `[units, n_obs, 16]`, or uint8 `[units, 16, *pixels]`."""
+    action: NDArray
+    """f32 `[units, 16, k]`."""
+    log_prob: NDArray
+    """f32 `[units, 16]`, as are those below."""
+    value: NDArray
+    advantage: NDArray
+    returns: NDArray
+
+    def mean_return(self, units: NDArray) -> float:
+        """See `dshq_kernels.play.rollout.Samples`."""
+        return float(np.mean(self.returns[units]))
+
+
+class GymPPO(TorchPPO):
+    """See `learners.Learner`; `actions` and `distribution` say what the outputs mean."""
+
+    def __init__(self, spec: PolicySpec, actions: Actions, distribution: str, **options: Any):
+        self.actions, self.distribution = actions, distribution
+        super().__init__(spec, **options)
+
+    def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+        """See `TorchPPO.outputs`; pictures are uint8 `[N, *pixels]`."""
+        if not self.spec.pixels:
+            return super().outputs(obs, weights)
+        weights = self.weights if weights is None else weights
+        x = obs.float() / 255
+        parts = convolutions.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
+        for (matrix, bias), (_, _, stride) in zip(parts, convolutions.CONVOLUTIONS, strict=True):
+            x = torch.relu(functional.conv2d(x, matrix, bias, stride))
+        return super().outputs(x.flatten(1), weights)
+
+    def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """See `TorchPPO.assess`; `action` is f32 `[N, k]`."""
+        x = self.outputs(obs)
+        log_prob, entropy = self._judge(x[:, :-1], action)
+        return log_prob, entropy, x[:, -1]
+
+    def _judge(self, outputs: torch.Tensor, action: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-probabilities `[N]` of actions `[N, k]` and the mean entropy."""
+        if self.actions.kind != "box":
+            parts = [torch.log_softmax(part, -1) for part in outputs.split(list(self.actions.sizes), -1)]
+            chosen = [part.gather(1, action[:, k : k + 1].long())[:, 0] for k, part in enumerate(parts)]
+            return torch.stack(chosen).sum(0), torch.stack([losses.entropy(part) for part in parts]).sum()
+        first, second = outputs.chunk(2, -1)
+        if self.distribution == "gaussian":
+            normal = Normal(first, (second + FIRST_LOG_DEVIATION).clamp(*LOG_DEVIATIONS).exp(), validate_args=False)
+            return normal.log_prob(action).sum(-1), normal.entropy().sum(-1).mean()
+        beta = Beta(1 + functional.softplus(first), 1 + functional.softplus(second), validate_args=False)
+        return beta.log_prob(action).sum(-1), beta.entropy().sum(-1).mean()
+
+    @torch.no_grad()
+    def look(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+        """Outputs f32 `[N, outputs]` and values f32 `[N]` of what the environments show now, never normalised."""
+        x = torch.cat([self.outputs(part.to(self.device)) for part in torch.from_numpy(obs).split(CHUNK)])
+        told = x.cpu().numpy()
+        return told[:, :-1], told[:, -1]
+
+    @torch.no_grad()
+    def log_prob(self, outputs: NDArray, action: NDArray) -> NDArray:
+        """f32 `[N]` of actions f32 `[N, k]` drawn from these outputs."""
+        return self._judge(torch.from_numpy(outputs), torch.from_numpy(action))[0].numpy()
+
+    def _upload(self, samples: Any) -> dict[str, torch.Tensor]:
+        names = [field.name for field in dataclasses.fields(samples)]
+        return {name: torch.from_numpy(getattr(samples, name)).to(self.device) for name in names}
+
+    def _batch(
+        self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
+    ) -> dict[str, torch.Tensor | None]:
+        obs = fields["obs"][units]
+        if not self.spec.pixels:
+            obs = obs.transpose(1, 2)
+        obs = obs.flatten(0, 1)
+        normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
+        rows = {name: fields[name][units].reshape(-1) for name in ("log_prob", "value", "returns")}
+        advantage = (fields["advantage"][units] - mean) * scale * importance[:, None]
+        return {
+            "obs": (obs - normal[:, 0]) * normal[:, 1] if len(normal) else obs,
+            "action": fields["action"][units].flatten(0, 1),
+            "log_prob": rows["log_prob"],
+            "value": rows["value"] * self.normalizer.reward_scale,
+            "advantage": advantage.reshape(-1),
+            "returns": rows["returns"] * self.normalizer.reward_scale,
+        }

@@ -1,0 +1,182 @@
+"""Learners: each turns a rollout's samples into a better policy. Torch is imported by the one learner that needs it,
+when made.
+
+Every learner has `update(samples, units, hyper) -> metrics`, `gradient`, `blob()`, `load(blob)`, `state()`,
+`restore(state)` and `skipped`, the number of minibatches left out because their gradient was not finite. It is made
+from a `PolicySpec` and, where asked for, a `Normalizer`; what goes in and comes out is never normalised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.policy.network import PolicySpec
+
+if TYPE_CHECKING:
+    from dshq_kernels.play.rollout import Samples
+    from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+
+ADAM_EPSILON = 1e-8
+"""Adam's own default. Huang et al. 2022, detail 3, has 1e-5; on the Ball Drill (measured) one seed learned much sooner
+with 1e-8, another about alike."""
+FINAL_RATE = 0.1
+"""Share of the learning rate that is left at the end of a schedule (measured: docs/LOG.md)."""
+WARM_UP = 0.02
+"""Share of a cosine schedule that the rate takes to rise (assumed)."""
+KL_MARGIN = 1.5
+"""An update stops once the divergence exceeds this many times the target, after Stable-Baselines3's `ppo.py`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Hyper:
+    """What one update needs to know, schedules already applied; units and ranges in `config.TrainConfig`."""
+
+    learning_rate: float = 3e-3
+    epochs: int = 1
+    minibatch_size: int = 4096
+    clip_epsilon: float = 0.2
+    clip_value: bool = False
+    value_coef: float = 0.5
+    entropy_coef: float = 0.003
+    max_grad_norm: float = 0.5
+    target_kl: float = 0.0
+    normalize_advantages: bool = True
+    minibatch_order: str = "random"
+    priority_alpha: float = 0.0
+    priority_beta: float = 0.4
+
+    @classmethod
+    def at(cls, config: TrainConfig, agent_steps: float) -> Hyper:
+        """The settings in force after `agent_steps`: the rate falls to `FINAL_RATE`, the entropy bonus linearly to 0,
+        and `priority_beta` rises as in `priorities`' source.
+        """
+        done = min(1.0, agent_steps / config.total_agent_steps)
+        values = {field.name: getattr(config, field.name) for field in dataclasses.fields(cls)}
+        if config.lr_schedule == "linear":
+            values["learning_rate"] *= 1 - (1 - FINAL_RATE) * done
+        elif config.lr_schedule == "cosine":
+            rise = min(1.0, (done + 1e-3) / WARM_UP)
+            values["learning_rate"] *= rise * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * done)) / 2)
+        if config.lr_schedule != "constant":
+            values["entropy_coef"] *= 1 - done
+        values["priority_beta"] += (1 - config.priority_beta) * config.priority_alpha * done
+        values["priority_beta"] = min(1.0, values["priority_beta"])
+        return cls(**values)
+
+
+class Learner(Protocol):
+    """The face that all learners share."""
+
+    spec: PolicySpec
+    normalizer: Normalizer
+    skipped: int
+
+    def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
+        """Learns from the `units` (int64 indices) of a rollout; returns the metrics of protocol.py that it knows."""
+        ...
+
+    def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
+        """The loss's gradient over `units` as one minibatch, flat f32 (of the normalised weights), and the loss's
+        parts; changes nothing.
+        """
+        ...
+
+    def blob(self) -> np.ndarray:
+        """The policy's flat float32 weights, a copy."""
+        ...
+
+    def load(self, blob: np.ndarray) -> None:
+        """Takes over weights and forgets the optimiser's moments; raises ValueError for another network's."""
+        ...
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What exact resuming needs beside the weights: `adam_m`, `adam_v`, `adam_step`, `generator_update`, and
+        `normalizer...`.
+        """
+        ...
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Takes over what `state` returned; call it after `load`."""
+        ...
+
+
+def priorities(advantage: np.ndarray, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
+    """How likely each unit is drawn, and by which factor its advantages then count; f64 `[n]` each.
+
+    `advantage` is f32 `[n, 16]`. With p the sum of a unit's absolute advantages (0 where it is no number), P is p^alpha
+    as a share of all, softened by 1e-6, and the factor (n P)^-beta. PufferLib's rule for its segments; after Schaul et
+    al., "Prioritized Experience Replay", 2016.
+    """
+    weight = np.nan_to_num(np.abs(advantage.astype(np.float64)).sum(1), posinf=0.0) ** alpha + 1e-6
+    chance = weight / weight.sum()
+    return chance, (len(chance) * chance) ** -beta
+
+
+def plan_minibatches(
+    rng: np.random.Generator, units: np.ndarray, advantage: np.ndarray, hyper: Hyper
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The order of units over all epochs, int64; a factor of the advantages for each, f32; and where each minibatch
+    begins and the last one ends, int64.
+
+    Each epoch is cut into near-equal minibatches of about `minibatch_size` samples. Without priorities it is `units`,
+    shuffled anew or as they come; with them as many are drawn, with replacement. `advantage` is f32 `[all units, 16]`.
+    """
+    count = max(1, round(len(units) * 16 / hyper.minibatch_size))
+    count = min(count, len(units))
+    cuts = np.arange(count) * len(units) // count
+    bounds = np.concatenate(
+        [epoch * len(units) + cuts for epoch in range(hyper.epochs)] + [[hyper.epochs * len(units)]]
+    )
+    if hyper.priority_alpha > 0:
+        chance, factor = priorities(advantage[units], hyper.priority_alpha, hyper.priority_beta)
+        drawn = rng.choice(len(units), (hyper.epochs, len(units)), p=chance)
+        drawn = np.sort(drawn, axis=1) if hyper.minibatch_order == "sequential" else drawn
+        order, importance = units[drawn].ravel(), factor[drawn].ravel()
+    else:
+        shuffled = hyper.minibatch_order == "random"
+        order = np.concatenate([rng.permutation(units) if shuffled else units for _ in range(hyper.epochs)])
+        importance = np.ones(len(order))
+    return order.astype(np.int64), importance.astype(np.float32), bounds.astype(np.int64)
+
+
+def check(spec: PolicySpec, blob: np.ndarray) -> None:
+    """Raises ValueError for flat weights that are not of this network."""
+    if not spec.fits(blob):
+        raise ValueError(
+            f"these weights are not of a network of layers {list(spec.layers)}"
+            f"{' in two halves with nothing between them' if spec.separate else ''}: they have shape {blob.shape}; "
+            f"take weights of the same network and the same separate_value_net"
+        )
+
+
+def pack_generator(rng: np.random.Generator) -> np.ndarray:
+    """The state of a PCG64 generator as u64[6]."""
+    state: Any = rng.bit_generator.state
+    words = [
+        state["state"]["state"] >> 64,
+        state["state"]["state"],
+        state["state"]["inc"] >> 64,
+        state["state"]["inc"],
+        state["has_uint32"],
+        state["uinteger"],
+    ]
+    return np.array([word & (1 << 64) - 1 for word in words], np.uint64)
+
+
+def unpack_generator(words: np.ndarray) -> np.random.Generator:
+    """The generator that `pack_generator` described."""
+    w = [int(word) for word in words]
+    bits = np.random.PCG64()
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]},
+        "has_uint32": w[4],
+        "uinteger": w[5],
+    }
+    return np.random.Generator(bits)

@@ -1,0 +1,138 @@
+"""Running normalisers of observations and rewards, folded into the network: outside the learner nobody knows of them.
+
+Only between `unfold` and `fold` do the weights speak of normalised numbers. Then the first layer reads observations of
+mean 0 and deviation 1, and the value is in units of the deviation of returns; van Hasselt et al., "Learning values
+across many orders of magnitude", 2016, keep the value's scale in its last layer, too. Since a linear layer cannot hold
+it, observations are not clipped (usual: +-5 or +-10); `SMALLEST` keeps one that hardly ever moves from exploding.
+Rewards themselves stay as they are: rollouts, files and the page see values in the reward's own unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dshq_kernels.play.moments import feature_moments
+from dshq_widget.policy.network import PolicySpec
+
+if TYPE_CHECKING:
+    from dshq_kernels.play.rollout import Samples
+
+FIRST_COUNT = 1e-4
+"""Weight of the mean 0 and deviation 1 that stand before anything was seen, in samples."""
+SMALLEST = 1e-2
+"""Smallest deviation that is divided by (assumed; a drill's observations are of about unit size)."""
+
+
+class Moments:
+    """Running mean and variance of `size` features, f64."""
+
+    def __init__(self, size: int):
+        self.mean, self.variance, self.count = np.zeros(size), np.ones(size), FIRST_COUNT
+
+    def add(self, mean: np.ndarray, variance: np.ndarray, count: float) -> None:
+        """Joins those of `count` more samples. Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
+        Computing Sample Variances", 1979: Welford's method, in parallel.
+        """
+        total, step = self.count + count, mean - self.mean
+        squares = self.variance * self.count + variance * count + step**2 * (self.count * count / total)
+        self.mean, self.variance, self.count = self.mean + step * (count / total), squares / total, total
+
+    @property
+    def deviation(self) -> np.ndarray:
+        return np.maximum(np.sqrt(self.variance), SMALLEST)
+
+    def state(self) -> np.ndarray:
+        """f64 `[2 size + 1]`: means, variances, count."""
+        return np.concatenate([self.mean, self.variance, [self.count]])
+
+    def restore(self, state: np.ndarray) -> None:
+        """Takes over what `state` returned."""
+        self.mean, self.variance = np.split(state[:-1].astype(np.float64), 2)
+        self.count = float(state[-1])
+
+
+class Normalizer:
+    """What a learner knows of observations and returns. A function that was learned does not change when the moments
+    do: the weights are taken apart and put together with the same ones. Only a network that never learned begins, after
+    its first rollout, with its fresh weights on normalised numbers.
+    """
+
+    def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
+        if observations and spec.front:
+            raise ValueError("normalize_observations is for dense networks: a grid and pairs read them as they are")
+        self.spec = spec
+        self.observations = Moments(spec.layers[0]) if observations else None
+        self.returns = Moments(1) if rewards else None
+        self.fresh = True
+
+    @property
+    def active(self) -> bool:
+        return self.observations is not None or self.returns is not None
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """f32 `[n_obs, 2]`: mean and 1 / deviation of each observation; `[0, 2]` where they are left alone."""
+        if self.observations is None:
+            return np.zeros((0, 2), np.float32)
+        return np.stack([self.observations.mean, 1 / self.observations.deviation], axis=1).astype(np.float32)
+
+    @property
+    def reward_scale(self) -> float:
+        """What values and returns are multiplied with while learning."""
+        return 1.0 if self.returns is None else float(np.float32(1 / self.returns.deviation[0]))
+
+    def unfold(self, blob: np.ndarray) -> np.ndarray:
+        """Flat weights that play, as weights on normalised numbers."""
+        blob = blob.astype(np.float64)
+        (matrix, bias), (head, head_bias) = (self.spec.split(blob)[k] for k in (0, -1))
+        if self.returns is not None:
+            head[:, -1] /= self.returns.deviation
+            head_bias[-1:] /= self.returns.deviation
+        if self.observations is not None:
+            bias += self.observations.mean @ matrix
+            matrix *= self.observations.deviation[:, None]
+        return blob.astype(np.float32)
+
+    def fold(self, blob: np.ndarray) -> np.ndarray:
+        """The inverse of `unfold`."""
+        blob = blob.astype(np.float64)
+        (matrix, bias), (head, head_bias) = (self.spec.split(blob)[k] for k in (0, -1))
+        if self.observations is not None:
+            matrix /= self.observations.deviation[:, None]
+            bias -= self.observations.mean @ matrix
+        if self.returns is not None:
+            head[:, -1] *= self.returns.deviation
+            head_bias[-1:] *= self.returns.deviation
+        return blob.astype(np.float32)
+
+    def learned(self, blob: np.ndarray, samples: Samples, units: np.ndarray) -> np.ndarray:
+        """Takes in the rollout that was just learned from and returns the learned weights, folded."""
+        folded = blob if self.fresh else self.fold(blob)
+        if self.observations is not None:
+            self._add(self.observations, samples.obs, units)
+        if self.returns is not None:
+            self._add(self.returns, samples.returns[:, None], units)
+        folded = self.fold(blob) if self.fresh else folded
+        self.fresh = False
+        return folded
+
+    @staticmethod
+    def _add(moments: Moments, values: np.ndarray, units: np.ndarray) -> None:
+        mean, variance = feature_moments(units, values)
+        if np.isfinite(mean).all() and np.isfinite(variance).all():
+            moments.add(mean, variance, units.size * 16)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The moments of what is normalised."""
+        parts = {"normalizer.observations": self.observations, "normalizer.returns": self.returns}
+        return {name: moments.state() for name, moments in parts.items() if moments is not None}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Takes over what `state` returned; what it lacks stays as it is."""
+        for name, moments in (("normalizer.observations", self.observations), ("normalizer.returns", self.returns)):
+            if moments is not None and name in state and state[name].size == 2 * moments.mean.size + 1:
+                moments.restore(state[name])
+                self.fresh = moments.count < 1

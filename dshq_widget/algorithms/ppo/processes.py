@@ -1,0 +1,195 @@
+"""The processes of one training run, a learner and its rollout workers, and the memory between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dshq_kernels.play.rollout import make_groups, share_tiles
+from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
+from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
+from dshq_widget.runtime.worker import CAPACITY, chunk_fields
+
+LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
+LINE = 64  # bytes; lanes begin on a cache line
+
+Message = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares:
+    """Who plays how many games, on how many threads."""
+
+    games: tuple[int, ...]
+    """Games of each rollout worker, in whole tiles; empty where the learner plays them itself."""
+    threads: int
+    """Threads of the learner."""
+
+
+def share_out(
+    config: TrainConfig, cpu: float, memory: float, rates: tuning.Rates | None = None, gentle: bool = False
+) -> Shares:
+    """Split the games over the team that is chosen for `cpu` processors and `memory` bytes."""
+    team = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
+    tiles = config.num_envs // TILE_LANES
+    workers = min(team.workers, tiles)
+    shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
+    return Shares(tuple(TILE_LANES * share for share in shares), team.threads)
+
+
+class DrillProcesses:
+    """Started when made. Raises MemoryError.
+
+    `on_message(crew, message)` and `on_exit(crew, exit)` speak of the learner and come on the supervisor's thread. A
+    worker that is lost is replaced and reported as a WARNING; when none is left, the learner's exit says why.
+    """
+
+    def __init__(
+        self,
+        drill: CompiledDrill,
+        config: TrainConfig,
+        weights: SharedBlock,
+        job: Mapping[str, Any],
+        on_message: Callable[[DrillProcesses, Message], None],
+        on_exit: Callable[[DrillProcesses, Exit], None],
+    ) -> None:
+        self._drill, self._config, self._weights, self._job = drill, config, weights, job
+        self._on_message, self._on_exit = on_message, on_exit
+        self._lost: Exit | None = None
+        self._stop_seconds: float | None = None
+        self._early: list[Message] | None = []  # what the learner was told before it began to train
+        self._start()
+
+    def _start(self) -> None:
+        """Start everybody: those that the rates speak for, which the learner measures first where nobody has yet."""
+        drill, config, weights, job = self._drill, self._config, self._weights, self._job
+        self._another_team = False
+        machine = tuning.Machine.this(bool(job.get("gentle")))
+        rates = tuning.recall(drill.spec, config, machine) if tuning.open_choice(config, machine) else None
+        shares = share_out(config, machine.cpu, machine.memory, rates, machine.gentle)
+        self._ring, offsets = _ring(drill, config, shares.games)
+        self._pool = _pool(drill, config) if self._ring else None
+        shared = {"weights": weights, "ring": self._ring, "pool": self._pool}
+        blocks = {name: block for name, block in shared.items() if block is not None}
+        start = supervisor(os.getpid()).start
+        common: dict[str, Any] = {"drill": drill.to_json() | {"javascript": ""}, "hyper": config.to_json()}
+        common |= {"gentle": bool(job.get("gentle")), "scenes": list(job.get("scenes", []))}
+        common["machine"] = dataclasses.asdict(machine)
+        self._for_workers = {key: common[key] for key in ("hyper", "scenes")}
+        self.workers: list[Child] = [
+            start(
+                WORKER,
+                {**common, "index": index, "games": games, "lane_offset": offset},
+                blocks,
+                self._worker_message,
+                self._worker_exit,
+                restart=Restart(),
+            )
+            for index, (games, offset) in enumerate(zip(shares.games, offsets, strict=True))
+        ]
+        team = {"workers": len(shares.games), "threads": shares.threads, "games": shares.games, "lane_offsets": offsets}
+        self.learner: Child = start(
+            LEARNER, {**common, **team, **job}, blocks, self._learner_message, self._learner_exit, shares.threads
+        )
+
+    def send(self, message: Message) -> None:
+        """A command for the learner; settings and scenes go to the workers, too, and to those that replace them."""
+        if self._early is not None:
+            self._early.append(message)
+        if message["type"] == "SCENES":
+            self._for_workers["scenes"] = message["scenes"]
+        elif message["type"] == "SET_HYPER":
+            self._for_workers["hyper"] = {**self._for_workers["hyper"], message["key"]: message["value"]}
+        shared = message["type"] in ("SET_HYPER", "SCENES")
+        for child in self.workers if shared else []:
+            child.amend(self._for_workers)
+        for child in [self.learner, *(self.workers if shared else [])]:
+            child.send(dict(message))
+
+    def stop(self, seconds: float) -> None:
+        """Ask all to end, by force after `seconds`. Returns at once."""
+        self._stop_seconds = seconds
+        for child in [self.learner, *self.workers]:
+            child.stop(seconds)
+
+    def _learner_message(self, _child: Child, message: Message) -> None:
+        if message["type"] == "ANOTHER_TEAM":
+            self._another_team = True
+            return
+        if message["type"] == "PHASE" and message["phase"] == "training":
+            self._early = None
+        self._on_message(self, message)
+
+    def _learner_exit(self, _child: Child, end: Exit) -> None:
+        for worker in self.workers:
+            worker.stop()
+        for block in (self._ring, self._pool):
+            if block is not None:
+                block.close()
+        if self._another_team and end.expected and self._stop_seconds is None:
+            self._start_another_team()
+        else:
+            self._on_exit(self, self._lost or end)
+
+    def _start_another_team(self) -> None:
+        """The learner has measured that others are faster: they start, and hear what it was told."""
+        try:
+            self._start()
+        except MemoryError as error:
+            self._on_exit(self, Exit(None, False, False, str(error), "", ""))
+            return
+        early, self._early = self._early or [], []
+        for message in early:
+            self.send(message)
+        if self._stop_seconds is not None:  # asked for meanwhile, of those that had ended
+            self.stop(self._stop_seconds)
+
+    def _worker_message(self, child: Child, message: Message) -> None:
+        if message["type"] == "HEALTH" and message["health"] in ("stuck", "silent"):
+            text = f"rollout process {child.pid} has not answered for some seconds; the others go on"
+            self._on_message(self, {"type": "WARNING", "text": text})
+
+    def _worker_exit(self, child: Child, end: Exit) -> None:
+        if end.expected:
+            return
+        fate = "it is being replaced" if end.restarting else "it is not replaced any more"
+        text = f"a rollout process was lost, {fate}: {end.error}"
+        self._on_message(self, {"type": "WARNING", "text": text})
+        if not end.restarting and not any(worker.alive for worker in self.workers if worker is not child):
+            self._lost = end  # nobody plays any more
+            self.learner.stop()
+
+
+def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
+    """Memory for the earlier policies that rollout processes play against; None where there is no pool."""
+    count = slot_count(config)
+    return OpponentSlots.create(PolicySpec.for_config(drill.spec, config).floats, count)[0] if count else None
+
+
+def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> tuple[SharedBlock | None, list[int]]:
+    """Memory with one lane for each worker, and where each lane begins."""
+    if not games:
+        return None, []
+    spec = drill.spec
+    fields = []
+    for count in games:
+        kinds = share_tiles(count // TILE_LANES, opponent_shares(config, spec))
+        groups = make_groups(kinds, int(spec["sides"]))
+        units = len(groups) * config.rollout_length * 2
+        fields.append(chunk_fields(units, spec))
+    offsets, end = [], 0
+    for field in fields:
+        offsets.append(end)
+        end += -(-Lane.nbytes_for(field, CAPACITY) // LINE) * LINE
+    block = SharedBlock.create(end)
+    for field, offset in zip(fields, offsets, strict=True):
+        Lane.create(block, field, CAPACITY, offset)
+    return block, offsets

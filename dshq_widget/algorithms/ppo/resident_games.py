@@ -1,0 +1,81 @@
+"""Games that live where the learner does: on a GPU, in the memory that it learns from. Importing this imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+
+from dshq_widget.algorithms.ppo.games import Batch
+from dshq_widget.algorithms.ppo.learners import losses
+from dshq_widget.algorithms.ppo.learners.learner import Learner
+from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.games import make_games
+from dshq_widget.gpu.play import Play
+from dshq_widget.runtime.opponents import opponent_shares
+
+
+class ResidentGames:
+    """The games of one learner, on its device; see `games.OwnGames`."""
+
+    resident = True
+
+    def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
+        """Raises what numba raises where it cannot use the GPU: ask `dshq_kernels.backends.cuda.trouble` first."""
+        self.drill, self.dropped = drill, 0
+        self.play = Play(
+            make_games(drill, config.num_envs, learner.device),
+            learner,
+            losses.gae,
+            length=config.rollout_length,
+            shares=opponent_shares(config, drill.spec),
+            seed=config.seed,
+            graph=learner.device.type == "cuda",
+        )
+        self.units = np.arange(self.play.rollout.samples // 16)
+        self._scenes = np.zeros((0, self.play.games.words().shape[1]), np.uint32)
+
+    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch:
+        """Play one rollout with the learner's own weights."""
+        play = self.play
+        play.settings(config.gamma, config.gae_lambda, self.drill.term_weights(config.reward_weights))
+        play.practise(self._scenes, config.scene_share)
+        rollout = play.next()
+        return Batch(rollout, self.units, rollout.stats.cpu().numpy(), 0, lambda: None)
+
+    def meet(self, policies: Sequence[np.ndarray]) -> None:
+        """From now on the pool's games are played against these earlier policies, one blob for each slot."""
+        self.play.meet(policies)
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""
+        self._scenes = scenes
+
+    def forget_before(self, version: int) -> None:
+        """Nothing waits here: every rollout is played with the newest weights."""
+
+    def mend(self, samples: object) -> None:
+        """Begin the games anew whose samples are not finite."""
+        self.play.mend()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What an exact continuation needs of the games: their states, running returns, the actions' generator."""
+        return {
+            "train.games": self.play.games.words(),
+            "train.running": self.play.running.cpu().numpy(),
+            "train.generator": self.play.generator.get_state().numpy(),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, if it is of the same number of games of the same rules on such a device."""
+        games, generator = self.play.games.words(), self.play.generator.get_state()
+        found = [state.get(name) for name in ("train.games", "train.running", "train.generator")]
+        wanted = (games.shape, tuple(self.play.running.shape), tuple(generator.shape))
+        if all(a is not None and a.shape == shape for a, shape in zip(found, wanted, strict=True)):
+            words, running, bits = (np.array(array) for array in found)
+            self.play.games.restore(words)
+            self.play.running.copy_(torch.from_numpy(running))
+            self.play.generator.set_state(torch.from_numpy(bits))

@@ -1,0 +1,292 @@
+"""Who computes, and how many games at once: chosen from the processors and the memory that are ours and, where there is
+a choice, from rates that the first learner on a machine measures once (`Rates`, kept on disk).
+
+What somebody named, a person or the drill itself, is kept. Settings that change what is learned scale with the
+processors only as far as the defaults' proportions stay: the games and, with them, the minibatch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from dshq_kernels.backends.cpu import cache_dir
+from dshq_kernels.play.rollout import Samples
+from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_widget.contract.settings import TILE_LANES, TrainConfig, of_drill
+from dshq_widget.contract.version import __version__
+from dshq_widget.runtime import budget
+
+FREE = ("num_envs", "rollout_length", "minibatch_size")
+"""What is fitted to the machine unless somebody named it."""
+REFERENCE_CPU = 2.0
+"""Processors on which the defaults were found to learn fastest (docs/LOG.md)."""
+LEAST_GAMES, MOST_GAMES = 256, 4096
+"""Games grow with the square root of the processors, in powers of two: 512 for half a processor, 1,024 for one to
+seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
+as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
+"""
+SAMPLE_SHARE = 1 / 16
+"""Samples take at most this share of the memory (assumed: the rest is code, network and everybody else)."""
+PROBE_SECONDS = 0.15
+"""Spent on each number of threads that is tried, after one round to warm up."""
+MOST_BUSY = 0.1
+"""Waiting for a processor more than this share of the time means that others use the machine, too (assumed): what was
+measured then is not kept, and nothing follows from it."""
+ADVANTAGE = 1.1
+"""Rollout processes have to be so much faster: their samples are a version or two old (assumed)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """What one learner process reaches alone, in agent steps/s: playing, and learning with all epochs."""
+
+    threads: int
+    """How many the two rates of all are on."""
+    play_one: float
+    play_all: float
+    learn_one: float
+    learn_all: float
+    busy: float = 0.0
+    """Share of that time in which a thread had to wait for a processor."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the machine was free enough for the rates to say anything about it."""
+        return self.busy <= MOST_BUSY
+
+    def play(self, threads: int) -> float:
+        """Seconds per agent step of play on `threads` threads."""
+        return _seconds(self.play_one, self.play_all, self.threads, threads)
+
+    def learn(self, threads: int) -> float:
+        """Seconds per agent step of learning on `threads` threads."""
+        return _seconds(self.learn_one, self.learn_all, self.threads, threads)
+
+
+@dataclasses.dataclass(frozen=True)
+class Team:
+    """Who computes, and how many agent steps/s that should give (0: not known)."""
+
+    workers: int
+    """Rollout processes; 0: the learner plays the games itself."""
+    threads: int
+    """Of the learner."""
+    rate: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What of this machine is ours."""
+
+    cpu: float
+    """Processors, parts of one included."""
+    memory: float
+    """Bytes."""
+    gentle: bool = False
+    """A page draws beside the learner and needs a processor."""
+
+    @classmethod
+    def this(cls, gentle: bool = False) -> Machine:
+        return cls(budget.cpu_budget(), budget.memory_limit(), gentle)
+
+    @property
+    def size(self) -> int:
+        """Processors to compute on. Beside a page one less: threads that wait for one another while it draws learn less
+        than one thread that need not (measured: docs/LOG.md).
+        """
+        size = budget.team_size(self.cpu)
+        return max(1, size - 1) if self.gentle else size
+
+
+# ---- how many games
+
+
+def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], machine: Machine) -> TrainConfig:
+    """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that somebody named.
+
+    The drill's own `training` settings are named, too: they were found to learn fastest together.
+    """
+    if config.deterministic:
+        return config
+    base, keep = of_drill(spec), {*keep, *spec.get("training", {})}
+    games, length = config.num_envs, config.rollout_length
+    if "num_envs" not in keep:
+        doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
+        games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
+        while games > TILE_LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
+            games //= 2
+        games = max(TILE_LANES, games // TILE_LANES * TILE_LANES)
+    if "rollout_length" not in keep:
+        length = base.rollout_length
+        while length > 1 and sample_bytes(spec, games, length) > machine.memory * SAMPLE_SHARE:
+            length //= 2
+    chosen = {"num_envs": games, "rollout_length": length}
+    if not {"num_envs", "minibatch_size"} & keep:
+        size = base.minibatch_size * games / base.num_envs
+        chosen["minibatch_size"] = max(TILE_LANES, int(min(size, games * length * spec["sides"])))
+    return config.replace(chosen)
+
+
+def sample_bytes(spec: Mapping[str, Any], games: int, length: int) -> int:
+    """Memory of one rollout at most: every side of every game learns."""
+    return 4 * Samples.floats(games // TILE_LANES * length * int(spec["sides"]), *Samples.sizes(spec))
+
+
+# ---- who computes
+
+
+def teams(rates: Rates, machine: Machine) -> Iterator[Team]:
+    """Everybody there could be, with the speed that the rates promise: first the learner alone, which plays and learns
+    in turns, then with rollout processes of one thread each, where the slower of both sides sets the pace.
+    """
+    alone = min(machine.size, budget.MOST_THREADS)
+    yield Team(0, alone, 1 / (rates.play(alone) + rates.learn(alone)))
+    for workers in range(1, min(machine.size - 1, budget.most_workers(machine.memory)) + 1):
+        threads = min(machine.size - workers, budget.MOST_THREADS)
+        yield Team(workers, threads, min(workers / rates.play(1), 1 / rates.learn(threads)))
+
+
+def open_choice(config: TrainConfig, machine: Machine) -> bool:
+    """Whether there is anything to measure: several processors, and nobody said who has to compute; with a GPU that was
+    asked for it is the GPU.
+    """
+    asked = config.deterministic or config.workers >= 0 or config.device == "cuda"
+    return not asked and machine.size > 1
+
+
+def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Team:
+    """Who computes. Without rates the learner does alone, and can measure them undisturbed.
+
+    Lock-step has one thread, since sums on several differ in the last bits with their number.
+    """
+    if config.deterministic:
+        return Team(0, 1)
+    if config.workers >= 0:
+        workers = min(config.workers, config.num_envs // TILE_LANES)
+        size = machine.size if workers == 0 else max(1, int(machine.cpu) - workers)
+        return Team(workers, min(size, budget.MOST_THREADS))
+    if rates is None or not rates.trusted or not open_choice(config, machine):
+        return Team(0, min(machine.size, budget.MOST_THREADS))
+    alone, *others = teams(rates, machine)
+    best = max(others, key=lambda team: team.rate, default=alone)
+    return best if best.rate >= ADVANTAGE * alone.rate else alone
+
+
+# ---- rates
+
+
+def measure(
+    games: Callable[[int], OwnGames], learner: Callable[[int], Learner], config: TrainConfig, threads: int
+) -> Rates:
+    """Plays and learns for a moment on one thread and on all, at a learning rate of 0; takes well below a second."""
+    hyper = dataclasses.replace(Hyper.at(config, 0), learning_rate=0.0)
+    found = []
+    before = budget.processor_seconds()
+    for count in (1, threads):
+        own, pupil = games(count), learner(count)
+        batch = own.next(pupil, config, 0)
+        pupil.update(batch.samples, batch.units, hyper)
+        end = time.perf_counter() + PROBE_SECONDS
+        play = learn = math.inf
+        while time.perf_counter() < end or play == math.inf:
+            begin = time.perf_counter()
+            batch = own.next(pupil, config, 0)
+            played = time.perf_counter()
+            pupil.update(batch.samples, batch.units, hyper)
+            play, learn = min(play, played - begin), min(learn, time.perf_counter() - played)
+        steps = len(batch.units) * TILE_LANES
+        found.append((steps / play, steps / learn))
+    (play_one, learn_one), (play_all, learn_all) = found
+    ran, waited = (after - then for after, then in zip(budget.processor_seconds(), before, strict=True))
+    return Rates(threads, play_one, play_all, learn_one, learn_all, waited / max(ran + waited, 1e-9))
+
+
+def _seconds(one: float, several: float, count: int, threads: int) -> float:
+    """Seconds per step on `threads` threads, from the rates on one and on `count`: a part that nobody shares and one
+    that all do (G. M. Amdahl, "Validity of the single processor approach", AFIPS 1967).
+    """
+    if count == 1:
+        return 1 / one
+    shared = (1 / one - 1 / several) / (1 - 1 / count)
+    shared = min(max(shared, 0.0), 1 / one)
+    return 1 / one - shared + shared / threads
+
+
+# ---- on disk
+
+
+def recall(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> Rates | None:
+    """The rates that an earlier learner measured under the same conditions, if there are any."""
+    try:
+        return Rates(**json.loads(_path(drill, config, machine).read_text()))
+    except (OSError, ValueError, TypeError):  # Never measured, or half a file: they are measured again.
+        return None
+
+
+def remember(rates: Rates, drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> None:
+    """Keep trusted ones for the next start; raises OSError where the cache cannot be written."""
+    if not rates.trusted:
+        return
+    path = _path(drill, config, machine)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "w") as file:
+        json.dump(dataclasses.asdict(rates), file)
+    os.replace(temporary, path)
+
+
+def _path(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> Any:
+    sizes = (*FREE, "epochs", "hidden_sizes", "activation", "separate_value_net", "opponents", "device")
+    conditions = [__version__, llvm.get_host_cpu_name(), os.cpu_count(), machine.cpu, machine.size]
+    conditions += [drill["rules_hash"], *(config.to_json()[key] for key in sizes)]
+    digest = hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:16]
+    return cache_dir() / "tuning" / f"{digest}.json"
+
+
+# ---- in words
+
+
+def report(config: TrainConfig, machine: Machine, rates: Rates | None, team: Team) -> dict[str, Any]:
+    """What was chosen and why, as plain values: `Trainer.tuning`."""
+    return {
+        "processors": machine.cpu,
+        "memory_gb": round(machine.memory / 1e9, 2),
+        "workers": team.workers,
+        "threads": team.threads,
+        **{key: getattr(config, key) for key in FREE},
+        "rates": None if rates is None else dataclasses.asdict(rates),
+        "why": why(config, machine, rates, team),
+    }
+
+
+def why(config: TrainConfig, machine: Machine, rates: Rates | None, team: Team) -> str:
+    """The reason for this team, as part of a sentence."""
+    if config.deterministic:
+        return "lock-step is always one thread"
+    if config.workers >= 0:
+        return f"workers={config.workers} was asked for"
+    if not open_choice(config, machine):
+        return f"{machine.cpu:g} processors{' beside a page' * machine.gentle}"
+    if rates is None:
+        return "nothing is measured yet"
+    if not rates.trusted:
+        return f"not measured: others use this machine, threads waited {rates.busy:.0%} of the time"
+    alone, *others = teams(rates, machine)
+    if not others:
+        return f"{machine.memory / 1e9:.1f} GB of memory leave no room for rollout processes"
+    best = max(others, key=lambda other: other.rate)
+    if team.workers:
+        return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads without them"
+    change = best.rate / alone.rate - 1
+    return f"measured: rollout processes would be {abs(change):.0%} {'faster' if change > 0 else 'slower'}"

@@ -1,0 +1,21 @@
+"""A JupyterHub that ends in order when its standard input does: as soon as what started it is gone, whatever ended
+that. `python -m dshq_widget.classroom.parent_watch -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
+"""
+
+import os
+import signal
+import threading
+
+from jupyterhub.app import main
+
+
+def watch() -> None:
+    """Wait for the end of standard input, then ask this process to end."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=watch, daemon=True).start()
+    main()

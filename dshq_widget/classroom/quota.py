@@ -1,0 +1,177 @@
+"""One student's place on a shared server: how long training may still run, the run from before, and the league.
+
+The environment says which of these there are; on somebody's own machine there is none.
+
+    DSHQ_TRAINING_MINUTES   minutes after which training stops by itself, 0 for never; 30 on a JupyterHub
+    DSHQ_RUNS_DIR           folder in which runs outlive their kernel; on a JupyterHub one in the home folder
+    DSHQ_LEAGUE_URL         the class league; DSHQ_LEAGUE_TOKEN the token for it, on a JupyterHub the server's own
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.policy import checkpoint
+from dshq_widget.runtime.shortage import shortage
+from dshq_widget.training import saved_runs
+from dshq_widget.training.status import RUNNING
+from dshq_widget.training.trainer import Trainer
+
+HUB_VARIABLE, HUB_MINUTES, HUB_RUNS = "JUPYTERHUB_USER", "30", "~/.local/share/dshq/runs"
+"""JupyterHub names the student to each server; what holds there when nobody says otherwise."""
+AUTOSAVE_SECONDS = 20.0
+"""A kernel that is killed loses no more of its training than this."""
+LOOK_SECONDS = 5.0
+"""How often memory is looked at while something trains."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the environment says of this server."""
+
+    minutes: float = 0.0
+    """Of training before it stops by itself; 0 is no limit."""
+    runs: Path | None = None
+    league: str = ""
+    """Address of the class league, "" for none."""
+    token: str = dataclasses.field(default="", repr=False)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] = os.environ) -> Rules:
+        """Raises ValueError for minutes that are no number."""
+        hub = HUB_VARIABLE in environ
+        text = environ.get("DSHQ_TRAINING_MINUTES") or (HUB_MINUTES if hub else "0")
+        try:
+            minutes = float(text)
+        except ValueError:
+            minutes = math.nan
+        if not 0 <= minutes < math.inf:
+            raise ValueError(f"DSHQ_TRAINING_MINUTES: wanted minutes such as 30, or 0 for no limit, got {text!r:.40}")
+        folder = environ.get("DSHQ_RUNS_DIR") or (HUB_RUNS if hub else "")
+        return cls(
+            minutes,
+            Path(os.path.abspath(os.path.expanduser(folder))) if folder else None,
+            environ.get("DSHQ_LEAGUE_URL", ""),
+            environ.get("DSHQ_LEAGUE_TOKEN") or environ.get("JUPYTERHUB_API_TOKEN", ""),
+        )
+
+
+class Quota:
+    """Holds one trainer to the `rules`; `say` tells the student a sentence, from any thread.
+
+    `follow` is called about ten times a second while something trains, by one thread, and never waits.
+    """
+
+    def __init__(self, trainer: Trainer, rules: Rules, say: Callable[[str], None]) -> None:
+        self._trainer, self._rules, self._say = trainer, rules, say
+        self._left = 60 * rules.minutes
+        self._counted: float | None = None
+        self._status = ""
+        self._saved, self._looked = 0.0, -math.inf
+        self._short = ""
+        self._sent = {"state": "", "text": ""}
+        self._earlier: saved_runs.Earlier | None = None
+        if rules.runs is not None:
+            self._earlier = saved_runs.earlier(rules.runs, trainer.drill.name, trainer.drill.spec["rules_hash"])
+
+    def trait(self) -> dict[str, Any]:
+        """What the page shows: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at, version,
+        step} or None, whether there is a `league`, and `sent` {state, text}, state "", sending, sent or failed. Empty
+        on a server without rules.
+        """
+        if self._rules == Rules(token=self._rules.token):
+            return {}
+        offered = self._earlier if self._trainer.status not in RUNNING and self._trainer.version == 0 else None
+        return {
+            "minutes": self._rules.minutes,
+            "left": max(0, math.ceil(self._left)),
+            "earlier": offered and {key: getattr(offered, key) for key in ("saved_at", "version", "step")},
+            "league": bool(self._rules.league),
+            "sent": self._sent,
+        }
+
+    def follow(self, now: float) -> None:
+        """Count the training until `now` (s, of a monotonic clock), stop it when its time is over, save and warn."""
+        before, self._status = self._status, self._trainer.status
+        starting = self._status == "starting" and before != "starting"
+        if starting and self._left <= 0:
+            self._left = 60 * self._rules.minutes
+        counting = self._status == "training" and not self._trainer.paused
+        if counting and self._counted is not None:
+            self._left -= now - self._counted
+        elif counting:
+            self._saved = now
+        self._counted = now if counting else None
+        if counting and self._rules.minutes and self._left <= 0:
+            self._trainer.stop()
+            more = f"{self._rules.minutes:g}"
+            self._say(f"The {more} minutes of training are over and all is kept; Train gives {more} more.")
+        if counting and self._rules.runs is not None and now - self._saved >= AUTOSAVE_SECONDS:
+            self._trainer.autosave()
+            self._saved = now
+        if starting or (self._status in RUNNING and now - self._looked >= LOOK_SECONDS):
+            self._looked = now
+            self._look(starting)
+
+    def _look(self, starting: bool) -> None:
+        sentence = shortage(starting=starting, environment=isinstance(self._trainer.drill, Environment))
+        what = sentence.partition(":")[0]
+        if what and what != self._short:
+            self._say(sentence)
+        self._short = what
+
+    def extend(self, minutes: float | None = None) -> None:
+        """Let training run longer, by the server's own minutes unless told; raises ValueError for less than none."""
+        more = self._rules.minutes if minutes is None else minutes
+        if not 0 <= more <= 24 * 60:
+            raise ValueError(f"minutes must be from 0 to 1440, got {minutes!r:.40}")
+        self._left = max(0.0, self._left) + 60 * more
+
+    def resume_run(self) -> None:
+        """Go on with the run from before: its policy, settings and optimiser. Raises RuntimeError where there is none,
+        CheckpointError where it cannot be used.
+        """
+        if self._earlier is None:
+            raise RuntimeError("there is no run of this drill to go on with")
+        self._trainer.go_on_from(self._earlier.path)
+        self._trainer.start()
+
+    def submit(self) -> dict[str, Any]:
+        """Send the newest policy to the class league and return its answer. Raises LeagueError, and RuntimeError where
+        there is no league or nothing to send.
+        """
+        if not self._rules.league:
+            raise RuntimeError("no class league is set up here: use `dshq submit`, or set DSHQ_LEAGUE_URL")
+        if not self._trainer.version:
+            raise RuntimeError("nothing is learned yet: train first, then submit")
+        try:
+            from dshq_widget.classroom.submit import send
+        except ImportError as error:
+            raise RuntimeError("sending to a league needs more: pip install 'dshq-widget[classroom]'") from error
+        saved = checkpoint.parse(self._trainer.policy_file(), "the policy")
+        return {"version": saved.version, **send(saved, self._rules.league, self._rules.token)}
+
+    def submit_beside(self, done: Callable[[], None]) -> None:
+        """The same on a thread of its own; `sent` tells of it, and `done` is called whenever that has changed."""
+        if self._sent["state"] != "sending":
+            self._tell(done, "sending", "")
+            threading.Thread(target=self._submit, args=(done,), name="dshq-submit", daemon=True).start()
+
+    def _submit(self, done: Callable[[], None]) -> None:
+        try:
+            answer = self.submit()
+        except (RuntimeError, ValueError) as error:
+            self._tell(done, "failed", str(error))
+        else:
+            self._tell(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
+
+    def _tell(self, done: Callable[[], None], state: str, text: str) -> None:
+        self._sent = {"state": state, "text": text}
+        done()

@@ -1,0 +1,173 @@
+"""Plays a round: blocks of games between two entries, both sides, from seeds that nobody can know before."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gzip
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from dshq_kernels.play.rollout import Matches, Player, play_matches
+from dshq_widget.classroom.store import Anchor, Job, LeagueError, Outcome, Store
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drills import drills
+from dshq_widget.env.batch import compiled
+from dshq_widget.env.replay import replay, state_hash
+from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.policy.evaluate import network, opponent
+
+GAMES = 32
+"""Games of one block: a tile of each side."""
+IDLE_SECONDS = 0.5
+"""How often the player looks for a closed round while there is nothing to do."""
+CACHED_PLAYERS = 256
+
+
+def league_drills() -> tuple[str, ...]:
+    """Names of the package's drills that a league can be about: those of two sides."""
+    return tuple(name for name, drill in drills.items() if drill.sides == 2)
+
+
+@functools.cache
+def drill_of(name: str) -> CompiledDrill:
+    """A drill of the package, compiled once; raises LeagueError for one that no league can be about."""
+    if name not in league_drills():
+        raise LeagueError(f"wanted a drill of two sides, one of {', '.join(league_drills())}; got {name[:40]!r}")
+    return compiled(name)
+
+
+def anchor_names(drill: str) -> tuple[str, ...]:
+    """Who may be an anchor of a drill, weakest first: random play, its baselines, the ladder's rungs."""
+    return ("random", *drill_of(drill).spec["baselines"], *ladder.rungs(drill))
+
+
+def anchors_of(drill: str, names: Sequence[str]) -> list[Anchor]:
+    """The anchors of a round. Random play is always one of them: the ratings stand on it."""
+    known = anchor_names(drill)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise LeagueError(f"{unknown[0][:40]!r} is no anchor of {drill!r}: choose from {', '.join(known)}")
+    rungs = ladder.rungs(drill)
+    chosen = [name for name in known if name in names or name == known[0]]
+    return [Anchor(n, digest(checkpoint.load(f"{drill}:{n}")) if n in rungs else n) for n in chosen]
+
+
+def digest(saved: checkpoint.Checkpoint) -> str:
+    """What tells one network from another: SHA-256 of its shape hash and its weights, in hex."""
+    return hashlib.sha256(saved.shape_hash.encode() + saved.weights.astype("<f4").tobytes()).hexdigest()
+
+
+def block_seed(secret: str, rules_hash: str, first: str, second: str, block: int) -> int:
+    """The 32-bit seed of a block between two entries by their digests."""
+    text = "|".join((secret, rules_hash, first, second, str(block)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+
+def play_block(drill: CompiledDrill, pair: Sequence[Player], seed: int) -> Matches:
+    """The games of one block, with their actions."""
+    return play_matches(drill.game(), drill.spec, pair[0], pair[1], GAMES, seed=seed, keep_actions=True)
+
+
+def featured(played: Matches) -> int:
+    """The game of a block that is worth watching: the quickest that was decided, else the first."""
+    decided = [k for k in range(len(played.result)) if played.result[k] != 0]
+    return min(decided, key=lambda k: int(played.length[k]), default=0)
+
+
+def recording_of(
+    drill: CompiledDrill, played: Matches, game: int, seed: int, digests: tuple[str, str]
+) -> dict[str, Any]:
+    """One game as a recording (js/protocol.ts), with `league`: whence it came, for whoever checks it.
+
+    `players` are the digests of sides 0 and 1, `winner` is 0 or 1, or -1 for nobody.
+    """
+    side, length = int(played.side[game]), int(played.length[game])
+    result, state = int(played.result[game]), played.start[game]
+    league = {"seed": seed, "game": game, "first": digests[0], "second": digests[1]}
+    league |= {"players": list(digests if side == 0 else digests[::-1])}
+    league |= {"winner": -1 if result == 0 else side if result > 0 else 1 - side}
+    recording = {
+        "drill": drill.name,
+        "rules_hash": drill.rules_hash,
+        "seed": int(state[0]),
+        "start": {"tick": 0, "phase": 0, "rest": 0, "state": state.astype("<u4").tobytes().hex()},
+        "inputs": [],
+        "actions": played.actions[game, :length].ravel().tolist(),
+        "ticks": length * drill.spec["action_repeat"],
+    }
+    return {**recording, "sha256": state_hash(replay(drill.game(), recording)), "league": league}
+
+
+class Referee:
+    """Plays what the store has to be played."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._player = functools.lru_cache(CACHED_PLAYERS)(self._load)
+
+    def play_next(self) -> bool:
+        """Play one block and write it down; False where there is none."""
+        job = self.store.next_job()
+        if job is None:
+            return False
+        self.store.record(job, self._outcome(job))
+        return True
+
+    def _outcome(self, job: Job) -> Outcome:
+        drill = drill_of(job.round.drill)
+        if drill.rules_hash != job.round.rules_hash:
+            raise LeagueError(
+                f"round {job.round.id} was opened with other rules of {drill.name!r} ({job.round.rules_hash}, now "
+                f"{drill.rules_hash}): finish it with the release that it was opened with"
+            )
+        digests = (job.first.digest, job.second.digest)
+        seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
+        pair = [self._player(drill.name, entry.name, entry.submission_id) for entry in (job.first, job.second)]
+        played = play_block(drill, pair, seed)
+        shown = recording_of(drill, played, featured(played), seed, digests)
+        wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
+        return Outcome(wins, GAMES - wins - losses, losses, gzip.compress(json.dumps(shown).encode(), mtime=0))
+
+    def _load(self, drill: str, name: str, submission: int | None) -> Player:
+        if submission is None:
+            return opponent(f"{drill}:{name}" if name in ladder.RUNGS else name, drill_of(drill))
+        saved = checkpoint.parse(self.store.content(submission), f"submission {submission}")
+        return network(saved.layers, saved.activation, saved.weights)
+
+
+@dataclasses.dataclass
+class RefereeThread:
+    """A referee in a thread of its own; the games let go of the interpreter, so pages are answered beside it."""
+
+    store: Store
+    problem: str = ""
+    """Why it stands still, "" while it does not; shown to the instructor."""
+
+    def start(self) -> None:
+        """Begin, and go on with what an earlier service left."""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dshq-referee", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the block that is being played."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        referee = Referee(self.store)
+        while not self._over.is_set():
+            try:
+                busy = referee.play_next()
+                self.problem = ""
+            except Exception as error:  # nobody waits for this thread: the instructor's page tells it
+                told, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
+                if told != self.problem:
+                    logging.getLogger("dshq.league").exception("a block could not be played")
+            if not busy:
+                self._over.wait(IDLE_SECONDS)

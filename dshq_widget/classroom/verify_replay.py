@@ -1,0 +1,53 @@
+"""Checks a published replay: the rules lead to its final state, and its policies to its actions."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from dshq_widget.classroom.rounds import digest, drill_of, play_block, recording_of
+from dshq_widget.classroom.store import LeagueError
+from dshq_widget.env.replay import replay, state_hash
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.evaluate import opponent
+
+FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks": int, "sha256": str, "league": dict}
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A replay as the league publishes it; raises LeagueError where the file is none."""
+    try:
+        found = json.loads(Path(path).read_text())
+        good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise LeagueError(f"{os.fspath(path)!r} is no replay of a league ({type(error).__name__}: {error})") from error
+    if not good:
+        raise LeagueError(f"{os.fspath(path)!r} is no replay of a league: its fields have other types")
+    return found
+
+
+def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -> str:
+    """Play a replay again; returns the hash of its final state, which is the published one.
+
+    With `policies`, the files or names ("random", "ball:gold") of the first and the second entry, its whole block is
+    played again from its seed, too. Raises LeagueError where anything disagrees.
+    """
+    drill = drill_of(recording["drill"])
+    found = state_hash(replay(drill.game(), recording))
+    if found != recording["sha256"]:
+        raise LeagueError(f"the replay ends in state {found}, and {recording['sha256']} was published")
+    if policies is None:
+        return found
+    league = recording["league"]
+    for which, name in zip(("first", "second"), policies, strict=True):
+        is_file = name.endswith(".dshq") or ":" in name
+        own = digest(checkpoint.load(name)) if is_file else name
+        if own != league[which]:
+            raise LeagueError(f"{name!r} is policy {own[:12]}, but the {which} entry was {league[which][:12]}")
+    played = play_block(drill, [opponent(name, drill) for name in policies], league["seed"])
+    again = recording_of(drill, played, league["game"], league["seed"], (league["first"], league["second"]))
+    if again != recording:
+        raise LeagueError("these policies play another game from this seed than the one that was published")
+    return found

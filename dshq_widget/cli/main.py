@@ -1,0 +1,415 @@
+"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object; wrong input
+exits 2 with one sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshq_widget.cli import drill_argument
+from dshq_widget.cli.arguments import SECONDS, UsageError, parser
+from dshq_widget.contract import settings
+
+if TYPE_CHECKING:
+    from dshq_widget.env.check import Finding
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = parser(VERBS).parse_args(arguments)
+        result = options.run(options)
+    except (ValueError, FileNotFoundError) as error:
+        # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
+        print(f"dshq: {error}", file=sys.stderr)
+        return 2
+    except (RuntimeError, MemoryError) as error:
+        print(f"dshq: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    status = 0
+    if isinstance(result, tuple):
+        result, status = result
+    if result is not None and options.json:
+        print(json.dumps(result), flush=True)
+    return status
+
+
+def train(options: argparse.Namespace) -> dict[str, Any]:
+    """Train a drill and save the policy."""
+    from dshq_widget.learning.champion import crown
+    from dshq_widget.policy import checkpoint
+    from dshq_widget.training.train_for import train_for
+    from dshq_widget.training.trainer import Trainer
+
+    hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
+    planned = settings.read_yaml(options.config) if options.config else {}
+    planned = {
+        **settings.canonical(planned, settings.TrainConfig()),
+        **settings.canonical(hyper, settings.TrainConfig()),
+    }
+    if options.seconds is not None:
+        _positive("--seconds", options.seconds)
+    out = None if options.out is None else _writable("--out", options.out, ".dshq")
+    log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
+    drill, resume = drill_argument.drill(options.start), None
+    if options.start.endswith(".dshq"):
+        resume = options.start
+        drill = drill_argument.drill_of(checkpoint.load(resume), resume, options.drill)
+    elif options.drill is not None:
+        raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
+    with Trainer(drill, resume=resume, log_dir=log_dir, **planned) as trainer:
+        spec = trainer.drill.spec
+        progress = not (options.json or options.quiet)
+        if options.seconds is None and spec["target"] is not None:
+            trainer.start(until_solved=True)
+            trainer.wait(seconds=SECONDS, progress=progress)
+        else:
+            train_for(trainer, options.seconds or SECONDS, planned=planned, progress=progress)
+        trainer.stop()
+        trainer.join()
+        metrics = trainer.metrics
+        finish = None
+        if out is not None:
+            trainer.save(out)
+            finish = None if options.latest else crown(out, trainer.drill)
+        result: dict[str, Any] = {
+            "drill": trainer.drill.name,
+            "seed": trainer.config.seed,
+            "seconds": metrics.get("seconds", 0.0),
+            "agent_steps": metrics.get("agent_steps", 0),
+            "agent_steps_per_second": metrics.get("agent_steps", 0) / max(metrics.get("seconds", 0.0), 1e-9),
+            "updates": metrics.get("updates", 0),
+            "version": trainer.version,
+            "device": trainer.device,
+            "workers": trainer.workers,
+            "tuning": trainer.tuning,
+            "metrics": metrics,
+            "out": None if out is None else str(out),
+            "saved": None if out is None else finish or {"version": trainer.version, "why": "it is the latest"},
+        }
+    if not options.json:
+        speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
+        print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates")
+        tuned = result["tuning"]
+        if tuned:
+            print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
+        if out:
+            print(f"version {result['saved']['version']} saved as {out}: {result['saved']['why']}")
+        if "evaluated_return" in metrics:
+            target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
+            print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")
+    return result
+
+
+def evaluate(options: argparse.Namespace) -> dict[str, Any]:
+    """Play a policy against a baseline or another policy."""
+    from dshq_widget.env.batch import compiled
+    from dshq_widget.policy import checkpoint
+    from dshq_widget.policy import evaluate as matches
+
+    if options.matches < 1:
+        raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
+    saved = checkpoint.load(options.policy)
+    drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
+    name = saved.drill if drill is None else drill.name
+    result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
+    if drill is None or drill.spec["sides"] == 1:
+        if options.against is not None:
+            raise UsageError(f"--against: {name!r} has one side and nobody to play against; leave it out")
+        how = {"seed": options.seed, "greedy": options.greedy}
+        if drill is None:
+            from dshq_widget.gyms.evaluate import evaluate_environment
+
+            if options.drill not in (None, name):
+                raise UsageError(f"--drill: this policy was trained on {name!r} and plays nothing else; leave it out")
+            result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
+        else:
+            player = matches.opponent(options.policy, drill)
+            result |= matches.evaluate_alone(drill, player, options.matches, **how)
+            result |= matches.yardsticks(drill, options.matches, seed=options.seed)
+        if not options.json:
+            low, high = result["ci95"]
+            print(
+                f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} episodes "
+                f"of {result['episode_length_mean']:.1f} decisions"
+            )
+            if drill is not None:
+                means = [f"{result['return_mean_random']:.2f} by random play"]
+                means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]
+                print(f"on the same seeds: {', '.join(means)}")
+        return result
+    player = matches.opponent(options.policy, drill)
+    options.against = options.against or "scripted"
+    against = matches.opponent(options.against, drill)
+    result["against"] = options.against
+    result |= matches.evaluate(
+        drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
+    )
+    if not options.json:
+        low, high = result["ci95"]
+        counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"
+        print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
+    return result
+
+
+def export(options: argparse.Namespace) -> dict[str, Any]:
+    """Write a policy in another format: a page that plays, or ONNX."""
+    from dshq_widget.policy import checkpoint
+
+    if options.html is None and options.onnx is None:
+        raise UsageError("nothing to write: give --html MATCH.html, --onnx BOT.onnx or both")
+    saved = checkpoint.load(options.policy)
+    policy = checkpoint.as_policy(saved)
+    wants_rules = options.html or options.drill
+    drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill
+    result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
+    if options.onnx is not None:
+        from dshq_widget.policy.export_onnx import save_onnx
+
+        with _written("--onnx", options.onnx):
+            result["onnx"] = str(save_onnx(policy, options.onnx))
+        if not options.json:
+            shape = f"observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value"
+            print(f"{result['onnx']}: {shape}")
+    if options.html is not None:
+        from dshq_widget.widget.drill_widget import DrillWidget
+
+        with _written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
+            result["html"] = str(widget.export_html(options.html))
+        if not options.json:
+            print(f"{result['html']}: {saved.drill}, version {saved.version}, in one page")
+    return result
+
+
+def record(options: argparse.Namespace) -> dict[str, Any]:
+    """Write a policy's best goal as a GIF: the end of the quickest match that it won."""
+    from dshq_widget.cli import record as films
+    from dshq_widget.env.batch import compiled
+    from dshq_widget.policy import checkpoint
+
+    target = _writable("--gif", options.gif, ".gif")
+    for name, value in (("--matches", options.matches), ("--seconds", options.seconds)):
+        _positive(name, value)
+    if not 64 <= options.width <= 1920:
+        raise UsageError(f"--width: wanted 64 to 1920 pixels, got {options.width}")
+    saved = checkpoint.load(options.policy)
+    if saved.environment:
+        raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which has no rules: only drills can be filmed")
+    drill = compiled(drill_argument.drill_of(saved, options.policy, options.drill))
+    players = [films.by_policy(checkpoint.as_policy(saved), options.greedy)]
+    if drill.spec["sides"] == 2:
+        players.append(films.by_name(options.against or "scripted", drill, options.greedy))
+    elif options.against is not None:
+        raise UsageError(f"--against: {drill.name!r} has one side and nobody to play against; leave it out")
+    played = films.play(drill, players, options.matches, options.seed)
+    match = films.best(drill, played)
+    film = films.pictures(drill, match, seconds=options.seconds, width=options.width, theme=options.theme)
+    with _written("--gif", options.gif):
+        shown = films.save_gif(target, film)
+    result = {
+        "policy": str(options.policy),
+        "drill": drill.name,
+        "matches": options.matches,
+        "wins": sum(one.winner > 0 for one in played),
+        "seed": match.seed,
+        "decisions": len(match.actions),
+        "return": match.score,
+        "pictures": shown,
+        "gif": str(target),
+    }
+    if not options.json:
+        length = len(match.actions) * drill.spec["action_repeat"] / drill.spec["tick_rate"]
+        print(f"{target}: {shown} pictures, the end of a match of {length:.1f} s (seed {match.seed})")
+    return result
+
+
+def trace(options: argparse.Namespace) -> dict[str, Any]:
+    """Hash every state of 16 games played by fixed random actions."""
+    from dshq_widget.env.batch import compiled
+    from dshq_widget.env.trace import trace as run
+
+    result = run(compiled(drill_argument.drill(options.drill)), options.ticks, options.seed, options.backend)
+    if not options.json:
+        played = f"{result['ticks']} ticks, {result['episodes']} episodes"
+        print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
+    return result
+
+
+def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Check the drills of a Python file, or a drill of the package, for everything that drills promise."""
+    from dshq_widget.drills import drills
+    from dshq_widget.env.check import CHECKS, suite, to_json
+
+    marks = {True: "ok ", False: "!! ", None: "-- "}
+    reports = []
+    for drill in [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill):
+        found = []
+        for finding in _announced(suite(drill), ("rules", *CHECKS), quiet=options.json):
+            found.append(to_json(finding))
+            if not options.json:
+                print(f"{marks[finding.ok]} {finding.name:15} {finding.text}", flush=True)
+                if finding.mend:
+                    print(f"{'':19} {finding.mend[:1].upper()}{finding.mend[1:]}.")
+        passes = all(check["ok"] is not False for check in found)
+        reports.append({"drill": getattr(drill, "name", drill.__name__), "ok": passes, "checks": found})
+        if not options.json:
+            print(f"{reports[-1]['drill']} {'keeps its promises' if passes else 'is not right yet'}")
+    return {"drills": reports}, 0 if all(report["ok"] for report in reports) else 1
+
+
+def bench(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure this machine's ceilings and this package's rates."""
+    from dshq_widget.env.batch import compiled
+
+    _positive("--seconds", options.seconds)
+    game = compiled(drill_argument.drill(options.drill))
+    if options.device == "cuda":
+        from dshq_widget.cli.bench_cuda import bench_cuda
+
+        result = bench_cuda(game, seconds=options.seconds)
+    else:
+        from dshq_widget.cli.bench import bench as run
+
+        result = run(game, seconds=options.seconds)
+    if not options.json:
+        for group in ("ceilings", "rates", "floors", "ratios"):
+            for name, value in result.get(group, {}).items():
+                print(f"{name:42} {value:>18,.{1 if value >= 10 else 3}f}")
+    return result
+
+
+def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Say what this machine offers, what is missing and what will be slow."""
+    from dshq_widget.cli.doctor import checks
+
+    found = checks()
+    if not options.json:
+        for check in found:
+            print(
+                f"{'ok ' if check['ok'] else '!! '} {check['name']:16} {check['value']}"
+                + (f"\n{'':20} {check['advice']}" if check["advice"] else "")
+            )
+    return {"checks": found}, 0
+
+
+def lab(options: argparse.Namespace) -> None:
+    """Open JupyterLab on the package's notebooks, copied to a folder; runs until it is shut down."""
+    from dshq_widget.notebook.lab import copy_notebooks, serve
+
+    if options.port is not None and not 1 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 1 to 65535, got {options.port}")
+    folder = _folder("FOLDER", options.folder).resolve()
+    with _written("FOLDER", options.folder):
+        notebook = copy_notebooks(folder)
+    try:
+        serve(notebook, port=options.port, browser=not options.no_browser, as_json=options.json)
+    except ImportError as error:
+        raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
+
+
+def submit(options: argparse.Namespace) -> dict[str, Any]:
+    """Send a policy to a class league."""
+    with _extra("classroom"):
+        from dshq_widget.classroom.submit import submit as send
+
+        result = send(options.policy, options.to, options.token)
+    if not options.json:
+        print(f"{options.policy} plays in {result['title']!r} as {result['digest'][:12]}")
+    return result
+
+
+def league(options: argparse.Namespace) -> dict[str, Any] | None:
+    """A class league: serve one, or verify a replay that one has published."""
+    if options.deed == "verify":
+        if not options.replay or len(options.replay) not in (1, 3):
+            raise UsageError("league verify: wanted REPLAY.json, or REPLAY.json and the first and the second policy")
+        with _extra("classroom"):
+            from dshq_widget.classroom import verify_replay
+
+            recording = verify_replay.read(options.replay[0])
+            found = verify_replay.verify(recording, tuple(options.replay[1:]) or None)
+        if not options.json:
+            print(f"{found}  as published")
+        return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
+    if options.replay:
+        raise UsageError(f"league serve: wanted no file, got {options.replay[0]!r}")
+    if not 0 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
+    with _extra("classroom"):
+        from dshq_widget.classroom.server import serve
+
+        serve(options.db, options.port, options.host, options.instructors)
+    return None
+
+
+def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -> Iterator[Finding]:
+    """The findings as they come; on a terminal the check that is being made stands below them."""
+    shown = sys.stdout.isatty() and not quiet
+    for k, name in enumerate(names):
+        if shown:
+            print(f"..  {name:15} {k + 1} of {len(names)}", end="", flush=True)
+        finding = next(findings, None)
+        if shown:
+            print("\r\x1b[K", end="", flush=True)
+        if finding is None:
+            return
+        yield finding
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """What needs an extra of the package: without it, wrong input that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'dshq-widget[{name}]'") from error
+
+
+@contextlib.contextmanager
+def _written(name: str, path: str) -> Iterator[None]:
+    """What is written under an option: a file that cannot be, or a missing extra, is wrong input."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
+
+
+def _positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise UsageError(f"{name}: wanted more than 0, got {value:g}")
+
+
+def _folder(name: str, path: str) -> Path:
+    folder = Path(path).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot make the folder {path!r}: {error.strerror or error}") from error
+    return folder
+
+
+def _writable(name: str, path: str, ending: str) -> Path:
+    target = Path(path).expanduser()
+    if target.suffix != ending:
+        raise UsageError(f"{name}: wanted a file name that ends in {ending}, got {path!r}")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist; make it first")
+    return target
+
+
+VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, submit, league)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,427 @@
+"""Every setting of training: one frozen dataclass that Python, YAML, flags, page and documentation read.
+
+A field's docstring says what it means and in which unit; its metadata says how it is labelled, what values it takes and
+when a change takes effect: `now`, at the `next update`, or at the next start (`restart`).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import functools
+import inspect
+import itertools
+import math
+import numbers
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
+TILE_LANES = 16  # games per record tile; see dshq_kernels.backends.cpu
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used: says the key, what was wanted and what was got, in one sentence."""
+
+
+def about(
+    kind: str,
+    label: str,
+    effect: str,
+    group: str,
+    *,
+    unit: str = "",
+    lo: float | None = None,
+    hi: float | None = None,
+    multiple: int = 1,
+    choices: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """A field's metadata; `kind` is int, float, bool, choice, sizes, shares or weights."""
+    return {
+        "kind": kind,
+        "label": label,
+        "effect": effect,
+        "group": group,
+        "unit": unit,
+        "min": lo,
+        "max": hi,
+        "multiple": multiple,
+        "choices": choices,
+    }
+
+
+def setting(default: Any, kind: str, label: str, effect: str, group: str, **more: Any) -> Any:
+    """A dataclass field with an immutable default; `more` as in `about`."""
+    return dataclasses.field(default=default, metadata=about(kind, label, effect, group, **more))
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """The hyper-parameters of one training run.
+
+    The learning defaults are measured on the Ball Drill: 80 % of decided matches against the chaser within seconds.
+    """
+
+    num_envs: int = setting(
+        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=TILE_LANES
+    )
+    """Games stepped side by side, in tiles of 16."""
+    rollout_length: int = setting(32, "int", "Rollout length", RESTART, "rollout", unit="decisions", lo=1, hi=4096)
+    """Decisions that every game plays between two updates."""
+    total_agent_steps: int = setting(
+        60_000_000, "int", "Schedule length", NEXT_UPDATE, "optimiser", unit="agent steps", lo=1000, hi=1e12
+    )
+    """Agent steps over which learning rate and entropy bonus anneal; after them the final values stay."""
+    epochs: int = setting(1, "int", "Epochs", NEXT_UPDATE, "optimiser", unit="passes", lo=1, hi=100)
+    """Passes over each rollout."""
+    minibatch_size: int = setting(
+        4096, "int", "Minibatch size", NEXT_UPDATE, "optimiser", unit="agent steps", lo=16, hi=1 << 22
+    )
+    """Agent steps in one optimiser step; larger than the rollout means the whole rollout."""
+    minibatch_order: str = setting(
+        "random", "choice", "Minibatch order", NEXT_UPDATE, "optimiser", choices=("random", "sequential")
+    )
+    """Whether each epoch shuffles the rollout anew or takes it in the order in which it was played."""
+    priority_alpha: float = setting(0.0, "float", "Priority exponent", NEXT_UPDATE, "optimiser", lo=0.0, hi=2.0)
+    """How much more often samples with large advantages are learned from; 0 takes each once an epoch."""
+    priority_beta: float = setting(0.4, "float", "Priority correction", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """How far, at first, importance weights undo the bias of that choice; it rises over `total_agent_steps`."""
+    learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Adam's step size at the start of the schedule."""
+    lr_schedule: str = setting(
+        "linear", "choice", "Learning rate schedule", NEXT_UPDATE, "optimiser", choices=("constant", "linear", "cosine")
+    )
+    """How the learning rate falls over `total_agent_steps`: not, linearly to 10 %, or warm-up and cosine to 10 %."""
+    gamma: float = setting(0.995, "float", "Discount", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
+    """How much a reward one decision later is worth now."""
+    gae_lambda: float = setting(0.95, "float", "GAE lambda", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
+    """Advantage estimation between one-step (0, biased) and whole-episode (1, noisy)."""
+    clip_epsilon: float = setting(0.2, "float", "Clip range", NEXT_UPDATE, "loss", lo=0.001, hi=10.0)
+    """How far one update may move an action's probability ratio from 1."""
+    clip_value: bool = setting(False, "bool", "Clip the value", NEXT_UPDATE, "loss")
+    """Whether the value estimate, too, may move at most the clip range per update."""
+    value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
+    """Weight of the value loss beside the policy loss."""
+    entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
+    """Bonus for staying random, at first; it falls linearly to 0 unless `lr_schedule` is constant."""
+    max_grad_norm: float = setting(0.5, "float", "Gradient norm limit", NEXT_UPDATE, "optimiser", lo=0.0, hi=1e6)
+    """Gradients longer than this are scaled down to it; 0 switches the limit off."""
+    target_kl: float = setting(0.0, "float", "Target KL", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
+    """An update stops early once the policy has moved this far from the one that played; 0 switches it off."""
+    min_entropy: float = setting(0.05, "float", "Entropy floor", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
+    """Below this for three updates, with returns no better, a policy goes back and explores more; 0: never."""
+    hidden_sizes: tuple[int, ...] = setting(
+        (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
+    )
+    """Width of each hidden layer, one to four of them."""
+    activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
+    """The function between layers."""
+    separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
+    """Whether policy and value get hidden layers of their own, each as wide as `hidden_sizes` says."""
+    action_distribution: str = setting(
+        "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")
+    )
+    """What continuous actions of a Gymnasium environment are drawn from: a Gaussian that is clipped to their bounds, or
+    a beta distribution between them. Drills have none.
+    """
+    normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
+    """Whether the network learns on observations of running mean 0 and deviation 1; folded into its first layer."""
+    normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")
+    """Whether the value is learned in units of the running deviation of returns; folded into its last layer."""
+    normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
+    """Whether advantages are shifted and scaled to mean 0 and deviation 1 over the rollout."""
+    opponents: dict[str, float] = dataclasses.field(
+        default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
+        metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
+    )
+    """Who plays the other side, as shares that add to 1: self, pool (earlier policies), idle, random or one of the
+    drill's baselines.
+    """
+    snapshot_every: int = setting(
+        100, "int", "Snapshot interval", NEXT_UPDATE, "self-play", unit="updates", lo=1, hi=1_000_000
+    )
+    """After so many updates, or later where they are small, the policy joins the pool and is rated."""
+    collapse_guard: bool = setting(True, "bool", "Collapse guard", NEXT_UPDATE, "self-play")
+    """Whether training goes back to its champion when the score against the pinned opponents (random and the drill's
+    first baseline) stays below 95 % of the champion's, or an update breaks its bounds.
+    """
+    reward_weights: dict[str, float] = dataclasses.field(
+        default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
+    )
+    """Weights by reward term that replace the drill's own; terms left out keep theirs."""
+    scene_share: float = setting(
+        0.3, "float", "Scene share", NEXT_UPDATE, "self-play", unit="share of games", lo=0.0, hi=0.9
+    )
+    """How many of the new games begin as one of the scenes arranged by hand, where there are any."""
+    seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
+    """Where every random choice of the run starts."""
+    device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))
+    """Where the learner computes; auto takes the GPU if there is one that works."""
+    workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
+    """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors it may use."""
+    validate_every: int = setting(
+        0, "int", "Validation interval", NEXT_UPDATE, "machine", unit="updates", lo=0, hi=1_000_000
+    )
+    """Every so many updates one minibatch goes through the torch reference, too, and differences are said; 0: never."""
+    deterministic: bool = setting(False, "bool", "Lock-step", RESTART, "machine")
+    """The same bits every time: one thread plays and learns in turns on the CPU, whatever `workers` says."""
+    pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
+    """Upper limit of the training speed; 0 is full speed."""
+
+    def __post_init__(self) -> None:
+        for name, spec in FIELDS.items():
+            object.__setattr__(self, name, parse_value(name, getattr(self, name), spec))
+
+    @classmethod
+    def from_values(cls, *layers: Mapping[str, Any] | None) -> TrainConfig:
+        """The defaults overridden by each mapping of settings (or aliases) in turn; raises ConfigError."""
+        return cls().replace(*layers)
+
+    def replace(self, *layers: Mapping[str, Any] | None) -> TrainConfig:
+        """This configuration overridden by each mapping of settings (or aliases) in turn; raises ConfigError."""
+        config = self
+        for layer in layers:
+            config = dataclasses.replace(config, **canonical(layer or {}, config))
+        return config
+
+    def to_json(self) -> dict[str, Any]:
+        """All settings as plain JSON values; `from_values` reads them back."""
+        values = dataclasses.asdict(self)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+
+
+FIELDS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in dataclasses.fields(TrainConfig)}
+
+ALIASES = {
+    "T": "rollout_length",
+    "num_steps": "rollout_length",
+    "lr": "learning_rate",
+    "lambda": "gae_lambda",
+    "clip": "clip_epsilon",
+    "minibatch": "minibatch_size",
+    "batch_size": "minibatch_size",
+}
+"""Other names that are accepted on input. `num_minibatches` is one more: it divides the rollout."""
+
+SECTIONS = ("training_core", "ppo_core")
+"""The YAML section that holds the settings, and its alias."""
+
+
+def nearest(word: str, words: Any) -> str:
+    """`"; did you mean X?"` for the closest of `words`, or `""` where none is close."""
+    close = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
+    """`values` under the settings' own keys, parsed; flags' dashes are read as underscores. Raises ConfigError.
+
+    `num_minibatches` becomes `minibatch_size`: games x decisions of a rollout, divided.
+    """
+    out: dict[str, Any] = {}
+    divide = None
+    for given, value in values.items():
+        key = str(given).replace("-", "_")
+        key = ALIASES.get(key, key)
+        if key == "num_minibatches":
+            divide = parse_value(
+                key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
+            )
+            continue
+        if key not in FIELDS:
+            known = [*FIELDS, *ALIASES, "num_minibatches"]
+            raise ConfigError(
+                f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
+            )
+        if key in out:
+            raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: give it once")
+        out[key] = parse_value(key, value, FIELDS[key])
+    if divide is not None:
+        if "minibatch_size" in out:
+            raise ConfigError("give minibatch_size or num_minibatches, not both")
+        rollout = out.get("num_envs", base.num_envs) * out.get("rollout_length", base.rollout_length)
+        out["minibatch_size"] = parse_value("minibatch_size", max(rollout // divide, 1), FIELDS["minibatch_size"])
+    return out
+
+
+def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
+    """`value` (a Python value, or text from a flag, YAML or the page) as the setting's own type; raises ConfigError."""
+    return _PARSERS[spec["kind"]](key, value, spec)
+
+
+def _wanted(key: str, what: str, value: Any, hint: str = "") -> ConfigError:
+    shown = repr(value)
+    return ConfigError(f"{key} must be {what}, got {shown if len(shown) <= 60 else shown[:57] + '...'}{hint}")
+
+
+def _range(spec: Mapping[str, Any]) -> str:
+    lo, hi = spec.get("min"), spec.get("max")
+    unit = f" {spec['unit']}" if spec.get("unit") else ""
+    return "" if lo is None else f" from {lo:,.12g} to {hi:,.12g}{unit}"
+
+
+def _number(key: str, value: Any, spec: Mapping[str, Any], what: str) -> float:
+    number = math.nan
+    if isinstance(value, str):
+        try:
+            number = float(value.strip().replace("_", ""))
+        except ValueError:
+            number = math.nan
+    elif isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+    if not math.isfinite(number) or (spec["min"] is not None and not spec["min"] <= number <= spec["max"]):
+        raise _wanted(key, what + _range(spec), value)
+    return number
+
+
+def _int(key: str, value: Any, spec: Mapping[str, Any]) -> int:
+    number = _number(key, value, spec, "a whole number")
+    if number != int(number):
+        raise _wanted(key, "a whole number" + _range(spec), value)
+    multiple = spec["multiple"]
+    if int(number) % multiple:
+        below = max(int(number) // multiple * multiple, int(spec["min"]))
+        raise _wanted(key, f"a multiple of {multiple}", value, f"; {below} or {below + multiple} would do")
+    return int(number)
+
+
+def _float(key: str, value: Any, spec: Mapping[str, Any]) -> float:
+    return _number(key, value, spec, "a number")
+
+
+def _bool(key: str, value: Any, spec: Mapping[str, Any]) -> bool:
+    word = str(value).strip().lower()
+    if word in ("true", "1", "yes", "on"):
+        return True
+    if word in ("false", "0", "no", "off"):
+        return False
+    raise _wanted(key, "true or false", value)
+
+
+def _choice(key: str, value: Any, spec: Mapping[str, Any]) -> str:
+    if isinstance(value, str) and value.strip().lower() in spec["choices"]:
+        return value.strip().lower()
+    raise _wanted(key, "one of " + ", ".join(spec["choices"]), value, nearest(str(value), spec["choices"]))
+
+
+def _sizes(key: str, value: Any, spec: Mapping[str, Any]) -> tuple[int, ...]:
+    items: Any = value
+    if isinstance(value, str):
+        items = [part for part in value.strip("()[] ").replace("x", ",").split(",") if part.strip()]
+    elif isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        items = [value]
+    if not isinstance(items, (list, tuple)) or not 1 <= len(items) <= 4:
+        raise _wanted(key, "one to four layer widths such as 64,64", value)
+    return tuple(_int(key, item, {**spec, "multiple": 1}) for item in items)
+
+
+def _pairs(key: str, value: Any, spec: Mapping[str, Any], example: str) -> dict[str, float]:
+    items: Any = value
+    if isinstance(value, str):
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        if any(not equals for _, equals, _ in pairs):
+            raise _wanted(key, f"written like {example}", value)
+        items = {name.strip(): number for name, _, number in pairs}
+    if not isinstance(items, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in items):
+        raise _wanted(key, f"names with numbers, like {example}", value)
+    return {name: _number(f"{key}[{name}]", number, spec, "a number") for name, number in items.items()}
+
+
+def _shares(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
+    example = "self=.75,chaser=.125,random=.125"
+    shares = _pairs(key, value, {**spec, "min": 0.0, "max": 1.0, "unit": ""}, example)
+    shares = {name: share for name, share in shares.items() if share > 0}
+    if not math.isclose(sum(shares.values()), 1.0, abs_tol=1e-3):
+        raise _wanted(key, f"shares that add to 1, like {example}", value)
+    return shares
+
+
+def _weights(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
+    return _pairs(key, value, spec, "goal=1,approach=2.5")
+
+
+_PARSERS = {
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "choice": _choice,
+    "sizes": _sizes,
+    "shares": _shares,
+    "weights": _weights,
+}
+
+
+def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
+    """What the training of a drill starts from: the defaults, and above them what the drill itself declares."""
+    terms = [term["name"] for term in spec["terms"]]
+    return for_drill(TrainConfig.from_values(spec.get("training")), (), spec["baselines"], terms, spec["sides"])
+
+
+def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int) -> TrainConfig:
+    """`config` with its opponents and reward terms checked against a drill; raises ConfigError.
+
+    `given` are the keys that somebody chose. The default opponents adapt: those that the drill lacks go, and the
+    others share their part. A drill of one side has no opponents at all.
+    """
+    if sides == 1:
+        if "opponents" in given:
+            raise ConfigError("opponents must be left out: this drill has one side and nobody to play against")
+        config = dataclasses.replace(config, opponents={"self": 1.0})
+    else:
+        known = ["self", "pool", "idle", "random", *baselines]
+        strangers = [name for name in config.opponents if name not in known]
+        if strangers and "opponents" in given:
+            raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))
+        if strangers:
+            kept = {name: share for name, share in config.opponents.items() if name in known}
+            config = dataclasses.replace(
+                config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}
+            )
+    for term in config.reward_weights:
+        if term not in terms:
+            raise _wanted("reward_weights", "for the drill's terms " + ", ".join(terms), term, nearest(term, terms))
+    return config
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """The settings in a YAML file's section `training_core` (or `ppo_core`); raises ConfigError."""
+    import yaml  # kept out of `import dshq_widget`
+
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {str(path)!r}: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{str(path)!r} is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{str(path)!r} must hold a section training_core with settings under it")
+    for section in content:
+        if section not in SECTIONS:
+            raise ConfigError(
+                f"unknown section {section!r} in {str(path)!r}{nearest(section, SECTIONS) or '; it is training_core'}"
+            )
+    if len(content) != 1:
+        raise ConfigError(f"{str(path)!r} must hold one section, training_core; ppo_core is another name of the same")
+    values = next(iter(content.values()))
+    if not isinstance(values, dict):
+        raise ConfigError(f"the section in {str(path)!r} must hold settings such as learning_rate: 0.003")
+    return values
+
+
+@functools.cache
+def field_docs() -> dict[str, str]:
+    """Field name -> the docstring written under it, read from this file's syntax tree."""
+    tree = ast.parse(inspect.getsource(TrainConfig))
+    docs = {}
+    for node in ast.walk(tree):
+        for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                docs[ast.unparse(field.target)] = inspect.cleandoc(str(text.value.value))
+    return docs
+
+
+def schema() -> dict[str, dict[str, Any]]:
+    """What the page needs to draw each setting: its metadata (see `about`) and its docstring as `help`."""
+    return {key: {**spec, "choices": list(spec["choices"]), "help": field_docs()[key]} for key, spec in FIELDS.items()}

@@ -1,0 +1,290 @@
+"""What a drill declares beside its rules: choices, observations and handles; and the check of every declaration before
+the rules are translated, each mistake with the line of the class that makes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import prod
+from string import ascii_uppercase, digits
+from typing import Any
+
+from dshq_kernels.language.subset import DeclarationError
+from dshq_kernels.network.layers import parse, written
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
+
+    name: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One input of the policy. `scale` is the world value that reads 1.0, in `unit`: it labels the page's gauges, and
+    `observe` divides by it.
+    """
+
+    name: str
+    scale: float = 1.0
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
+    fields.
+    """
+
+    name: str
+    x: str
+    y: str
+    vx: str
+    vy: str
+    index: int = 0
+
+
+CODES = {
+    *(f"Key{letter}" for letter in ascii_uppercase),
+    *(f"{block}{digit}" for block in ("Digit", "Numpad") for digit in digits),
+    *(f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")),
+    *(f"{key}{hand}" for key in ("Shift", "Control", "Alt") for hand in ("Left", "Right")),
+    *(f"Numpad{key}" for key in ("Add", "Subtract", "Multiply", "Divide", "Decimal", "Enter")),
+    *("Backquote", "Backslash", "BracketLeft", "BracketRight", "Comma", "Equal", "IntlBackslash", "Minus", "Period"),
+    *("Quote", "Semicolon", "Slash", "Space", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp"),
+    "PageDown",
+}
+"""Keys that a drill may give a meaning: KeyboardEvent.code of the W3C's UI Events, without those that the page or the
+browser keeps for itself (Escape, Tab, F1 .. F12).
+"""
+
+
+RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
+"""Rules that a drill is asked for by name."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _each(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, (tuple, list)) and all(isinstance(item, kind) for item in value)
+
+
+def _table(good: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Mapping) and all(isinstance(k, str) and good(v) for k, v in value.items())
+
+
+def _is_pair(value: Any) -> bool:
+    return _each(str)(value) and len(value) == 2
+
+
+WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
+    "tick_rate": (_is_count, "a whole number above 0", "60"),
+    "action_repeat": (_is_count, "a whole number above 0", "4"),
+    "time_limit": (_is_count, "a whole number above 0", "1200"),
+    "scene_max": (_is_count, "a whole number above 0", "64"),
+    "world": (lambda v: _each(object)(v) and len(v) == 4 and all(map(_is_number, v)), "four numbers", "(-1, -1, 1, 1)"),
+    "state": (_table(lambda v: True), "a dict, field: type", '{"x": "f32", "row": ("i32", 8)}'),
+    "half_turn": (_each(str), "a tuple of texts", '("x", "y")'),
+    "actions": (_each(Choice), "a tuple of Choice", '(Choice("move", ("stay", "go")),)'),
+    "keys": (_table(_is_pair), "a dict, key: (choice, option)", '{"KeyA": ("move", "go")}'),
+    "observations": (_each(Observation), "a tuple of Observation", '(Observation("x"),)'),
+    "rewards": (_table(_is_number), "a dict, rule: weight", '{"win": 1.0}'),
+    "potentials": (_table(_is_number), "a dict, rule: weight", '{"near": 0.1}'),
+    "baselines": (_each(str), "a tuple of texts", '("chaser",)'),
+    "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy"),)'),
+    "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
+    "shades": (_table(_is_number), "a dict, paint: 0 .. 3", '{"floor": 1}'),
+    "tags": (_each(str), "a tuple of texts", '("A", "B")'),
+    "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
+}
+"""What a declaration has to be: the test, in words, and an example."""
+
+
+def attributes(base: type) -> set[str]:
+    """What a subclass of `base`, which is Drill, may declare."""
+    return {name for name in vars(base) if not name.startswith("_")} | {"name"}
+
+
+def check(drill: Any, base: type) -> None:
+    """Raises DeclarationError for the first thing that is wrong, and TypeError for what is no subclass of `base`."""
+    if not (isinstance(drill, type) and issubclass(drill, base)):
+        raise TypeError(f"wanted a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
+    name = getattr(drill, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        raise DeclarationError(f'wanted a short identifier such as name = "my_drill", got {name!r}', "name")
+    declared: Any = drill
+    for attribute, (good, wanted, example) in WANTED.items():
+        value = getattr(drill, attribute)
+        if not good(value):
+            raise DeclarationError(
+                f"{attribute}: wanted {wanted}, such as {attribute} = {example}, got {value!r}", attribute
+            )
+    _check_time(declared)
+    _check_actions(declared)
+    _check_names_of_fields(declared)
+    _check_paints(declared)
+    _check_terms(declared)
+    _check_members(declared, base)
+
+
+def _check_time(drill: Any) -> None:
+    if drill.sides not in (1, 2):
+        raise DeclarationError(f"sides is 1 or 2, got {drill.sides!r}", "sides")
+    if drill.time_limit % drill.action_repeat or drill.time_limit <= 0:
+        raise DeclarationError(
+            f"time_limit ({drill.time_limit} ticks) must be a positive multiple "
+            f"of action_repeat ({drill.action_repeat})",
+            "time_limit",
+        )
+    if drill.target is not None and drill.sides != 1:
+        raise DeclarationError(f"target ({drill.target}) is for drills of one side; leave it out", "target")
+
+
+def _check_actions(drill: Any) -> None:
+    for attribute, article, example in (
+        ("actions", "action", '(Choice("move", ("stay", "go")),)'),
+        ("observations", "observation", '(Observation("x"),)'),
+    ):
+        if not getattr(drill, attribute):
+            raise DeclarationError(f"declare at least one {article}, `{attribute} = {example}`", attribute)
+    options: dict[str, tuple[str, ...]] = {}
+    for choice in drill.actions:
+        if choice.name in options:
+            raise DeclarationError(f"two choices are called {choice.name!r}: give each its own name", "actions")
+        if not _each(str)(choice.options) or not choice.options or len(set(choice.options)) < len(choice.options):
+            raise DeclarationError(
+                f"choice {choice.name!r}: wanted different texts as options, got {choice.options!r}",
+                "actions",
+                choice.name,
+            )
+        options[choice.name] = choice.options
+    for code, (name, option) in drill.keys.items():
+        if code not in CODES:
+            likely = [
+                kind + code.capitalize() for kind in ("Arrow", "Key", "Digit") if kind + code.capitalize() in CODES
+            ]
+            near = likely or get_close_matches(code, CODES, 1)
+            mend = f"did you mean {near[0]!r}?" if near else 'write names such as "KeyA", "ArrowLeft" or "Space"'
+            raise DeclarationError(f"there is no key {code!r} (KeyboardEvent.code); {mend}", "keys", code)
+        if option not in options.get(name, ()):
+            near = get_close_matches(option, options.get(name, ()), 1) or get_close_matches(name, options, 1)
+            mend = f"did you mean {near[0]!r}?" if near else f"the choices are {', '.join(map(repr, options))}"
+            raise DeclarationError(f"key {code!r} means {(name, option)!r}, which is no action; {mend}", "keys", code)
+    try:
+        actions = prod(len(choice.options) for choice in drill.actions)
+        parse((len(drill.observations), *written(drill.front), actions + 1))
+    except ValueError as error:
+        raise DeclarationError(f"its front does not fit its observations and actions: {error}", "front") from error
+
+
+def _check_names_of_fields(drill: Any) -> None:
+    for field in drill.half_turn:
+        if field not in drill.state:
+            raise DeclarationError(
+                f"half_turn names the state field {field!r}, which does not exist", "half_turn", field
+            )
+    for handle in drill.drag:
+        for field in (handle.x, handle.y, handle.vx, handle.vy):
+            if field not in drill.state:
+                raise DeclarationError(
+                    f"handle {handle.name!r} names the state field {field!r}, which does not exist", "drag", field
+                )
+
+
+def _check_paints(drill: Any) -> None:
+    for colour, shade in drill.shades.items():
+        if colour not in drill.palette or shade not in range(4):
+            raise DeclarationError(
+                f"shades gives {colour!r} {shade!r}; wanted a name of the palette and 0, 1, 2 or 3", "shades", colour
+            )
+
+
+def _check_terms(drill: Any) -> None:
+    clash = set(drill.rewards) & set(drill.potentials)
+    if clash:
+        raise DeclarationError(
+            f"{sorted(clash)} are both rewards and potentials; give each term one kind", "potentials", min(clash)
+        )
+    for attribute in ("rewards", "potentials", "baselines"):
+        for name in getattr(drill, attribute):
+            if not _is_rule(getattr(drill, name, None)):
+                raise DeclarationError(
+                    f"{name!r} is declared but there is no rule of that name: add `@rule def {name}(s, i, side): ...`",
+                    attribute,
+                    name,
+                )
+
+
+def _check_members(drill: Any, base: type) -> None:
+    """Names that mean nothing and are near to one that does, and rules without their mark."""
+    may = attributes(base)
+    members = {n: value for part in drill.__mro__ if part not in (object, base) for n, value in vars(part).items()}
+    rules = {n: value for n, value in members.items() if _is_rule(value)}
+    used = {word for value in rules.values() for word in value.__code__.co_names}
+    for n in sorted(set(members) - used - may - set(RULES)):
+        near = get_close_matches(n, RULES if n in rules else may, 1, cutoff=0.8)
+        if near and n not in (*drill.rewards, *drill.potentials, *drill.baselines):
+            raise DeclarationError(f"{n!r} means nothing to a drill and no rule uses it; did you mean {near[0]!r}?", n)
+    for n in RULES:
+        if callable(vars(drill).get(n)) and not _is_rule(vars(drill)[n]):
+            raise DeclarationError(f"{n!r} is not marked: write @rule on the line above it", n)
+
+
+def _is_rule(value: object) -> bool:
+    return hasattr(value, "__dshq_rule__")
+
+
+# ---- where it stands
+
+
+def place(drill: type, error: DeclarationError) -> str:
+    """ "FILE:LINE: " of what `error` is about, "" for a class whose source is not at hand."""
+    for part in drill.__mro__:
+        file, node = _source(part)
+        for statement in node.body if node else ():
+            if error.attribute in _names(statement):
+                return f"{file}:{_line(statement, error.item)}: "
+    file, node = _source(drill)
+    return f"{file}:{node.lineno}: " if node else ""
+
+
+def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
+    """The file and the syntax of a class, found by one of its rules: a notebook's class knows no file of its own."""
+    for code in (value.__code__ for value in vars(drill).values() if _is_rule(value)):
+        lines = linecache.getlines(code.co_filename)
+        for node in ast.walk(ast.parse("".join(lines))):
+            if not isinstance(node, ast.ClassDef) or node.name != drill.__name__:
+                continue
+            if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+                return code.co_filename, node
+    return "", None
+
+
+def _names(statement: ast.stmt) -> list[str]:
+    """What a statement of a class body gives a value to."""
+    match statement:
+        case ast.FunctionDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def _line(statement: ast.stmt, item: str | None) -> int:
+    """Where the text `item` stands in it, or where it begins."""
+    words = (node for node in ast.walk(statement) if isinstance(node, ast.Constant) and node.value == item)
+    return next((node.lineno for node in words if item is not None), statement.lineno)

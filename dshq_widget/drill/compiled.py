@@ -1,0 +1,170 @@
+"""`compile_drill` turns a drill into plain data that travels anywhere.
+
+Nothing downstream of `CompiledDrill` needs the author's class or source: the kernel, worker processes and the page
+all run what is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.backends.cpu import CpuGame, python_source
+from dshq_kernels.backends.cuda import CudaGame, cuda_source
+from dshq_kernels.backends.javascript import javascript_source
+from dshq_kernels.language.rules import Source, translate
+from dshq_kernels.language.subset import DeclarationError, RulesError
+from dshq_kernels.network.layers import written
+from dshq_widget.drill import checks
+from dshq_widget.drill.declaration import Drill
+
+
+@dataclass(frozen=True)
+class CompiledDrill:
+    """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
+    JavaScript and CUDA source.
+    """
+
+    spec: dict[str, Any]
+    python: str
+    javascript: str
+    cuda: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.spec["name"]
+
+    @property
+    def rules_hash(self) -> str:
+        """Changes whenever the rules, the observations or the actions do."""
+        return self.spec["rules_hash"]
+
+    def game(self) -> CpuGame:
+        """Compile for this machine, or load what was compiled before."""
+        return CpuGame(self.python, self.spec)
+
+    def cuda_game(self) -> CudaGame:
+        """The same for the GPU. Raises RuntimeError where there is none."""
+        return CudaGame(self.cuda, self.spec)
+
+    def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
+        """f32 (n_terms,): the drill's weights, replaced by name. Raises ValueError for a term that the drill lacks."""
+        values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
+        unknown = sorted(set(overrides or {}) - set(values))
+        if unknown:
+            raise ValueError(
+                f"drill {self.name!r} has no reward term {unknown[0]!r}: it has {', '.join(values) or 'none'}"
+            )
+        return np.array(list({**values, **(overrides or {})}.values()), np.float32)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"spec": self.spec, "python": self.python, "javascript": self.javascript, "cuda": self.cuda}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> CompiledDrill:
+        return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""), data.get("cuda", ""))
+
+
+@lru_cache(maxsize=64)
+def compile_drill(drill: type[Drill]) -> CompiledDrill:
+    """Check and translate a drill. Raises RulesError for rules outside the subset and ValueError for wrong
+    declarations; both name the line and the mend.
+    """
+    try:
+        checks.check(drill, Drill)
+        return _compile(drill)
+    except RulesError as error:
+        raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
+    except DeclarationError as error:
+        raise ValueError(_named_cell(f"{checks.place(drill, error)}drill {drill.__name__}: {error}")) from None
+
+
+def _compile(drill: type[Drill]) -> CompiledDrill:
+    members: dict[str, Any] = {}
+    for base in reversed(drill.__mro__):
+        if base not in (object, Drill):
+            members.update(vars(base))
+    rules: dict[str, Callable] = {name: value for name, value in members.items() if hasattr(value, "__dshq_rule__")}
+    terms = [*drill.rewards, *drill.potentials]
+    declared = checks.attributes(Drill)
+    source = Source(
+        name=drill.name,
+        sides=drill.sides,
+        state=drill.state,
+        observations=[observation.name for observation in drill.observations],
+        n_actions=prod(len(choice.options) for choice in drill.actions),
+        terms=terms,
+        baselines=drill.baselines,
+        rules=rules,
+        constants={
+            name: value
+            for name, value in members.items()
+            if name not in declared and name not in rules and not name.startswith("_")
+        },
+        scene_max=drill.scene_max,
+    )
+    program = translate(source)
+    javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
+    spec: dict[str, Any] = {
+        "name": drill.name,
+        "title": drill.title or drill.name.replace("_", " ").capitalize(),
+        "sides": drill.sides,
+        "tick_rate": drill.tick_rate,
+        "action_repeat": drill.action_repeat,
+        "time_limit": drill.time_limit,
+        "world": list(drill.world),
+        "mirrored": drill.mirrored,
+        "half_turn": list(drill.half_turn),
+        "fields": [[f.name, f.type, f.length] for f in program.fields],
+        "actions": [{"name": c.name, "options": list(c.options)} for c in drill.actions],
+        "n_actions": source.n_actions,
+        "masked": program.masked,
+        "keys": {code: list(pair) for code, pair in drill.keys.items()},
+        "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
+        "n_obs": program.n_obs,
+        "terms": [
+            {"name": name, "weight": weight, "kind": kind, "help": _first_paragraph(rules[name])}
+            for kind, terms in (("reward", drill.rewards), ("potential", drill.potentials))
+            for name, weight in terms.items()
+        ],
+        "baselines": list(drill.baselines),
+        "drag": [{"name": h.name, "x": h.x, "y": h.y, "vx": h.vx, "vy": h.vy, "index": h.index} for h in drill.drag],
+        "palette": list(drill.palette),
+        "shades": dict(drill.shades),
+        "tags": list(drill.tags),
+        "scene_max": drill.scene_max,
+        "target": drill.target,
+        "front": list(written(drill.front)),
+        "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
+    }
+    meaning = {
+        k: spec[k]
+        for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
+    }
+    digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
+    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda)
+
+
+def _first_paragraph(rule: Callable) -> str:
+    return " ".join((inspect.getdoc(rule) or "").partition("\n\n")[0].split())
+
+
+def _named_cell(message: str) -> str:
+    """`FILE:LINE: ...` with a notebook cell called In[3], as IPython calls it, not by the file that stands for it."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    file, found, rest = message.partition(".py:")
+    named = shell.compile.format_code_name(file + ".py") if shell and found else None
+    if not named:
+        return message
+    line, _, said = rest.partition(":")
+    return f"cell {named[1]}, line {line}:{said}"

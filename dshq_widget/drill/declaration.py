@@ -1,0 +1,71 @@
+"""What an author writes: a class of declarations and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dshq_kernels.language.subset import RulesError, rule
+from dshq_kernels.network.layers import Front, Grid, Pairs
+from dshq_widget.drill.checks import Choice, Handle, Observation
+
+__all__ = ["Choice", "Drill", "Grid", "Handle", "Observation", "Pairs", "RulesError", "rule"]
+
+
+class Drill:
+    """Base class of games. Subclasses declare these attributes and write rules (docs/rules.md).
+
+    name            an identifier of its own: .dshq files find the drill by it
+    title           what people read; made of the name where it is empty
+    sides           1 or 2
+    tick_rate       ticks per second
+    action_repeat   ticks per decision
+    time_limit      ticks after which an unfinished episode is truncated, a multiple of action_repeat
+    world           x0, y0, x1, y1 of what is drawn, in world units; y points up
+    mirrored        side 1 observes the world turned by half a turn, so that one policy plays both sides: your rules
+                    turn it, in `observe` and where they read side 1's action, and `dshq check` compares
+    half_turn       state fields that change sign in that half turn. Array fields of length 2 hold one value a side and
+                    swap them, named here or not
+    state           field -> type ("f32", "i32", "u32", "bool") or, for an array field, (type, length); 0 at first
+    actions         Choice(name, options): an action is one option of each
+    keys            KeyboardEvent.code -> (choice, option)
+    observations    Observation(name, scale, unit): one number each, in the order of o[0, i], o[1, i], ...
+    rewards         reward rule -> weight: the rule's value is paid once per decision
+    potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
+                    & Russell 1999)
+    baselines       rules that play: opponents, and the yardstick
+    drag            Handle(name, x, y, vx, vy, index): what a pointer may drag
+    palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
+    shades          paint -> 0 .. 3: its shade in frames of four, where the usual one does not do
+    tags            texts; `tag` in `scene` writes their indices
+    scene_max       one more, at least, than the shapes that `scene` draws
+    target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
+    front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
+                    cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
+    training        settings of TrainConfig that suit this drill better; what a user gives goes before them
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str] = ""
+    sides: ClassVar[int] = 1
+    tick_rate: ClassVar[int] = 120
+    action_repeat: ClassVar[int] = 4
+    time_limit: ClassVar[int] = 1200
+    world: ClassVar[tuple[float, float, float, float]] = (-1.0, -1.0, 1.0, 1.0)
+    mirrored: ClassVar[bool] = False
+    half_turn: ClassVar[tuple[str, ...]] = ()
+    state: ClassVar[Mapping[str, str | tuple[str, int]]] = {}
+    actions: ClassVar[tuple[Choice, ...]] = ()
+    keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    observations: ClassVar[tuple[Observation, ...]] = ()
+    rewards: ClassVar[Mapping[str, float]] = {}
+    potentials: ClassVar[Mapping[str, float]] = {}
+    baselines: ClassVar[tuple[str, ...]] = ()
+    drag: ClassVar[tuple[Handle, ...]] = ()
+    palette: ClassVar[tuple[str, ...]] = ()
+    shades: ClassVar[Mapping[str, int]] = {}
+    tags: ClassVar[tuple[str, ...]] = ()
+    scene_max: ClassVar[int] = 64
+    target: ClassVar[float | None] = None
+    front: ClassVar[Front | None] = None
+    training: ClassVar[Mapping[str, Any]] = {}

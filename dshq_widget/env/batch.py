@@ -1,0 +1,160 @@
+"""N copies of a drill on CPU tiles, and their Gymnasium faces.
+
+`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for
+Gymnasium. Games are numbered
+`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row
+2g + 1 side 1).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.backends.cpu import LANES
+from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.drills import get
+
+GAMMA = 0.995  # of the shaping terms; the learner's default discount (docs/LOG.md, measured)
+
+
+def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
+    """A drill by name, class or as compiled data. Raises ValueError naming the nearest drill for an unknown name."""
+    if isinstance(drill, CompiledDrill):
+        return drill
+    drill = get(drill) if isinstance(drill, str) else drill
+    return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+
+
+class Batch:
+    """`num_games` games side by side on tiles of 16 lanes (spare lanes play along unseen).
+
+    `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice`
+    chooses the training starts.
+    """
+
+    def __init__(
+        self,
+        drill: str | type[Drill] | CompiledDrill,
+        num_games: int,
+        seed: int = 0,
+        *,
+        practice: bool = True,
+        weights: Mapping[str, float] | None = None,
+        shaping: bool = True,
+        gamma: float = GAMMA,
+    ):
+        if num_games < 1:
+            raise ValueError(f"num_games: wanted at least 1, got {num_games}")
+        self.drill = compiled(drill)
+        self.spec = self.drill.spec
+        self.game = self.drill.game()
+        self.num_games, self.sides = num_games, self.game.sides
+        self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
+        self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)
+        self.weights = self.drill.term_weights(weights)
+        if not shaping:
+            self.weights = np.where(self.kinds, np.float32(0), self.weights)
+        self.gamma = np.float32(gamma)
+
+    def seed(self, seeds: NDArray) -> None:
+        """Key every game's generator, `seeds` (num_games,), and start new episodes."""
+        keys = np.zeros(len(self.tiles) * LANES, np.uint32)
+        keys[: self.num_games] = (np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32)
+        self.tiles["rng_key"] = keys.reshape(-1, LANES)
+        self.tiles["rng_count"] = 0
+        self.reset(np.ones(self.num_games, bool))
+
+    def reset(self, chosen: NDArray) -> None:
+        """New episodes in the chosen games, bool (num_games,)."""
+        self.game.reset(self.tiles, self._lanes(np.asarray(chosen, np.uint8)))
+
+    def observe(self) -> NDArray:
+        """f32 (num_games, sides, n_obs)."""
+        return self._games(self.game.observe(self.tiles))
+
+    def mask(self) -> NDArray:
+        """Which actions are allowed, as Gymnasium writes it: i8 (num_games, sides, n_actions), 1 or 0."""
+        return self._games(self.game.mask(self.tiles).astype(np.int8))
+
+    def scripted(self, who: str) -> NDArray:
+        """Actions of a baseline, "random" or "idle" for every side: i32 (num_games, sides)."""
+        return self._games(self.game.actions(self.tiles, who)[:, :, None, :])[:, :, 0]
+
+    def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """One decision: actions (num_games, sides) -> rewards f32 (num_games, sides), per-term payments f32
+        (num_games, sides, n_terms), terminated and truncated bool (num_games,). Finished games stay finished until
+        `reset`.
+        """
+        n = self.spec["n_actions"]
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
+            got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
+            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
+        self.tiles["action"] = self._lanes(actions.astype(np.int32))
+        before = self.game.terms(self.tiles)
+        self.game.decide(self.tiles)
+        self.game.tick(self.tiles, self.spec["action_repeat"])
+        after = self.game.terms(self.tiles)
+        kinds = self.kinds[:, None]
+        paid = np.where(kinds, self.gamma * after - before, after) * self.weights[:, None]
+        paid = self._games(paid)
+        return paid.sum(-1), paid, *self.over()
+
+    def over(self) -> tuple[NDArray, NDArray]:
+        """Which games have ended: terminated and truncated, bool (num_games,)."""
+        terminated = self.game.status(self.tiles)[0].reshape(-1)[: self.num_games]
+        late = (self.tiles["ticks"] >= self.spec["time_limit"]).reshape(-1)[: self.num_games]
+        return terminated, late & ~terminated
+
+    def winners(self) -> NDArray:
+        """+1, 0 or -1 as the rules see it now: i32 (num_games,)."""
+        return self.game.status(self.tiles)[1].reshape(-1)[: self.num_games].copy()
+
+    def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
+        """The whole state of some games, u32 (n, words): a copy of their lanes."""
+        tile, lane = self._where(games)
+        return self.state_words()[tile, :, lane]
+
+    def restore(self, games: Sequence[int] | NDArray, states: NDArray) -> None:
+        """Put snapshots back, bit for bit; any snapshot fits any game of the same drill."""
+        tile, lane = self._where(games)
+        words = self.state_words()
+        if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
+            raise ValueError(
+                f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
+            )
+        words[tile, :, lane] = states
+
+    def like(self, num_games: int) -> Batch:
+        """Games of the same drill that pay the same, for states to be restored into: they have none yet."""
+        other = copy.copy(self)
+        other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
+        return other
+
+    def state_words(self) -> NDArray:
+        """The states themselves, lane by lane: u32 (n_tiles, words, 16)."""
+        return self.tiles.view(np.uint32).reshape(len(self.tiles), -1, LANES)
+
+    def _where(self, games: Sequence[int] | NDArray) -> tuple[NDArray, NDArray]:
+        index = np.asarray(games, np.int64)
+        if index.size and (index.min() < 0 or index.max() >= self.num_games):
+            raise IndexError(f"games are numbered 0..{self.num_games - 1}, got {index.min()}..{index.max()}")
+        return index // LANES, index % LANES
+
+    def _lanes(self, rows: NDArray) -> NDArray:
+        """(num_games, ...) -> (n_tiles, ..., 16)."""
+        full = np.zeros((len(self.tiles) * LANES, *rows.shape[1:]), rows.dtype)
+        full[: self.num_games] = rows
+        return np.ascontiguousarray(np.moveaxis(full.reshape(len(self.tiles), LANES, *rows.shape[1:]), 1, -1))
+
+    def _games(self, tiles: NDArray) -> NDArray:
+        """(n_tiles, sides, k, 16) -> (num_games, sides, k)."""
+        return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
+
+
+"""Opponents that code for any drill may name; with one side they mean nobody."""

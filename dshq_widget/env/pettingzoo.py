@@ -1,0 +1,67 @@
+"""One game as a PettingZoo `ParallelEnv`, agents `side_0` and `side_1`. Apart from env.py because PettingZoo is an
+extra.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from pettingzoo import ParallelEnv
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.env.batch import Batch
+
+
+class DrillParallelEnv(ParallelEnv):
+    """Both sides are agents; an ended game has no agents until `reset`. Options are those of `Batch`."""
+
+    def __init__(self, drill: str | type[Drill] | CompiledDrill, **options: Any):
+        self.batch = Batch(drill, 1, **options)
+        spec = self.batch.spec
+        self.metadata = {"name": f"dshq_{spec['name']}_v0", "render_modes": []}
+        self.possible_agents = [f"side_{k}" for k in range(spec["sides"])]
+        self.agents: list[str] = []
+        self.observation_spaces = {
+            a: gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32) for a in self.possible_agents
+        }
+        self.action_spaces = {a: gym.spaces.Discrete(spec["n_actions"]) for a in self.possible_agents}
+
+    def observation_space(self, agent: str) -> gym.Space:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gym.Space:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+        if seed is None:
+            self.batch.reset(np.ones(1, bool))
+        else:
+            self.batch.seed(np.array([seed]))
+        self.agents = list(self.possible_agents)
+        return self._by_agent(self.batch.observe()[0]), self._with_masks({agent: {} for agent in self.agents})
+
+    def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+        rewards, paid, terminated, truncated = self.batch.step(
+            np.array([[actions[agent] for agent in self.possible_agents]])
+        )
+        agents, names = self.agents, [t["name"] for t in self.batch.spec["terms"]]
+        infos = {a: {f"reward_{n}": float(paid[0, k, j]) for j, n in enumerate(names)} for k, a in enumerate(agents)}
+        result = (self._by_agent(self.batch.observe()[0]), {a: float(rewards[0, k]) for k, a in enumerate(agents)})
+        ended = ({a: bool(terminated[0]) for a in agents}, {a: bool(truncated[0]) for a in agents})
+        if terminated[0] or truncated[0]:
+            self.agents = []
+        return *result, *ended, self._with_masks(infos)
+
+    def _with_masks(self, infos: dict[str, dict]) -> dict[str, dict]:
+        """The infos and, of a drill with a mask, each agent's `action_mask`, i8 (n_actions,)."""
+        if self.batch.game.masked:
+            for agent, mask in self._by_agent(self.batch.mask()[0]).items():
+                if agent in infos:
+                    infos[agent]["action_mask"] = mask
+        return infos
+
+    def _by_agent(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        return {agent: values[k] for k, agent in enumerate(self.possible_agents)}

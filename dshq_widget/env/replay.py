@@ -1,0 +1,102 @@
+"""Plays a match that the page recorded again, to the bit. `js/replay.ts` does the same in JavaScript.
+
+A recording is seed (or a starting state), the inputs stamped with the tick before which they were applied, and both
+sides' action indices at every decision; js/protocol.ts, `Recording`, lists its fields.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.backends.cpu import CpuGame
+from dshq_widget.contract.protocol import REST_SECONDS
+
+FIRST = np.eye(1, 16, dtype=np.uint8)
+"""Chooses lane 0 of one tile, (1, 16); the other lanes play along and nobody looks."""
+
+
+def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
+    """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of other rules, or one that
+    lacks decisions.
+    """
+    spec = game.spec
+    if recording["rules_hash"] != spec["rules_hash"]:
+        raise ValueError(
+            f"the recording belongs to rules {recording['rules_hash']}, these are {spec['rules_hash']}: "
+            "play it with the drill it was made with"
+        )
+    tiles = game.new(1, recording["seed"])
+    handles = {handle["name"]: handle for handle in spec["drag"]}
+    held: dict[str, Mapping[str, Any]] = {}
+
+    def put(motion: Mapping[str, Any]) -> None:
+        handle = handles[motion["handle"]]
+        for key in ("x", "y", "vx", "vy"):
+            tiles[handle[key]].reshape(-1, 16)[handle["index"], 0] = motion[key]
+
+    tick = phase = rest = 0
+    start = recording.get("start")
+    if start:
+        tick, phase, rest = start["tick"], start["phase"], start["rest"]
+        state = np.frombuffer(bytes.fromhex(start["state"]), "<u4")
+        tiles.view(np.uint32).reshape(-1, 16)[:, 0] = state
+
+    repeat, sides = spec["action_repeat"], spec["sides"]
+    inputs, actions = iter([*recording["inputs"], None]), recording["actions"]
+    upcoming = next(inputs)
+
+    def apply() -> None:
+        nonlocal upcoming, repeat
+        while upcoming is not None and upcoming["tick"] <= tick:
+            if upcoming["kind"] == "repeat":
+                repeat = upcoming["ticks"]
+            elif upcoming["kind"] in ("hold", "throw"):
+                held.pop(upcoming["handle"], None)
+                put(upcoming)
+                if upcoming["kind"] == "hold":
+                    held[upcoming["handle"]] = upcoming
+            upcoming = next(inputs)
+
+    decisions = 0
+    while tick < recording["ticks"]:
+        apply()
+        for motion in held.values():
+            put(motion)
+        if rest == 0 and phase == 0:
+            chosen = actions[decisions : decisions + sides]
+            if len(chosen) < sides:
+                raise ValueError(
+                    f"the recording ends at tick {recording['ticks']} but has no actions for tick {tick}: "
+                    "record it again"
+                )
+            decisions += sides
+            tiles["action"].reshape(sides, 16)[:, 0] = chosen
+            game.decide(tiles)
+        game.tick(tiles)
+        tick += 1
+        if rest > 0:
+            rest -= 1
+            if rest == 0:
+                held.clear()
+                tiles["practice"][0, 0] = 0
+                game.reset(tiles, FIRST)
+            continue
+        phase += 1
+        if phase >= repeat:
+            phase = 0
+            terminated, winner = game.status(tiles)
+            if terminated[0, 0] or tiles["ticks"][0, 0] >= spec["time_limit"]:
+                seconds = REST_SECONDS["draw" if winner[0, 0] == 0 else "goal"]
+                rest = int(seconds * spec["tick_rate"] + 0.5)
+    apply()
+    return game.words(tiles)[0]
+
+
+def state_hash(state: NDArray[np.uint32]) -> str:
+    """SHA-256 of a state's little-endian words in hex: what `recording["sha256"]` holds."""
+    return hashlib.sha256(state.astype("<u4").tobytes()).hexdigest()

@@ -1,0 +1,149 @@
+"""States of games kept by number, for search: take them from games that go on, play copies on, let go of the rest.
+
+A state is a row of 4-byte words, one lane of a tile by itself, so that any one can be let go without its neighbours. To
+be played on, rows are laid side by side as tiles: 16 copies of one state are each of its words written 16 times, and
+they then step as fast as any other games.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dshq_kernels.backends.lanes import LANES, to_lanes, to_rows
+from dshq_widget.env.batch import Batch
+from dshq_widget.env.gym_envs import DrillVectorEnv
+
+NOTHING = -1  # instead of an id, where a row holds no state
+
+
+class Simulated(NamedTuple):
+    """What one decision made of n states, in the order in which they were asked for."""
+
+    observations: NDArray  # f32 (n, sides, n_obs)
+    rewards: NDArray  # f32 (n, sides)
+    terminated: NDArray  # bool (n,)
+    truncated: NDArray  # bool (n,)
+    action_mask: NDArray  # i8 (n, sides, n_actions), for the next action
+    state_ids: NDArray  # i64 (n,)
+
+
+class Snapshots:
+    """States of the games of `games`, at most `capacity` at a time; rewards are weighted and shaped as theirs.
+
+    An id names one state, and after its release none for ever. Chance is part of a state: a copy draws what the game
+    itself would have drawn. Calls from several threads take turns; a game must stand still while its snapshot is taken.
+    Raises ValueError for a capacity below 1.
+    """
+
+    def __init__(self, games: Batch | DrillVectorEnv, capacity: int = 65_536):
+        if capacity < 1:
+            raise ValueError(f"capacity: wanted room for at least 1 state, got {capacity}")
+        self.batch = games.batch if isinstance(games, DrillVectorEnv) else games
+        self.capacity = capacity
+        words = self.batch.state_words().shape[1]
+        self._states = np.zeros((capacity, words), np.uint32)  # memory that no state has used is never touched
+        self._ids = np.full(capacity, NOTHING, np.int64)  # of the state in each row
+        self._free = np.arange(capacity)[::-1].copy()  # rows; the last of the first `capacity - live` is taken next
+        self._live = self._serial = 0
+        self._turn = threading.Lock()
+
+    @property
+    def live(self) -> int:
+        """How many states are kept."""
+        return self._live
+
+    @property
+    def ids(self) -> NDArray:
+        """The ids of the states that are kept, ascending: i64 (live,)."""
+        return np.sort(self._ids[self._ids != NOTHING])
+
+    def snapshot(self, env_ids: Sequence[int] | NDArray) -> NDArray:
+        """Keep the present states of some games; returns an id for each, i64 (n,), in that order.
+
+        Raises IndexError for a game that is not there, and MemoryError where there is no room.
+        """
+        states = self.batch.snapshot(env_ids)
+        with self._turn:
+            ids, rows = self._take(len(states))
+            self._states[rows] = states
+        return ids
+
+    def states(self, ids: ArrayLike) -> NDArray:
+        """Copies of kept states, u32 (n, words), as `Batch.restore` wants them. Raises LookupError."""
+        with self._turn:
+            return self._states[self._rows(ids)]
+
+    def simulate_batch(self, ids: ArrayLike, actions: ArrayLike) -> Simulated:
+        """Copies of the states `ids` (n,) play one decision, `actions` (n, sides), and are kept under ids of their own.
+
+        The states asked for stay as they are, and one may be asked for many times. The copy of a state that is over is
+        over, too: it does not move, and pays nothing. Raises LookupError for an id that names no state, ValueError for
+        wrong actions or no ids at all, MemoryError where there is no room; then nothing has changed.
+        """
+        with self._turn:
+            rows = self._rows(ids)
+            n = len(rows)
+            if n < 1:
+                raise ValueError("ids: wanted at least one state to play on, got none")
+            self._check_room(n)
+            copies = self.batch.like(n)
+            lanes = copies.state_words()
+            to_lanes(self._states, np.pad(rows, (0, -n % LANES), "edge"), lanes)
+            over = np.logical_or(*copies.over())
+            rewards, _, terminated, truncated = copies.step(np.asarray(actions))
+            if over.any():
+                resting = np.flatnonzero(over)
+                copies.restore(resting, self._states[rows[resting]])
+                rewards[resting] = 0
+                terminated, truncated = copies.over()
+            made, rows = self._take(n)
+            to_rows(lanes, self._states, rows)
+        return Simulated(copies.observe(), rewards, terminated, truncated, copies.mask(), made)
+
+    def release_batch(self, ids: ArrayLike) -> int:
+        """Let go of states; returns how many. An id that names none, or comes twice, counts once at most."""
+        with self._turn:
+            asked = np.unique(np.asarray(ids, np.int64))
+            asked = asked[asked >= 0]
+            rows = asked % self.capacity
+            rows = rows[self._ids[rows] == asked]
+            self._ids[rows] = NOTHING
+            self._live -= len(rows)
+            end = self.capacity - self._live
+            self._free[end - len(rows) : end] = rows
+        return len(rows)
+
+    def _take(self, n: int) -> tuple[NDArray, NDArray]:
+        """New ids, and the rows that hold their states: the remainders of the ids by the capacity."""
+        self._check_room(n)
+        end = self.capacity - self._live
+        rows = self._free[end - n : end][::-1].copy()
+        ids = (self._serial + np.arange(n)) * self.capacity + rows
+        self._ids[rows] = ids
+        self._serial += n
+        self._live += n
+        return ids, rows
+
+    def _check_room(self, n: int) -> None:
+        if n > self.capacity - self._live:
+            raise MemoryError(
+                f"wanted room for {n} states, {self.capacity - self._live} of {self.capacity} are free: release those "
+                f"that are no longer needed, or make Snapshots(games, capacity={2 * self.capacity})"
+            )
+
+    def _rows(self, ids: ArrayLike) -> NDArray:
+        asked = np.asarray(ids, np.int64)
+        if asked.ndim != 1:
+            raise ValueError(f"ids: wanted a list of them, got an array of shape {asked.shape}")
+        rows = asked % self.capacity
+        unknown = asked[(asked < 0) | (self._ids[rows] != asked)]
+        if len(unknown):
+            raise LookupError(
+                f"no state has the id {unknown[0]}: it was released, or never given out; {self._live} states are kept"
+            )
+        return rows

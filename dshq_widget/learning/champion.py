@@ -1,0 +1,69 @@
+"""Which policy of a run is handed out: the latest, or the league's champion where that one is better."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.league import League
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.evaluate import evaluate, network
+from dshq_widget.policy.network import PolicySpec
+
+MATCHES = 1024
+"""Of each of both with each pinned opponent, from the same seeds (the standard error of a share is about 1 %)."""
+SEED = 0xC0DE
+"""Matches that no round of the league has played: its choice among many snapshots is partly luck."""
+OF_THE_LATEST = ("win_rate", "win_share", "elo", "return", "reward", "loss", "entropy", "approx", "grad", "explained")
+"""Beginnings of the names of metrics that say nothing of an earlier policy."""
+
+
+def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
+    """Let a file's latest policy and its league's champion play, and put the champion in its place if it is better.
+
+    -> {version, latest, shares: {version: points per match}, why}, or None for a drill without a league. A champion's
+    file keeps the league, not the optimiser's state: training goes on from it with fresh moments.
+    """
+    if drill.spec["sides"] == 1:
+        return None
+    saved = checkpoint.load(path)
+    league = League(drill, PolicySpec(saved.layers, saved.activation), saved.seed)
+    league.restore(saved.state)
+    champion = league.champion
+    if champion is None:
+        return None
+    shares = {saved.version: _share(league, saved, saved.weights)}
+    if champion.version != saved.version:
+        shares[champion.version] = _share(league, saved, champion.weights)
+    best = max(shares, key=lambda version: (shares[version], version))
+    against = " and ".join(league.pinned)
+    why = f"{shares[best]:.1%} of the points in {MATCHES * len(league.pinned):,} matches with {against}"
+    if best != saved.version:
+        metrics = {key: value for key, value in saved.metrics.items() if not key.startswith(OF_THE_LATEST)}
+        crowned = dataclasses.replace(
+            saved,
+            weights=champion.weights,
+            version=champion.version,
+            step=champion.step,
+            metrics=metrics | {"version": champion.version, "agent_steps": champion.step},
+            state={key: value for key, value in saved.state.items() if key.startswith("train.league.")},
+        )
+        checkpoint.save(path, crowned)
+        why = f"the champion, {why}; the latest, version {saved.version}, makes {shares[saved.version]:.1%}"
+    else:
+        why = f"the latest, {why}" + (", no fewer than the champion" if len(shares) > 1 else "")
+    return {
+        "version": best,
+        "latest": saved.version,
+        "shares": {f"v{k}": share for k, share in shares.items()},
+        "why": why,
+    }
+
+
+def _share(league: League, saved: checkpoint.Checkpoint, weights: Any) -> float:
+    """Points per match of `weights` against the pinned opponents."""
+    player = network(saved.layers, saved.activation, weights)
+    results = [evaluate(league.drill, player, pinned, MATCHES, seed=SEED) for pinned in league.pinned.values()]
+    return sum(result["wins"] + result["draws"] / 2 for result in results) / (MATCHES * len(results))

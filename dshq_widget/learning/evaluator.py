@@ -1,0 +1,74 @@
+"""The running evaluator: now and then a few matches against the first baseline and against random play, smoothed; in a
+drill of one side the mean return of a hundred episodes.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
+from dshq_widget.policy.network import PolicySpec
+
+MATCHES = 128
+EMA = 0.5
+"""Weight of the newest evaluation in the smoothed win rate (assumed; 128 matches each)."""
+EPISODES = 100
+"""Of one evaluation of a drill of one side; Gymnasium's `reward_threshold` speaks of as many."""
+PAUSE_SECONDS, PAUSE_ALONE_SECONDS = 1.5, 0.25
+"""Between two evaluations, of drills of two sides and of one; longer where an evaluation itself takes long."""
+MOST_SHARE = 0.1
+"""Share of the time that evaluation may take (assumed)."""
+
+
+class Evaluator:
+    """Says how good a policy is: `metrics`, by the flat names of protocol.py."""
+
+    def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
+        self.drill, self.spec, self.seed = drill, spec, seed
+        self.alone = drill.spec["sides"] == 1
+        self.names = [] if self.alone else [*drill.spec["baselines"][:1], "random"]
+        self.metrics: dict[str, float] = {}
+        self.episodes = 0
+        self.pause = PAUSE_ALONE_SECONDS if self.alone else PAUSE_SECONDS
+        """Seconds until the next evaluation."""
+
+    @property
+    def solved(self) -> bool:
+        """Whether the newest evaluation reached the drill's target."""
+        return self.metrics.get("solved", 0) == 1
+
+    def warm_up(self, weights: np.ndarray) -> None:
+        """Compile what evaluation needs; counts nothing."""
+        player = network(self.spec.layers, self.spec.activation, weights)
+        if self.alone:
+            evaluate_alone(self.drill, player, 1)
+        for name in self.names[:1]:
+            evaluate(self.drill, player, opponent(name, self.drill), 1)
+
+    def play(self, weights: np.ndarray) -> None:
+        """One round, against each."""
+        begin = time.monotonic()
+        player = network(self.spec.layers, self.spec.activation, weights)
+        if self.alone:
+            result = evaluate_alone(self.drill, player, EPISODES, seed=self.seed + self.episodes)
+            self.metrics["evaluated_return"] = result["return_mean"]
+            if result["target"] is not None:
+                self.metrics["solved"] = int(result["solved"])
+            self.episodes += EPISODES
+        for k, name in enumerate(self.names):
+            result = evaluate(
+                self.drill, player, opponent(name, self.drill), MATCHES, seed=self.seed + self.episodes, name=name
+            )
+            scripted = k == 0 and len(self.names) > 1
+            self._smooth("win_rate_ema" if scripted else "win_rate_random", result["win_rate"])
+            self._smooth("win_share" if scripted else "win_share_random", result["win_share"])
+            self.episodes += MATCHES
+        took = time.monotonic() - begin
+        self.pause = max(PAUSE_ALONE_SECONDS if self.alone else PAUSE_SECONDS, took / MOST_SHARE)
+        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * took}
+
+    def _smooth(self, name: str, value: float) -> None:
+        self.metrics[name] = value if name not in self.metrics else (1 - EMA) * self.metrics[name] + EMA * value

@@ -1,0 +1,305 @@
+"""The self-play league: earlier policies kept as opponents, rated against pinned ones, and the champion among them.
+
+Every round admits the learner's present weights as a snapshot, which plays the pinned opponents and a few older
+snapshots, sides swapped half way, so that the cross table grows by one row; ratings are fitted to the whole table.
+Retention and sampling mix are the Ball Drill specification's. All choices are drawn from the seed and counted rounds,
+and rounds fall due by updates and agent steps, never by the clock: the same run has the same league.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.rollout import Player
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning import elo
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.policy.evaluate import evaluate, network, opponent
+from dshq_widget.policy.network import PolicySpec
+
+CAPACITY, RECENT, BEST = 100, 0.6, 0.2
+"""Snapshots kept, and the shares of them kept for being new and for being strong; the rest are random older ones."""
+MOST_BYTES = 8 << 20
+"""Larger networks have a smaller pool, so that a checkpoint with it stays small (assumed)."""
+LATEST, UNIFORM = 0.5, 0.3
+"""Shares of opponents drawn: the newest snapshot, any, and else one that the learner finds hard."""
+HARDNESS = 2
+"""A hard one is drawn in proportion to (1 - win rate)^2: O. Vinyals et al., "Grandmaster level in StarCraft II", 2019,
+f_hard."""
+EMA = 0.05
+"""Weight of one match in the win rate against a snapshot."""
+PINNED_MATCHES, RIVAL_MATCHES, RIVALS = 128, 32, 4
+"""Matches of a newcomer with each pinned opponent, with each older snapshot it meets, and how many of these it meets
+(128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
+BASE_ELO, BASE_MATCHES = 1000.0, 2048
+"""Random play is worth this; what the first baseline is worth follows from its matches with random play."""
+THRIFT = 24
+"""Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 1 % of the
+time at 2 million agent steps/s (measured)."""
+
+
+@dataclasses.dataclass
+class Snapshot:
+    """One earlier policy."""
+
+    weights: np.ndarray
+    """f32, the policy blob."""
+    number: int
+    """The round that admitted it."""
+    version: int
+    step: int
+    """Agent steps learned from."""
+    hyper: dict[str, Any]
+    """The settings of its update."""
+    share: float
+    """Its points per match against the pinned opponents."""
+    win_rate: float = 0.5
+    """The learner's points per match against it, smoothed."""
+
+    @property
+    def name(self) -> str:
+        return f"v{self.version}"
+
+
+@dataclasses.dataclass
+class Champion:
+    """The policy that did best against the pinned opponents."""
+
+    weights: np.ndarray
+    version: int
+    step: int
+    points: float
+    matches: int
+
+    @property
+    def share(self) -> float:
+        """Points per match."""
+        return self.points / self.matches
+
+
+class League:
+    """The snapshots, their results against each other and the pinned opponents, and who is drawn as an opponent.
+
+    A drill of one side has no league: no round ever falls due.
+    """
+
+    def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
+        self.drill, self.spec, self.seed = drill, spec, seed
+        names = ["random", *drill.spec["baselines"][:1]] if drill.spec["sides"] == 2 else []
+        self.pinned: dict[str, Player] = {name: opponent(name, drill) for name in names}
+        self.capacity = int(np.clip(MOST_BYTES // (4 * spec.floats), 10, CAPACITY))
+        self.snapshots: list[Snapshot] = []
+        self.champion: Champion | None = None
+        self.opponents: list[np.ndarray] = []
+        """Whom `draw` chose last."""
+        self.rounds = self.draws = self.last_updates = self.last_step = 0
+        size = len(names)
+        self.points, self.matches = np.zeros((size, size)), np.zeros((size, size))
+        self._pinned_elo: list[float] = []
+        self._elo, self._half = np.zeros(size), np.zeros(size)
+
+    # ---- rounds
+
+    def due(self, updates: int, step: int, every: int) -> bool:
+        """Whether `every` updates, and enough agent steps to pay for it, have passed since the last round."""
+        if not self.pinned or not self.snapshots:
+            return bool(self.pinned)
+        decisions = self.drill.spec["time_limit"] / self.drill.spec["action_repeat"]
+        cost = decisions * (len(self.pinned) * PINNED_MATCHES + 2 * RIVALS * RIVAL_MATCHES)
+        return updates - self.last_updates >= every and step - self.last_step >= THRIFT * cost
+
+    def hold_round(
+        self, weights: np.ndarray, version: int, step: int, updates: int, hyper: Mapping[str, Any]
+    ) -> tuple[float, int]:
+        """Admit `weights` and let them play. -> their points and matches against the pinned opponents."""
+        rivals = self._rivals()
+        against = [self._meet(weights, player, PINNED_MATCHES, k) for k, player in enumerate(self.pinned.values())]
+        points, matches = sum(against), PINNED_MATCHES * len(against)
+        newcomer = Snapshot(weights, self.rounds, version, step, dict(hyper), points / matches)
+        row = np.zeros((2, len(self.points)))
+        row[:, : len(against)] = against, [PINNED_MATCHES] * len(against)
+        for k, rival in enumerate(rivals):
+            snapshot = self.snapshots[rival]
+            won = self._meet(weights, self._player(snapshot.weights), RIVAL_MATCHES, len(against) + k)
+            row[:, len(against) + rival] = won, RIVAL_MATCHES
+            kept = (1 - EMA) ** RIVAL_MATCHES  # as if the matches had come in one by one, each with their mean
+            snapshot.win_rate = kept * snapshot.win_rate + (1 - kept) * won / RIVAL_MATCHES
+        self._admit(newcomer, *row)
+        self._challenge(newcomer, points, matches)
+        self.rounds, self.last_updates, self.last_step = self.rounds + 1, updates, step
+        return points, matches
+
+    def _rivals(self) -> list[int]:
+        """Whom the newcomer meets: the newest snapshot, one hard one, any others."""
+        count = len(self.snapshots)
+        if count <= RIVALS:
+            return list(range(count))
+        rng = np.random.default_rng([self.seed, 0x1EA6, self.rounds])
+        chosen = [count - 1, *rng.choice(count - 1, 1, p=self._hard(self.snapshots[:-1])).tolist()]
+        others = [k for k in range(count) if k not in chosen]
+        return [*chosen, *rng.choice(others, RIVALS - len(chosen), replace=False).tolist()]
+
+    def _meet(self, weights: np.ndarray, player: Player, matches: int, series: int) -> float:
+        """Points of `weights` in matches that no other series of this run repeats."""
+        seed = self.seed + 1 + self.rounds * 64 + series
+        result = evaluate(self.drill, self._player(weights), player, matches, seed=seed)
+        return result["wins"] + result["draws"] / 2
+
+    def _player(self, weights: np.ndarray) -> Player:
+        return network(self.spec.layers, self.spec.activation, weights)
+
+    def _challenge(self, newcomer: Snapshot, points: float, matches: int) -> None:
+        """The newcomer becomes champion if it did better and does so again: the best of many rounds is partly luck."""
+        if self.champion is not None and points / matches <= self.champion.share:
+            return
+        for k, player in enumerate(self.pinned.values()):
+            points += self._meet(newcomer.weights, player, PINNED_MATCHES, 32 + k)
+            matches += PINNED_MATCHES
+        if self.champion is None or points / matches > self.champion.share:
+            self.champion = Champion(newcomer.weights, newcomer.version, newcomer.step, points, matches)
+
+    # ---- who stays, who is strong
+
+    def _admit(self, newcomer: Snapshot, points: np.ndarray, matches: np.ndarray) -> None:
+        """Add a row to the cross table, rate everybody, and let one snapshot go if there are too many."""
+        self.snapshots.append(newcomer)
+        self.points, self.matches = np.pad(self.points, (0, 1)), np.pad(self.matches, (0, 1))
+        self.points[-1, :-1], self.points[:-1, -1] = points, matches - points
+        self.matches[-1, :-1] = self.matches[:-1, -1] = matches
+        self._rate()
+        if len(self.snapshots) > self.capacity:
+            self._dismiss(self._leaver())
+
+    def _rate(self) -> None:
+        if len(self._pinned_elo) < len(self.pinned):
+            self._pin()
+        pinned = np.full(len(self.points), np.nan)
+        pinned[: len(self.pinned)] = self._pinned_elo
+        self._elo, self._half = elo.ratings(self.points, self.matches, pinned)
+
+    def _pin(self) -> None:
+        """Random play is worth `BASE_ELO`, the baseline what its matches with it say: the same seeds in every run."""
+        names = list(self.pinned)
+        self._pinned_elo = [BASE_ELO]
+        for name in names[1:]:
+            result = evaluate(self.drill, self.pinned[name], self.pinned[names[0]], BASE_MATCHES)
+            gap = elo.difference(result["wins"] + result["draws"] / 2, BASE_MATCHES)
+            self._pinned_elo.append(BASE_ELO + gap)
+
+    def _leaver(self) -> int:
+        """One of the snapshots that are neither among the newest nor among the best older ones."""
+        older = np.arange(len(self.snapshots) - round(RECENT * self.capacity))
+        weakest_first = older[np.argsort(self._elo[len(self.pinned) + older], kind="stable")]
+        rng = np.random.default_rng([self.seed, 0x0FF, self.rounds])
+        return int(rng.choice(weakest_first[: len(older) - round(BEST * self.capacity)]))
+
+    def _dismiss(self, index: int) -> None:
+        del self.snapshots[index]
+        place = len(self.pinned) + index
+        self.points, self.matches = (
+            np.delete(np.delete(table, place, 0), place, 1) for table in (self.points, self.matches)
+        )
+        self._elo, self._half = np.delete(self._elo, place), np.delete(self._half, place)
+
+    # ---- opponents
+
+    def draw(self, count: int) -> list[np.ndarray]:
+        """Weights of `count` opponents, drawn anew: half the newest, three in ten any, two in ten hard ones."""
+        rng = np.random.default_rng([self.seed, 0xD4A3, self.draws])
+        self.draws += 1
+        hard = self._hard(self.snapshots)
+        chosen = []
+        for u in rng.random(count):
+            if u < LATEST:
+                chosen.append(len(self.snapshots) - 1)
+            else:
+                chosen.append(int(rng.choice(len(self.snapshots), p=None if u < LATEST + UNIFORM else hard)))
+        self.opponents = [self.snapshots[k].weights for k in chosen]
+        return self.opponents
+
+    @staticmethod
+    def _hard(snapshots: Sequence[Snapshot]) -> np.ndarray:
+        """f64 `[n]`, probabilities."""
+        weight = np.array([(1 - snapshot.win_rate) ** HARDNESS + 1e-6 for snapshot in snapshots])
+        return weight / weight.sum()
+
+    # ---- what others read
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The newest snapshot's strength."""
+        if not self.snapshots:
+            return {}
+        rating, half = float(self._elo[-1]), float(self._half[-1])
+        return {"elo": rating, "elo_low": rating - half, "elo_high": rating + half}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The cross table as plain JSON values, strongest first: one row per player, `against` only whom it met."""
+        if not self.snapshots:
+            return []
+        names = [*self.pinned, *(snapshot.name for snapshot in self.snapshots)]
+        best = None if self.champion is None else self.champion.version
+        rows = []
+        for k, name in enumerate(names):
+            rating, half = float(self._elo[k]), float(self._half[k])
+            row = {"name": name, "pinned": k < len(self.pinned), "elo": rating}
+            row |= {"elo_low": rating - half, "elo_high": rating + half}
+            if k >= len(self.pinned):
+                snapshot = self.snapshots[k - len(self.pinned)]
+                row |= {key: getattr(snapshot, key) for key in ("version", "step", "share", "win_rate", "hyper")}
+                row["champion"] = snapshot.version == best
+            met = np.flatnonzero(self.matches[k])
+            row["against"] = {names[j]: [float(self.points[k, j]), int(self.matches[k, j])] for j in met}
+            rows.append(row)
+        return sorted(rows, key=lambda row: -row["elo"])
+
+    # ---- files
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What exact resuming needs, as a checkpoint's tensors."""
+        if not self.snapshots or self.champion is None:
+            return {}
+        fields = [field.name for field in dataclasses.fields(Snapshot) if field.name != "weights"]
+        notes: dict[str, Any] = {key: getattr(self, key) for key in ("rounds", "draws", "last_updates", "last_step")}
+        notes["snapshots"] = [{key: getattr(snapshot, key) for key in fields} for snapshot in self.snapshots]
+        champion = dataclasses.asdict(self.champion)
+        weights = champion.pop("weights")
+        notes["champion"] = champion
+        return {
+            "train.league.weights": np.stack([snapshot.weights for snapshot in self.snapshots]),
+            "train.league.table": np.stack([self.points, self.matches]),
+            "train.league.notes": np.frombuffer(json.dumps(notes).encode(), np.uint8),
+            "train.league.champion": weights,
+            "train.league.opponents": np.array(self.opponents, np.float32).reshape(-1, self.spec.floats),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, if it is there; raises CheckpointError where it does not fit."""
+        if "train.league.notes" not in state or not self.pinned:
+            return
+        try:
+            notes = json.loads(state["train.league.notes"].tobytes())
+            weights, table = state["train.league.weights"], state["train.league.table"]
+            champion, opponents = state["train.league.champion"], state["train.league.opponents"]
+            snapshots = [Snapshot(row, **note) for row, note in zip(weights, notes["snapshots"], strict=True)]
+            crown = Champion(champion, **notes["champion"])
+            counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"its league cannot be read ({error}); train on from its weights alone") from error
+        size = len(self.pinned) + len(snapshots)
+        if {row.shape for row in (*weights, *opponents, champion)} != {(self.spec.floats,)} or table.shape != (
+            2,
+            size,
+            size,
+        ):
+            raise CheckpointError("its league is of another network or other pinned opponents")
+        self.snapshots, self.champion, self.opponents = snapshots, crown, list(opponents)
+        self.points, self.matches = table[0].copy(), table[1].copy()
+        for key, count in counts.items():
+            setattr(self, key, count)
+        self._rate()

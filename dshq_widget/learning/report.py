@@ -1,0 +1,71 @@
+"""From sums over many rollouts to one row of metrics, by the flat names of protocol.py."""
+
+from __future__ import annotations
+
+import math
+import resource
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dshq_kernels.play.rollout import STATS
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.drill.compiled import CompiledDrill
+
+RETURN_MIN, RETURN_MAX = STATS.index("return_min"), STATS.index("return_max")
+
+
+def merge(parts: list[np.ndarray]) -> np.ndarray:
+    """Sum of several rollouts' stats, f64 `[len(STATS) + n_terms]`; the extremes are extremes."""
+    total = np.sum(parts, axis=0)
+    total[RETURN_MIN] = min(part[RETURN_MIN] for part in parts)
+    total[RETURN_MAX] = max(part[RETURN_MAX] for part in parts)
+    return total
+
+
+@dataclass
+class Tally:
+    """What has been summed up since the last report."""
+
+    began: float
+    """time.monotonic() of the last report."""
+    stats: list[np.ndarray] = field(default_factory=list)
+    learned: list[dict[str, float]] = field(default_factory=list)
+    rollout_seconds: float = 0.0
+    update_seconds: float = 0.0
+    lag: int = 0
+
+    def add(self, stats: np.ndarray, learned: dict[str, float], lag: int, rollout: float, update: float) -> None:
+        """One rollout and its update; times in seconds."""
+        self.stats.append(stats)
+        self.learned.append(learned)
+        self.lag = max(self.lag, lag)
+        self.rollout_seconds += rollout
+        self.update_seconds += update
+
+    def row(self, drill: CompiledDrill, hyper: Hyper, now: float) -> dict[str, float]:
+        """The metrics of this report; there must be one update in it."""
+        total = merge(self.stats)
+        sums = dict(zip(STATS, total, strict=False))
+        n, wall = len(self.learned), max(now - self.began, 1e-9)
+        values: dict[str, float] = {
+            "agent_steps_per_second": sums["agent_steps"] / wall,
+            "updates_per_second": n / wall,
+            "policy_lag": self.lag,
+            "learning_rate": hyper.learning_rate,
+            "clip_epsilon": hyper.clip_epsilon,
+            "entropy_coef": hyper.entropy_coef,
+            "rollout_ms": 1000 * self.rollout_seconds / n,
+            "update_ms": 1000 * self.update_seconds / n,
+            "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+        for name in {key for row in self.learned for key in row}:
+            values[name] = float(np.mean([row[name] for row in self.learned if name in row]))
+        if sums["episodes"]:
+            values["episode_length_mean"] = sums["decisions"] / sums["episodes"]
+        if sums["returns"]:
+            values["return_mean"] = sums["return_sum"] / sums["returns"]
+            values["return_min"], values["return_max"] = sums["return_min"], sums["return_max"]
+            for term, value in zip(drill.spec["terms"], total[len(STATS) :], strict=True):
+                values[f"reward_{term['name']}"] = value / sums["returns"]
+        return {name: value for name, value in values.items() if math.isfinite(value)}

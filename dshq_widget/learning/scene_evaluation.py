@@ -1,0 +1,57 @@
+"""How the policy does on scenes arranged by hand: matches from exactly that state, now and then while it trains."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.rollout import play_matches
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.scenes import key_of, state_words
+from dshq_widget.policy.evaluate import network, opponent
+from dshq_widget.policy.network import PolicySpec
+
+MATCHES = 128
+PAUSE_SECONDS = 5.0
+"""Between two measurements of all scenes; longer where they take long."""
+MOST_SHARE = 0.05
+"""Share of the time that they may take (assumed)."""
+
+
+class SceneEvaluation:
+    """Plays each scene MATCHES times, the policy as side 0 against the drill's first baseline, or random play where it
+    has none. The same chances every time, so that two versions differ by what they do.
+    """
+
+    def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
+        self.drill, self.spec, self.seed = drill, spec, seed
+        self.scenes = np.zeros((0, state_words(drill.spec)), np.uint32)
+        self.pause, self._played = PAUSE_SECONDS, time.monotonic()
+        self._known: set[str] = set()
+
+    def take(self, scenes: np.ndarray) -> None:
+        """These, u32 `[n, words]`, from now on."""
+        self.scenes = scenes
+        self._known &= {key_of(scene) for scene in scenes}
+
+    @property
+    def due(self) -> bool:
+        """Whether a scene has never been played, or all were long ago."""
+        waited = time.monotonic() - self._played >= self.pause
+        return len(self.scenes) > 0 and (waited or len(self._known) < len(self.scenes))
+
+    def play(self, weights: np.ndarray, version: int) -> list[dict[str, Any]]:
+        """Rows for `Scenes.measured`, of all scenes."""
+        begin = time.monotonic()
+        player, other = network(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
+        game, spec = self.drill.game(), self.drill.spec
+        rows = []
+        for scene in self.scenes:
+            played = play_matches(game, spec, player, other, MATCHES, seed=self.seed, scene=scene)
+            rows.append({"key": key_of(scene), "share": float((played.result > 0).mean()), "version": version})
+        self._known = {str(row["key"]) for row in rows}
+        self._played = time.monotonic()
+        self.pause = max(PAUSE_SECONDS, (self._played - begin) / MOST_SHARE)
+        return rows

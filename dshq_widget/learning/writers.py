@@ -1,0 +1,89 @@
+"""Rows of metrics as files: `metrics.csv` and TensorBoard's event files, a metric as CATEGORY/name in both.
+
+The learner writes them, so a slow disk never holds up the notebook.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dshq_widget.contract import protocol
+from dshq_widget.learning.tensorboard_events import EventFile
+
+CSV_NAME = "metrics.csv"
+TIME = "time"
+"""The first column: Unix time in seconds."""
+
+
+def full_name(name: str) -> str:
+    """A metric's name with its category before it: `TRAINER/entropy`."""
+    known = protocol.metric(name)
+    return f"{known.category if known else 'MISC'}/{name}"
+
+
+def columns(terms: list[str]) -> list[str]:
+    """Flat names of every metric of a drill with these reward terms, category by category."""
+    names = [*protocol.METRICS, *(f"reward_{term}" for term in terms)]
+    return sorted(names, key=lambda name: protocol.METRIC_CATEGORIES.index(full_name(name).split("/")[0]))
+
+
+class CsvFile:
+    """One line per row, appended and flushed; an empty cell where the row has no such metric.
+
+    Raises OSError, or ValueError where `path` holds other columns: those of another drill or another release.
+    """
+
+    def __init__(self, path: Path, terms: list[str]) -> None:
+        self._names = columns(terms)
+        header = [TIME, *map(full_name, self._names)]
+        self._file = path.open("a+", newline="", encoding="utf-8")
+        self._file.seek(0)
+        found = next(csv.reader(self._file), [])
+        self._csv = csv.writer(self._file)
+        if not found:
+            self._csv.writerow(header)
+        elif found != header:
+            self._file.close()
+            raise ValueError(f"{str(path)!r} holds other columns than this training has: choose another log_dir")
+
+    def add(self, now: float, row: Mapping[str, float]) -> None:
+        """One line."""
+        self._csv.writerow([f"{now:.3f}", *(row.get(name, "") for name in self._names)])
+        self._file.flush()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._file.close()
+
+
+class Logs:
+    """Both files of one learner in `folder`, which is made where it is missing. Raises as they do."""
+
+    def __init__(self, folder: str, spec: Mapping[str, Any]) -> None:
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        self._csv = CsvFile(path / CSV_NAME, [term["name"] for term in spec["terms"]])
+        self._events = EventFile(path, time.time())
+        self._failed = False
+
+    def write(self, row: Mapping[str, float]) -> str:
+        """Add one row of flat names; -> "" or, once, why nothing is written any more."""
+        now = time.time()
+        try:
+            if not self._failed:
+                self._csv.add(now, row)
+                points = {full_name(name): value for name, value in row.items()}
+                self._events.add(now, int(row.get("agent_steps", 0)), points)
+        except OSError as error:
+            self._failed = True
+            return f"metrics are no longer written to files: {error.strerror or error}"
+        return ""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._csv.close()
+        self._events.close()

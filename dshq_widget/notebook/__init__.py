@@ -1,0 +1,1 @@
+"""The notebook around: which cell made what, and JupyterLab on the lessons."""

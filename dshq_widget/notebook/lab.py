@@ -1,0 +1,42 @@
+"""`dshq lab`: JupyterLab on the notebooks that come with the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+SOURCES = tuple(Path(__file__).parents[above] / "notebooks" for above in (1, 2))
+"""Where the notebooks lie: in an installed package, in a checkout."""
+
+
+def copy_notebooks(folder: Path) -> Path:
+    """Copy the notebooks into `folder`, leave those alone that lie there already, and return the first one."""
+    source = next(path for path in SOURCES if path.is_dir())
+    names = sorted(path.name for path in source.glob("*.ipynb"))
+    for name in names:
+        if not (folder / name).exists():
+            shutil.copyfile(source / name, folder / name)
+    return folder / names[0]
+
+
+def serve(notebook: Path, *, port: int | None = None, browser: bool = True, as_json: bool = False) -> None:
+    """Run JupyterLab in the notebook's folder, opened on it, until it is shut down.
+
+    `port` is the first one tried. With `as_json` one JSON object {url, folder, notebook} stands on stdout as soon as
+    the server answers. Raises ImportError where JupyterLab is not installed.
+    """
+    from jupyterlab.labapp import LabApp
+
+    page = f"lab/tree/{notebook.name}"
+    arguments = [f"--ServerApp.root_dir={notebook.parent}", f"--LabApp.default_url=/{page}"]
+    arguments += [f"--ServerApp.port={port}"] if port else []
+    arguments += [] if browser else ["--no-browser"]
+    arguments += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    server = LabApp.initialize_server(argv=arguments)
+    url = f"{server.connection_url}{page}?token={server.identity_provider.token}"
+    said = {"url": url, "folder": str(notebook.parent), "notebook": str(notebook)}
+    text = json.dumps(said) if as_json else f"JupyterLab on {notebook}: {url}"
+    server.io_loop.add_callback(print, text, flush=True)  # after the one that takes the port
+    server.start()

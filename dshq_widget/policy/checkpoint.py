@@ -1,0 +1,402 @@
+"""`.dshq` files: a policy and all that is needed to go on training it, as a safetensors file that is data only.
+
+Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
+`format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
+`step` (agent steps), `seed`, `config` and `metrics` (JSON objects), for Gymnasium's `environment`
+(JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by the tensor bytes. Tensors:
+`weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
+`generator...`, `normalizer...`, `train...`.
+
+Reading checks every length before it allocates, and raises nothing but CheckpointError.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import struct
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from dshq_kernels.network.layers import is_network
+from dshq_widget.contract import protocol
+from dshq_widget.policy import convolutions, ladder, network
+from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
+from dshq_widget.policy.gym_policy import GymPolicy
+
+FORMAT, FORMAT_VERSION = "dshq", "1"
+MAX_HEADER_BYTES = 256 * 1024
+MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 12, 65536, 64, 4
+ACTIVATIONS = ("tanh", "relu")
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "U8": np.dtype("u1"),
+    "U32": np.dtype("<u4"),
+    "U64": np.dtype("<u8"),
+}
+TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
+TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
+
+
+class CheckpointError(ValueError):
+    """A file that cannot be saved or is not a usable policy; one sentence."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """What one `.dshq` file holds."""
+
+    drill: str
+    rules_hash: str
+    layers: tuple[int, ...]
+    activation: str
+    weights: np.ndarray
+    """f32 `[blob_floats(layers)]`: the policy blob."""
+    version: int = 0
+    step: int = 0
+    """Agent steps learned from."""
+    seed: int = 0
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    metrics: dict[str, Any] = dataclasses.field(default_factory=dict)
+    state: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    """The learner's own tensors: optimiser moments, generators, normalisers."""
+    environment: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `wrappers` (gyms/making.py)."""
+
+    @property
+    def shape_hash(self) -> str:
+        """The hash of the policy's layout."""
+        return protocol.shape_hash(self.layers, self.activation)
+
+
+def load_policy(path: str | os.PathLike[str]) -> network.Policy:
+    """The policy in a `.dshq` file, or of the package's ladder ("ball:gold"), ready to act; raises CheckpointError."""
+    return as_policy(load(path))
+
+
+def as_policy(saved: Checkpoint) -> network.Policy:
+    """The policy in a checkpoint, with its metadata."""
+    metadata = {
+        key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
+    }
+    if saved.environment:
+        return as_gym_policy(saved, metadata)
+    return network.Policy(saved.layers, saved.activation, saved.weights, metadata)
+
+
+def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
+    """The same of a Gymnasium environment."""
+    distribution = saved.config.get("action_distribution", DISTRIBUTIONS[0])
+    return GymPolicy(saved.layers, saved.activation, saved.weights, saved.environment, distribution, metadata)
+
+
+def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
+    """Write `checkpoint` so that `path` always holds the old file or the whole new one; returns the absolute path.
+
+    The bytes go to a temporary file beside it, which is synced and renamed; temporary files that a killed process left
+    are swept. Raises CheckpointError, and then the old file is as it was.
+    """
+    target = Path(os.path.abspath(os.path.expanduser(path)))
+    content = encode(checkpoint)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
+    try:
+        _sweep(target)
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_directory(target.parent)
+    except OSError as error:
+        raise CheckpointError(f"cannot save {str(target)!r}: {error.strerror or error}") from error
+    return target
+
+
+def _sweep(target: Path) -> None:
+    """Remove temporary files of `target` whose process no longer exists."""
+    for left in target.parent.glob(f".{_glob_escape(target.name)}.*.tmp"):
+        pid = left.name.split(".")[-3]
+        if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
+            left.unlink(missing_ok=True)
+
+
+def _glob_escape(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the rename itself survive a power cut, where directories can be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def encode(checkpoint: Checkpoint) -> bytes:
+    """The file's bytes; raises CheckpointError where `load` would refuse them."""
+    tensors = {"weights": checkpoint.weights, **checkpoint.state}
+    tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "drill": checkpoint.drill,
+        "rules_hash": checkpoint.rules_hash,
+        "layers": json.dumps([int(width) for width in checkpoint.layers]),
+        "activation": checkpoint.activation,
+        "shape_hash": checkpoint.shape_hash,
+        "version": str(int(checkpoint.version)),
+        "step": str(int(checkpoint.step)),
+        "seed": str(int(checkpoint.seed)),
+        "config": json.dumps(checkpoint.config),
+        "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}),
+    }
+    if checkpoint.environment:
+        metadata["environment"] = json.dumps(checkpoint.environment)
+    draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
+    (header_bytes,) = struct.unpack_from("<Q", draft)
+    metadata["sha256"] = _digest(metadata, memoryview(draft)[8 + header_bytes :])
+    content = safetensors.numpy.save(tensors, metadata)
+    decode(content)
+    return content
+
+
+def _plain(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _digest(metadata: Mapping[str, str], data: memoryview) -> str:
+    digest = hashlib.sha256(json.dumps({k: v for k, v in metadata.items() if k != "sha256"}, sort_keys=True).encode())
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def load(path: str | os.PathLike[str]) -> Checkpoint:
+    """Read and check a `.dshq` file, or a policy of the package such as "ball:gold"; raises CheckpointError with one
+    sentence, whatever the file holds.
+    """
+    name = os.path.basename(os.fspath(path))
+    try:
+        path = ladder.resolve(os.fspath(path)) or path
+        content = _read(os.path.expanduser(path))
+    except CheckpointError as error:
+        raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CheckpointError(f"cannot read the policy file {name!r}: {reason}") from error
+    return parse(content, name)
+
+
+def parse(content: bytes, name: str) -> Checkpoint:
+    """What the bytes of a file called `name` hold; raises CheckpointError with one sentence."""
+    try:
+        return decode(content)
+    except CheckpointError as error:
+        raise CheckpointError(f"{name!r} is not a usable policy file: {error}") from None
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a regular file of bearable size whose first bytes look right; never waits on a pipe or device."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise CheckpointError("it is not a regular file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise CheckpointError("it is not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise CheckpointError(f"it has {status.st_size:,} bytes, more than the {MAX_FILE_BYTES:,} that are allowed")
+        start = file.read(9)
+        _header_length(start, status.st_size)
+        return start + file.read(status.st_size - len(start))
+
+
+def _header_length(content: bytes, size: int) -> int:
+    """The header's length, from the file's first 9 bytes and its size; raises CheckpointError."""
+    foreign = content[8:9] != b"{"  # our own header's length may begin with the same bytes
+    if foreign and content[:2] == b"PK":
+        raise CheckpointError("it is a zip archive (npz or torch), and only .dshq files are read")
+    if foreign and content[:1] == b"\x80":
+        raise CheckpointError("it is a Python pickle, which could run code, and only .dshq files are read")
+    if len(content) < 9:
+        raise CheckpointError(f"it has only {size} bytes")
+    (header_bytes,) = struct.unpack_from("<Q", content)
+    if header_bytes > MAX_HEADER_BYTES or content[8:9] != b"{":
+        raise CheckpointError("it does not start with a .dshq header")
+    if 8 + header_bytes > size:
+        raise CheckpointError("it ends inside its header; it was cut off")
+    return header_bytes
+
+
+def decode(content: bytes) -> Checkpoint:
+    """Check a file's bytes and take them apart; raises CheckpointError."""
+    header_bytes = _header_length(content[:9], len(content))
+    header = _json(content[8 : 8 + header_bytes], "header", dict)
+    metadata = header.pop("__metadata__", None)
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise CheckpointError("its header has no metadata")
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError("it is a safetensors file of another program")
+    if metadata.get("format_version") != FORMAT_VERSION:
+        raise CheckpointError(
+            f"its format is version {metadata.get('format_version', '')[:20]!r}, this program reads "
+            f"{FORMAT_VERSION}: update dshq-widget"
+        )
+    data = memoryview(content)[8 + header_bytes :]
+    if metadata.get("sha256") != _digest(metadata, data):
+        raise CheckpointError("its contents do not match their sha256; the file is damaged")
+    text = {key: _text(metadata, key) for key in TEXT_KEYS}
+    layers = _layers(metadata)
+    if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
+        raise CheckpointError("its network shape does not match its shape hash")
+    tensors = _tensors(header, data)
+    environment = _environment(metadata)
+    floats = protocol.blob_floats(layers) + convolutions.floats(tuple(environment.get("pixels", ())))
+    weights = tensors.pop("weights", None)
+    if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
+        raise CheckpointError(f"its weights are not the {floats:,} floats that layers {list(layers)} need")
+    moments = [tensors[name].shape for name in ("adam_m", "adam_v") if name in tensors]
+    if len(moments) == 1 or len(set(moments)) > 1:
+        raise CheckpointError("its optimiser moments do not belong together")
+    return Checkpoint(
+        text["drill"],
+        text["rules_hash"],
+        layers,
+        text["activation"],
+        weights,
+        _count(metadata, "version"),
+        _count(metadata, "step"),
+        _count(metadata, "seed"),
+        _json(_text(metadata, "config"), "config", dict),
+        _json(_text(metadata, "metrics"), "metrics", dict),
+        tensors,
+        environment,
+    )
+
+
+def _environment(metadata: dict[str, str]) -> dict[str, Any]:
+    """The description of a Gymnasium environment, as far as weights depend on it; empty for a drill."""
+    if "environment" not in metadata:
+        return {}
+    found = _json(metadata["environment"], "environment", dict)
+    pixels = found.get("pixels")
+    sizes = pixels if isinstance(pixels, list) and len(pixels) in (0, 3) else [-1]
+    if not all(_size(n) and 1 <= n <= MAX_WIDTH for n in sizes):
+        raise CheckpointError("its environment has no usable shape of pictures")
+    try:
+        Actions.from_json(found.get("actions", {}))
+    except GymError as error:
+        raise CheckpointError(str(error)) from None
+    return found
+
+
+def _json(text: str | bytes, what: str, kind: type) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise CheckpointError(f"its {what} is not valid JSON")
+    return value
+
+
+def _text(metadata: dict[str, str], key: str) -> str:
+    if key not in metadata:
+        raise CheckpointError(f"its metadata lacks {key}")
+    return metadata[key]
+
+
+def _count(metadata: dict[str, str], key: str) -> int:
+    text = _text(metadata, key)
+    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+        raise CheckpointError(f"its {key} is not a count")
+    return int(text)
+
+
+def _layers(metadata: dict[str, str]) -> tuple[int, ...]:
+    layers = _json(_text(metadata, "layers"), "list of layers", list)
+    good = all(type(width) is int and 1 <= abs(width) <= MAX_WIDTH for width in layers)
+    if not good or not 2 <= len(layers) <= MAX_LAYERS or not is_network(layers):
+        raise CheckpointError("its list of layers is not one of a network")
+    return tuple(layers)
+
+
+def _tensors(header: dict[str, Any], data: memoryview) -> dict[str, np.ndarray]:
+    """The tensors that the header lists, which must fill `data` without gap or overlap; floats must be finite."""
+    if len(header) > MAX_TENSORS:
+        raise CheckpointError(f"it has {len(header)} tensors, more than {MAX_TENSORS}")
+    spans = []
+    for name, entry in header.items():
+        if not TENSOR_NAMES.fullmatch(name):
+            raise CheckpointError(f"it has a tensor of the unknown name {name[:40]!r}")
+        dtype, shape, (begin, end) = _entry(name, entry)
+        if end - begin != dtype.itemsize * math.prod(shape):
+            raise CheckpointError(f"tensor {name} has the wrong length")
+        spans.append((begin, end, name, dtype, shape))
+    spans.sort(key=lambda span: span[:2])
+    position = 0
+    tensors = {}
+    for begin, end, name, dtype, shape in spans:
+        if begin != position or end > len(data):
+            raise CheckpointError("its tensors overlap or leave gaps")
+        position = end
+        tensor = np.frombuffer(data[begin:end], dtype).reshape(shape)
+        if dtype.kind == "f" and not np.isfinite(tensor).all():
+            raise CheckpointError(f"tensor {name} has values that are not finite")
+        tensors[name] = tensor
+    if position != len(data):
+        raise CheckpointError("it has bytes that belong to no tensor")
+    return tensors
+
+
+def _entry(name: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, int]]:
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise CheckpointError(f"tensor {name} is not described")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise CheckpointError(f"tensor {name} has an unknown type")
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_size(n) for n in shape):
+        raise CheckpointError(f"tensor {name} has an impossible shape")
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != 2
+        or not all(_size(n) for n in offsets)
+        or offsets[0] > offsets[1]
+    ):
+        raise CheckpointError(f"tensor {name} has an impossible place")
+    return DTYPES[dtype], tuple(shape), (offsets[0], offsets[1])
+
+
+def _size(number: Any) -> bool:
+    return type(number) is int and 0 <= number <= MAX_FILE_BYTES

@@ -1,0 +1,52 @@
+"""What of a policy file fits a drill: its settings, as far as this release knows them, and its network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from dshq_widget import drills
+from dshq_widget.contract import settings
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy.network import PolicySpec
+
+
+def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
+    """The name of the package's drill, or of the Gymnasium environment, that a file called `name` was trained on.
+    Raises CheckpointError, with `advice`, where it was neither.
+    """
+    if saved.environment or saved.drill in drills.drills:
+        return saved.drill
+    raise CheckpointError(
+        f"wanted the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
+        f"which is a drill of your own: {advice}"
+    )
+
+
+def settings_of(saved: Checkpoint) -> TrainConfig:
+    """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
+    known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
+    hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1] if size > 0]
+    return TrainConfig.from_values(known, {"hidden_sizes": hidden, "activation": saved.activation})
+
+
+def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:
+    """Raises CheckpointError where the file called `name` holds another network than `layers`."""
+    if saved.layers != layers:
+        raise CheckpointError(
+            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} "
+            f"needs {list(layers)}: take a file of this drill and network"
+        )
+
+
+def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that give this drill the file's network; raises CheckpointError where none do."""
+    try:
+        config = settings_of(saved)
+        network = PolicySpec.for_config(spec, config)
+    except ValueError as error:
+        raise CheckpointError(f"{name!r} has settings that this release does not take: {error}") from None
+    check_layers(saved, name, spec, network.layers)
+    return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}

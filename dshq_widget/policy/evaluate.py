@@ -1,0 +1,138 @@
+"""Matches between a policy and anything that can play, with honest numbers: draws counted, sides swapped, a
+confidence interval. In a drill of one side there is nobody to beat, and the episodes' returns are what counts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.network.mlp import ACTIVATIONS
+from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Player, opponent_kind, play_matches
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy import checkpoint
+
+Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
+SHARE_FLOOR = {"random": 0.3}
+"""A win rate counts only with at least this share of all matches won; 0.2 against anything not named here."""
+FLOOR = 0.2
+
+
+def wilson(wins: float, losses: float) -> list[float]:
+    """95 % interval of wins / (wins + losses): E. B. Wilson, "Probable inference", JASA 1927. [0, 1] when nothing was
+    decided.
+    """
+    n = wins + losses
+    if n == 0:
+        return [0.0, 1.0]
+    p, z2 = wins / n, Z95 * Z95
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 / (1 + z2 / n) * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return [max(0.0, middle - half), min(1.0, middle + half)]
+
+
+def network(layers: Sequence[int], activation: str, weights: np.ndarray) -> Player:
+    """A policy as a player of matches."""
+    return Player(POLICY, tuple(layers), ACTIVATIONS[activation], weights)
+
+
+def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
+    """A player by name: "scripted" (the first baseline), a baseline, "random", "idle", the path of a `.dshq`
+    file, or a policy of the package ("ball:gold").
+
+    Raises ValueError for an unknown name and CheckpointError for a file that does not fit.
+    """
+    text = os.fspath(who)
+    if text.endswith(".dshq") or ":" in text:
+        saved = checkpoint.load(text)
+        wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
+        if (saved.layers[0], saved.layers[-1]) != wanted:
+            raise checkpoint.CheckpointError(
+                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: take a file of the same drill"
+            )
+        return network(saved.layers, saved.activation, saved.weights)
+    if text == "scripted":
+        text = (drill.spec["baselines"] or ["random"])[0]
+    kind = {"random": RANDOM, "idle": IDLE}.get(text)
+    return Player(opponent_kind(text, drill.spec) if kind is None else kind)
+
+
+def evaluate(
+    drill: CompiledDrill,
+    player: Player,
+    against: Player,
+    matches: int = 500,
+    *,
+    seed: int = 0,
+    greedy: bool = False,
+    name: str = "",
+) -> dict[str, Any]:
+    """`matches` matches from proper starts, sides swapped half way, the same seeds every time.
+
+    wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for
+    win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
+    in decisions, return_mean.
+    """
+    played = play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
+    wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
+    decided = wins + losses
+    return {
+        "matches": matches,
+        "wins": wins,
+        "draws": matches - decided,
+        "losses": losses,
+        "win_rate": wins / decided if decided else 0.0,
+        "win_share": wins / matches,
+        "counts": wins / matches >= SHARE_FLOOR.get(name, FLOOR),
+        "ci95": wilson(wins, losses),
+        "mean_goals_for": wins / matches,
+        "mean_goals_against": losses / matches,
+        "episode_length_mean": float(played.length.mean()),
+        "return_mean": float(played.returns.mean()),
+    }
+
+
+def evaluate_alone(
+    drill: CompiledDrill, player: Player, episodes: int = 500, *, seed: int = 0, greedy: bool = False
+) -> dict[str, Any]:
+    """`episodes` episodes of a drill of one side from proper starts, the same seeds every time.
+
+    return_mean, its ci95 (normal), return_std, return_min and return_max per episode (rewards, potentials left out),
+    episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one).
+    """
+    played = play_matches(drill.game(), drill.spec, player, Player(IDLE), episodes, seed=seed, greedy=greedy)
+    return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
+
+
+def yardsticks(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
+    """What a return of `evaluate_alone` is to be compared with, on the same seeds: return_mean_random of random play,
+    return_mean_scripted of the drill's first baseline (None without one).
+    """
+
+    def mean(who: str) -> float:
+        return evaluate_alone(drill, opponent(who, drill), episodes, seed=seed)["return_mean"]
+
+    scripted = mean("scripted") if drill.spec["baselines"] else None
+    return {"return_mean_random": mean("random"), "return_mean_scripted": scripted}
+
+
+def summary(returns: np.ndarray, lengths: np.ndarray, target: float | None) -> dict[str, Any]:
+    """The numbers of `evaluate_alone` from each episode's return and length."""
+    episodes = len(returns)
+    mean, deviation = float(returns.mean()), float(returns.std(ddof=1)) if episodes > 1 else 0.0
+    half = Z95 * deviation / math.sqrt(episodes)
+    return {
+        "episodes": episodes,
+        "return_mean": mean,
+        "ci95": [mean - half, mean + half],
+        "return_std": deviation,
+        "return_min": float(returns.min()),
+        "return_max": float(returns.max()),
+        "episode_length_mean": float(lengths.mean()),
+        "target": target,
+        "solved": None if target is None else mean >= target,
+    }

@@ -1,0 +1,63 @@
+"""A policy for an environment, ready to act in plain numpy: what the show and evaluation play with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_widget.policy import convolutions
+from dshq_widget.policy.action_spaces import Actions
+from dshq_widget.policy.network import Policy, PolicySpec
+
+
+class GymPolicy(Policy):
+    """Reads what the environment's wrappers give (making.py): f32 `[..., n_obs]`, or uint8 `[..., *pixels]`."""
+
+    def __init__(
+        self,
+        layers: Sequence[int],
+        activation: str,
+        weights: np.ndarray,
+        environment: Mapping[str, Any],
+        distribution: str,
+        metadata: Mapping[str, Any] | None = None,
+    ):
+        self.actions, self.distribution = Actions.from_json(environment["actions"]), distribution
+        spec = PolicySpec(tuple(layers), activation, pixels=tuple(environment["pixels"]))
+        weights = np.asarray(weights, np.float32)
+        self._trunk = spec.trunk(weights)
+        super().__init__(layers, activation, weights[: len(weights) - len(self._trunk)], metadata)
+        self.spec, self.weights = spec, weights
+
+    def forward(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+        """Outputs f32 `[..., n_actions]` and values f32 `[...]`."""
+        pixels = self.spec.pixels
+        if not pixels:
+            return super().forward(obs)
+        pictures = np.asarray(obs)
+        if pictures.shape[-3:] != pixels:
+            raise ValueError(f"this policy reads pictures of shape {pixels}; got {pictures.shape}")
+        rows = convolutions.forward(self._trunk, pixels, pictures.reshape(-1, *pixels))
+        return super().forward(rows.reshape(*pictures.shape[:-3], -1))
+
+    def act(
+        self,
+        obs: NDArray,
+        rng: np.random.Generator | None = None,
+        greedy: bool = False,
+        mask: NDArray | None = None,
+    ) -> NDArray:
+        """What the environment is to be given for one observation, or for `[N, ...]` of them; there are no masks."""
+        if mask is not None:
+            raise ValueError(
+                "Gymnasium's environments have no action masks that a policy here could obey: leave mask out"
+            )
+        single = np.ndim(obs) == (len(self.spec.pixels) or 1)
+        outputs, _ = self.forward(np.asarray(obs)[None] if single else obs)
+        told = self.actions.told(
+            self.actions.draw(outputs, self.distribution, rng or self._rng, greedy), self.distribution
+        )
+        return told[0] if single else told

@@ -1,0 +1,88 @@
+"""What a run has learned, and its way into policy files and out of them."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.learning.scenes import Scenes
+from dshq_widget.policy import compatibility
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.history import clean
+from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
+from dshq_widget.training.run_config import RunConfig
+from dshq_widget.training.run_files import RunFiles
+from dshq_widget.training.status import TrainingStatus
+
+log = logging.getLogger("dshq_widget")
+
+
+class RunState:
+    """Settings, newest policy, metrics and scenes of one run, changed together; used under the trainer's lock."""
+
+    def __init__(
+        self,
+        drill: CompiledDrill | Environment | Any,
+        config: RunConfig,
+        published: LatestPolicy,
+        standing: TrainingStatus,
+        scenes: Scenes,
+        files: RunFiles,
+    ) -> None:
+        self._spec = drill.spec
+        self._config, self._published, self._standing = config, published, standing
+        self._scenes, self._files = scenes, files
+
+    def forget(self) -> None:
+        """Back to version 0; scenes stay, but how the policy did on them does not."""
+        self._files.resume = None
+        self._standing.forget()
+        self._scenes.forget()
+        self._published.replace(self._config.untrained())
+
+    def adopt(self, saved: Checkpoint, path: Path) -> None:
+        """Go on from a file; raises CheckpointError where it does not fit the drill."""
+        spec = self._spec
+        compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
+        if saved.rules_hash != spec["rules_hash"]:
+            log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
+        self._published.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
+        self._standing.metrics = clean(saved.metrics)
+        self._standing.text = f"loaded {path.name}"
+        self._files.resume = str(path.resolve())
+        if saved.rules_hash == spec["rules_hash"]:
+            try:
+                self._scenes.restore(saved.state)
+            except ValueError as error:
+                raise CheckpointError(f"the scenes in {path.name!r} cannot be used: {error}") from None
+
+    def replace(self, saved: Checkpoint, name: str) -> None:
+        """Put a checkpoint that fits in place of everything learned so far, which is kept in a file of its own."""
+        kept = self._files.set_aside()
+        self._config.change(compatibility.shape_of(saved, name, self._spec))
+        self.forget()
+        self.adopt(saved, self._files.put(saved))
+        where = f"; what was trained before is kept in {kept}" if kept else ""
+        self._standing.set("stopped", f"playing {name}, version {saved.version}{where}")
+
+    def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
+        """That policy with the optimiser's `state`, as a file holds it."""
+        return Checkpoint(
+            self._spec["name"],
+            self._spec["rules_hash"],
+            newest.layers,
+            newest.activation,
+            newest.weights,
+            newest.version,
+            newest.step,
+            self._config.values.seed,
+            self._config.values.to_json(),
+            self._standing.metrics,
+            self._scenes.put_into(state),
+            self._spec.get("environment", {}),
+        )

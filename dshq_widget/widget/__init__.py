@@ -1,0 +1,1 @@
+"""The widget in the cell: its traits, what is sent and received, what each message does. No training here."""

@@ -1,0 +1,103 @@
+"""What each message of the page asks for: the kernel's side of the table `page_to_kernel` in protocol.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dshq_widget.classroom.quota import Quota
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget import page_protocol
+from dshq_widget.widget.kernel_show import Screen
+from dshq_widget.widget.sender import Sender
+
+HISTORY_ROWS = 500
+"""Rows in one HISTORY message; a longer history is thinned evenly."""
+
+Content = Mapping[str, Any]
+
+
+class Commands:
+    """One thread calls `obey`. `replaced` is called where another policy than the next version is to play at once;
+    `screen` is None where the page plays by itself.
+    """
+
+    def __init__(
+        self, trainer: Trainer, seat: Quota, screen: Screen | None, outbox: Sender, replaced: Callable[[], None]
+    ) -> None:
+        self._trainer, self._seat, self._screen, self._outbox = trainer, seat, screen, outbox
+        self._replaced = replaced
+        self._upload = page_protocol.Upload()
+        self.page: dict[str, Any] = {}
+        """What the page has said last of its show, as in PAGE_STATE."""
+        self._verbs: dict[str, Callable[[Content], None]] = {
+            "HELLO": self._hello,
+            "START_TRAINING": lambda content: trainer.start(**page_protocol.settings_in(content)),
+            "STOP_TRAINING": lambda _: trainer.stop(),
+            "RESET_TRAINER": self._reset,
+            "PAUSE_TRAINING": lambda _: trainer.pause_training(),
+            "RESUME_TRAINING": lambda _: trainer.resume_training(),
+            "NEXT_UPDATE": lambda content: trainer.next_update(**page_protocol.settings_in(content)),
+            "SET_HYPER": lambda content: trainer.set_hyper(**{str(content.get("key")): content.get("value")}),
+            "DRILL_SCENE": self._drill_scene,
+            "DROP_SCENE": lambda content: trainer.remove_scene(str(content.get("key"))),
+            "PAGE_STATE": self._page_state,
+            "FRAME_SHOWN": self._frame_shown,
+            "STEP": self._step,
+            "SAVE_POLICY": self._save_policy,
+            "EXTEND_TRAINING": lambda _: seat.extend(),
+            "RESUME_RUN": self._resume_run,
+            "SUBMIT_POLICY": lambda _: seat.submit_beside(outbox.wake),
+        }
+
+    def obey(self, kind: str, content: Content, buffers: Any) -> None:
+        """Carry out one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
+        if kind == "LOAD_POLICY":
+            self._load_policy(content, buffers)
+        elif kind in self._verbs:
+            self._verbs[kind](content)
+
+    def _hello(self, _: Content) -> None:
+        if self._screen is not None:
+            self._screen.begin()
+        rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
+        self._outbox.put({"type": "HISTORY", "start": 0, "rows": rows})
+
+    def _reset(self, _: Content) -> None:
+        self._trainer.reset_training()
+        self._replaced()
+
+    def _drill_scene(self, content: Content) -> None:
+        self._trainer.add_scene(page_protocol.scene(content, self._trainer.drill.rules_hash))
+
+    def _page_state(self, content: Content) -> None:
+        self.page = page_protocol.page_state(content)
+        self._outbox.flow.hidden = not self.page["visible"]
+        if self._screen is not None:
+            self._screen.look(self.page["visible"])
+
+    def _frame_shown(self, _: Content) -> None:
+        if self._screen is not None:
+            self._screen.shown()
+
+    def _step(self, content: Content) -> None:
+        if self._screen is not None:
+            self._screen.step(int(content.get("count", 1)))
+
+    def _save_policy(self, _: Content) -> None:
+        trainer = self._trainer
+        name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
+        self._outbox.put(page_protocol.policy_file(name, trainer.policy_file()))
+
+    def _resume_run(self, _: Content) -> None:
+        self._seat.resume_run()
+        self._replaced()
+
+    def _load_policy(self, content: Content, buffers: Any) -> None:
+        arrived = self._upload.take(content, buffers)
+        if arrived:
+            name, data = arrived
+            self._trainer.take_over(checkpoint.parse(data, name), name)
+            self._replaced()

@@ -1,0 +1,495 @@
+"""The widget: a match in a notebook cell, and the trainer behind it.
+
+Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the
+sender thread puts them on the wire (outbox.py). What the page says is checked and queued for that thread (inbox.py),
+which carries it out (commands.py): the page's handlers do nothing else, so they may be called on any thread and never
+raise.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from dshq_widget import drills, lessons
+from dshq_widget.classroom.quota import Quota, Rules
+from dshq_widget.contract import presets, protocol, settings
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.notebook import cells
+from dshq_widget.policy.ladder import RUNGS
+from dshq_widget.training.status import RUNNING
+from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget import page_protocol
+from dshq_widget.widget.commands import Commands
+from dshq_widget.widget.export_html import Embedded, document, frame
+from dshq_widget.widget.inbox import Inbox
+from dshq_widget.widget.kernel_show import PANELS, Screen
+from dshq_widget.widget.page_protocol import check_show
+from dshq_widget.widget.rivals import Rivals
+from dshq_widget.widget.sender import Message, Sender
+
+STATIC = Path(__file__).parents[1] / "static"
+
+
+class DrillWidget(anywidget.AnyWidget):
+    """A drill, played live in the cell, with its training.
+
+    `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
+    `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path.
+    Keywords are hyper-parameters (docs/contract.md), above those of a `preset` (laptop, classroom, gpu), and settings
+    of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
+    match and the training. `controls` names the panels to show, all by default; it may be set later, too; `lesson`
+    ("03") names those of a lesson, of which there are ten. Raises ConfigError (a ValueError), CheckpointError, or the
+    drill's own error, each with one sentence. Running the same cell again closes the widget that it made before, where
+    the front end names its cells; `save` still works on that.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    drill = traitlets.Dict().tag(sync=True)
+    policy = traitlets.Dict().tag(sync=True)
+    status = traitlets.Unicode("idle").tag(sync=True)
+    status_text = traitlets.Unicode("").tag(sync=True)
+    error = traitlets.Unicode("").tag(sync=True)
+    paused = traitlets.Bool(False).tag(sync=True)
+    metrics = traitlets.Dict().tag(sync=True)
+    league = traitlets.List(traitlets.Dict()).tag(sync=True)
+    scenes = traitlets.List(traitlets.Dict()).tag(sync=True)
+    rivals = traitlets.Dict().tag(sync=True)
+    config = traitlets.Dict().tag(sync=True)
+    show = traitlets.Dict().tag(sync=True)
+    controls = traitlets.Any(None).tag(sync=True)
+    seat = traitlets.Dict().tag(sync=True)
+    snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
+    seq = traitlets.Int(0).tag(sync=True)
+
+    _closed = True  # until it has been opened: ipywidgets closes what failed half way
+
+    def __init__(
+        self,
+        drill: str | os.PathLike[str] | type[Drill] | CompiledDrill = "ball",
+        *,
+        seed: int | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        policy: str | os.PathLike[str] | None = None,
+        preset: str | None = None,
+        controls: Iterable[str] | None = None,
+        lesson: str | int | None = None,
+        **keywords: Any,
+    ) -> None:
+        bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
+        show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
+        hyper = keywords if seed is None else {**keywords, "seed": seed}
+        rules = Rules.of()
+        self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
+        if policy is not None:
+            self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
+        compiled = self._trainer.drill
+        self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
+        self._seat = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
+        self._rivals = Rivals(compiled)
+        self._league = self._trainer.league  # as the trait shows it
+        self._policy_at = -math.inf
+        self._sent_policy = self._trainer.latest_policy()
+        self._sender: threading.Thread | None = None
+        offered = _panels(compiled)
+        if controls is None and lesson is not None:
+            controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
+        if "opponent" in show:
+            show["opponent"] = self._rivals.named(show["opponent"])
+            self._rivals.meet(show["opponent"])
+        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
+        show = {**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked}
+        self._screen = self._screen_of(compiled, show)
+        self._commands = Commands(self._trainer, self._seat, self._screen, self._outbox, self._policy_is_due)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.obey, self._meet_rival)
+        base = settings.of_drill(compiled.spec)
+        super().__init__(
+            **bundle,
+            drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
+            show=show,
+            policy=page_protocol.policy(self._sent_policy, bare=self._screen is not None),
+            config={
+                "values": page_protocol.typed(self._trainer.config.to_json()),
+                "schema": settings.schema(),
+                "defaults": page_protocol.typed(base.to_json()),
+                "presets": presets.described(base),
+            },
+            controls=page_protocol.controls(controls, offered),
+            metrics=self._trainer.metrics,
+            scenes=self._trainer.scenes,
+            seat=self._seat.trait(),
+            rivals=self._rivals.known,
+            status=self._trainer.status,
+            status_text=self._trainer.status_text,
+        )
+        self._closed = False
+        self._let_the_page_choose_its_shell()
+        self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
+        self._trainer.on_change(self._outbox.wake)
+        self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
+        self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
+        self._sender.start()
+        cells.supersede(self)
+
+    def _screen_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> Screen | None:
+        """The show that the kernel plays, where the page cannot."""
+        if not isinstance(drill, Environment):
+            return None
+        screen = Screen(drill, show, self._outbox.wake)
+        screen.take(self._sent_policy, self._trainer.config.action_distribution)
+        self.observe(lambda change: screen.follow(change["new"]), "show")
+        return screen
+
+    # ---- training
+
+    def train(self, **hyper: Any) -> None:
+        """Start training, or go on after a stop; returns at once. Hyper-parameters given here are set first."""
+        self._trainer.start(**hyper)
+        self._refresh()
+
+    def stop(self) -> None:
+        """Stop training; returns at once. `train` goes on from here."""
+        self._trainer.stop()
+        self._refresh()
+
+    def pause_training(self) -> None:
+        """Hold the learning while the match goes on; RuntimeError when nothing is training. See `resume_training`."""
+        self._trainer.pause_training()
+        self._refresh()
+
+    def resume_training(self) -> None:
+        """Learn on after a pause; RuntimeError when nothing is training."""
+        self._trainer.resume_training()
+        self._refresh()
+
+    def next_update(self, **hyper: Any) -> None:
+        """Learn once from one round of games, then hold; starts training for that where none runs."""
+        self._trainer.next_update(**hyper)
+        self._refresh()
+
+    def reset_training(self) -> None:
+        """Forget everything learned and go back to version 0."""
+        self._trainer.reset_training()
+        self._policy_is_due()
+        self._refresh()
+
+    def set_hyper(self, **values: Any) -> None:
+        """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong."""
+        self._trainer.set_hyper(**values)
+        self._refresh()
+
+    def add_scene(self, state: bytes | None = None) -> str:
+        """Let a share of the practice games (setting `scene_share`) begin as the match stands on the page, or from the
+        state block of another game; returns the scene's key in `scenes`. Raises ValueError for what is no state.
+        """
+        if state is None and self.snapshot is None:
+            raise ValueError("no page has shown the match yet: show the widget first, or give a state")
+        key = self._trainer.add_scene(self.snapshot["state"] if state is None else state)
+        self._refresh()
+        return key
+
+    def clear_scenes(self) -> None:
+        """Practise from the drill's own starts only."""
+        self._trainer.clear_scenes()
+        self._refresh()
+
+    def extend_training(self, minutes: float | None = None) -> None:
+        """Let training run longer on a server that ends it after some time: by that time again unless told."""
+        self._seat.extend(minutes)
+        self._refresh()
+
+    def resume_run(self) -> None:
+        """Train on from where a kernel of this server that is gone left this drill; see the trait `seat`."""
+        self._seat.resume_run()
+        self._policy_is_due()
+        self._refresh()
+
+    def submit(self) -> dict[str, Any]:
+        """Send the newest policy to the server's class league; returns its answer, raises LeagueError."""
+        return self._seat.submit()
+
+    def wait(
+        self,
+        *,
+        seconds: float | None = None,
+        updates: int | None = None,
+        win_rate: float | None = None,
+        return_mean: float | None = None,
+    ) -> bool:
+        """Block the cell until training has got that far; Ctrl-C ends only the waiting. See Trainer.wait."""
+        reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate, return_mean=return_mean)
+        self._refresh()
+        return reached
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the newest policy to a `.dshq` file; returns its absolute path, raises CheckpointError."""
+        return self._trainer.save(path)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Let the policy of a `.dshq` file play, and train on from it; raises CheckpointError and changes nothing where
+        it does not fit. Training that runs is stopped and saved first.
+        """
+        self._trainer.load(path)
+        self._policy_is_due()
+        self._refresh()
+
+    def export_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the match, with the policy that plays now, as one HTML file that needs no kernel and no network.
+
+        About 0.4 MB; returns its absolute path, raises OSError where it cannot be written.
+        """
+        target = Path(os.path.abspath(os.path.expanduser(path)))
+        target.write_text(self._document(), encoding="utf-8")
+        return target
+
+    def embed(self) -> Embedded:
+        """The match as it is now, for the end of a cell: unlike the widget itself it still plays when the saved
+        notebook is opened without a kernel. It adds about 0.15 MB to the notebook.
+        """
+        title = self.drill["spec"]["title"]
+        return Embedded(frame(self._document(packed=True), title), title)
+
+    def _document(self, packed: bool = False) -> str:
+        if self._screen is not None:
+            raise ValueError(f"{self._trainer.drill.name} needs its environment to play: a page alone cannot show it")
+        with self._outbox.lock:
+            state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
+        return document(state, _bundle("standalone.js"), self._css, packed=packed)
+
+    @property
+    def history(self) -> list[dict[str, float | int]]:
+        """All metrics since the last reset, oldest first."""
+        return self._trainer.history
+
+    def history_frame(self) -> Any:
+        """The history as a pandas DataFrame, where pandas is installed."""
+        return self._trainer.history_frame()
+
+    @property
+    def version(self) -> int:
+        """The policy version that plays in the show: what the page reports, or else what it was last sent."""
+        if self._outbox.flow.reachable and "version" in self._commands.page:
+            return self._commands.page["version"]
+        return self.policy["version"]
+
+    # ---- the show
+
+    def play(self) -> None:
+        """Let the match run."""
+        self._set_show(playing=True)
+
+    def pause(self) -> None:
+        """Hold the match; training goes on."""
+        self._set_show(playing=False)
+
+    def step(self, unit: str = "tick", count: int = 1) -> None:
+        """Pause, and move the match by `count` ticks or decisions."""
+        page_protocol.one_of("unit", unit, protocol.STEP_UNITS)
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
+            raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
+        self._set_show(playing=False)
+        self._outbox.put({"type": "STEP", "unit": unit, "count": count})
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start the match anew, from `seed` if one is given."""
+        change = {} if seed is None else {"seed": seed}
+        self._set_show(match=self.show["match"] + 1, **change)
+
+    @property
+    def speed(self) -> float:
+        """Multiple of real time at which the match runs, 0.25 to 32."""
+        return self.show["speed"]
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        self._set_show(speed=value)
+
+    @property
+    def mode(self) -> str:
+        """ai_vs_ai, human_vs_ai or sandbox."""
+        return self.show["mode"]
+
+    @mode.setter
+    def mode(self, value: str) -> None:
+        self._set_show(mode=value)
+
+    @property
+    def opponent(self) -> str:
+        """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
+        gold for the Ball Drill) or of a `.dshq` file, by its path; "" is the drill's first baseline.
+        """
+        return self.show["opponent"]
+
+    @opponent.setter
+    def opponent(self, value: str) -> None:
+        self._set_show(opponent=self._rivals.named(value))
+
+    def close(self) -> None:
+        """End the training and take the widget off the page; closing twice is fine. The policy can still be saved."""
+        if self._closed:
+            return
+        self._closed = True
+        self._trainer.close()
+        if self._screen is not None:
+            self._screen.close()
+        self._refresh()
+        self._outbox.wake()
+        if self._sender is not None and self._sender is not threading.current_thread():
+            self._sender.join(2.0)
+        super().close()
+
+    def __enter__(self) -> DrillWidget:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- traits
+
+    @traitlets.validate("controls")
+    def _controls_are_panels(self, proposal: Mapping[str, Any]) -> list[str] | None:
+        return page_protocol.controls(proposal["value"], _panels(self._trainer.drill))
+
+    def _set_show(self, **changes: Any) -> None:
+        checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
+        with self._outbox.lock:
+            self.show = {**self.show, **checked}
+        self._meet_rival()
+
+    def _meet_rival(self) -> None:
+        """Give the page the policy of the opponent that was chosen, if it is one; raises CheckpointError."""
+        self._rivals.meet(self.show["opponent"])
+        with self._outbox.lock:
+            self.rivals = self._rivals.known
+
+    def _refresh(self) -> None:
+        """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
+        trainer = self._trainer
+        with self._outbox.lock:
+            self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
+            self.paused = trainer.paused
+            fps = self._commands.page.get("fps") if self._outbox.flow.reachable else None
+            metrics = trainer.metrics
+            if metrics:
+                self.metrics = {**metrics, "show_fps": fps} if fps else metrics
+            elif self.metrics:
+                self.metrics = {}
+            if trainer.league is not self._league:
+                self._league = trainer.league
+                self.league = page_protocol.league(self._league)
+            if self.scenes != (scenes := trainer.scenes):
+                self.scenes = scenes
+            if self.seat != (seat := self._seat.trait()):
+                self.seat = seat
+            values = page_protocol.typed(trainer.config.to_json())
+            if self.config["values"] != values:
+                self.config = {**self.config, "values": values}
+            now = time.monotonic()
+            if now - self._policy_at >= self._swap_seconds():
+                newest = trainer.latest_policy()
+                if newest is not self._sent_policy:  # the very object: two files may hold the same version
+                    self._policy_at, self._sent_policy = now, newest
+                    self.policy = page_protocol.policy(newest, bare=self._screen is not None)
+                    if self._screen is not None:
+                        self._screen.take(newest, trainer.config.action_distribution)
+
+    def _policy_is_due(self) -> None:
+        """The newest policy goes to the page at once: it is not the next version of the one that plays."""
+        self._policy_at = -math.inf
+
+    def _swap_seconds(self) -> float:
+        return max(self.show["swap_interval_ms"], protocol.SWAP_INTERVAL_MS_MIN) / 1000
+
+    # ---- to the page
+
+    def send_state(self, key: str | Iterable[str] | None = None) -> None:
+        """Everything goes at once when the page asks for it; changed traits are left to the sender thread."""
+        if key is None or getattr(self, "_sender", None) is None:
+            super().send_state(key)
+            return
+        self._outbox.changed({key} if isinstance(key, str) else key)
+
+    def _send_traits(self, keys: set[str], seq: int) -> None:
+        self.seq = seq
+        self._outbox.known("seq")
+        super().send_state(keys | {"seq"})
+
+    def _send(self, msg: dict[str, Any], buffers: list[Any] | None = None) -> None:
+        super()._send(msg, buffers)
+        self._let_the_page_choose_its_shell()
+
+    def _let_the_page_choose_its_shell(self) -> None:
+        """Keep the page's messages out of the queue behind a busy cell.
+
+        JupyterLab addresses them to a subshell, but ipykernel 7.4 (`comm/comm.py`) sends them to the shell of whichever
+        request was current when the comm last spoke. For this thread that is the running cell's, until it ends.
+        """
+        if self.comm is not None:
+            self.comm.__dict__.pop("_reply_subshell_id", None)
+
+    def _run(self) -> None:
+        """The sender thread."""
+        while not self._closed:
+            running = self._trainer.status in RUNNING
+            self._outbox.wait(running)
+            self._inbox.work()
+            self._seat.follow(time.monotonic())
+            self._refresh()
+            self._outbox.send(running, self._swap_seconds(), self._frame)
+
+    def _frame(self) -> Message | None:
+        """The newest picture of a show that the kernel plays."""
+        if self._screen is None:
+            return None
+        if trouble := self._screen.trouble():
+            self._outbox.log("error", trouble)
+        return self._screen.frame()
+
+    # ---- from the page
+
+    def set_state(self, sync_data: Any) -> None:
+        """The page changed traits: only `show` and `snapshot` are its to change. Never raises."""
+        self._inbox.put_state(sync_data)
+
+    def _handle_msg(self, msg: Mapping[str, Any]) -> None:
+        """Comm messages as they come."""
+        if self._inbox.sound(msg):
+            super()._handle_msg(msg)
+
+
+def _expression(drill: Any, compiled: CompiledDrill) -> str:
+    """What a person would write in Python for this drill: the name of a registered one, else that of the class."""
+    name = compiled.name
+    if isinstance(compiled, Environment):
+        return f'"{name}"'
+    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
+        return f'"{name}"'
+    return drill.__name__ if isinstance(drill, type) else "drill"
+
+
+def _panels(drill: Any) -> tuple[str, ...]:
+    """The panels that make sense for it."""
+    return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
+
+
+def _bundle(name: str) -> str:
+    """A file of the page's bundle; raises FileNotFoundError that says how to build it."""
+    path = STATIC / name
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"the page's bundle {name} is not built: run `make setup` in the checkout (or `npm ci && npm run build`), "
+            "or install a released wheel"
+        )
+    return path.read_text(encoding="utf-8")

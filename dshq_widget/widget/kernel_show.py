@@ -1,0 +1,168 @@
+"""The kernel's end of a show that no page can play by itself: an environment's pictures, on their way to the canvas.
+
+A process plays (gyms/show.py), this passes on: what a person sets goes there, pictures come back, one at a time. It
+starts with the first page that looks, and anew with a reset after it failed.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dshq_widget.gyms.environment import Environment
+
+if TYPE_CHECKING:
+    from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.slots import WeightSlots
+    from dshq_widget.runtime.supervisor import Child, Exit
+    from dshq_widget.training.latest_policy import PolicyVersion
+
+ROLE = "dshq_widget.gyms.show:run"
+STUCK_SECONDS = 30.0
+PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts", "log", "hyper")
+"""The panels that make sense without rules."""
+
+
+class Screen:
+    """Any thread may call; `changed` is called, from any, when `frame` or `trouble` has something new."""
+
+    def __init__(self, environment: Environment, show: Mapping[str, Any], changed: Callable[[], None]):
+        self.environment, self._changed = environment, changed
+        self._lock = threading.RLock()
+        self._show = dict(show)
+        self._child: Child | None = None
+        self._block: SharedBlock | None = None
+        self._slots: WeightSlots | None = None
+        self._network: tuple[Any, ...] = ()
+        self._newest: tuple[PolicyVersion, str] | None = None
+        self._frame: dict[str, Any] | None = None
+        self._trouble = ""
+        self._closed = False
+
+    def frame(self) -> dict[str, Any] | None:
+        """The newest FRAME for the page, its picture under `buffers`; None where there is none since the last call."""
+        with self._lock:
+            frame, self._frame = self._frame, None
+            return frame
+
+    def trouble(self) -> str:
+        """Why there are no pictures any more, once; or ""."""
+        with self._lock:
+            trouble, self._trouble = self._trouble, ""
+            return trouble
+
+    def begin(self) -> None:
+        """A page looks: the show starts, or goes on with a picture for it."""
+        with self._lock:
+            if self._child is None:
+                self._start()
+            self._tell({"type": "LOOK", "visible": True})
+            self._tell({"type": "FRAME_SHOWN"})
+
+    def look(self, visible: bool) -> None:
+        """Whether anybody sees the page."""
+        self._tell({"type": "LOOK", "visible": visible})
+
+    def shown(self) -> None:
+        """The page has shown the last picture and can take another."""
+        self._tell({"type": "FRAME_SHOWN"})
+
+    def step(self, count: int) -> None:
+        """So many steps, while the show holds."""
+        if not 1 <= count <= 10_000:
+            raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
+        self._tell({"type": "STEP", "count": count})
+
+    def follow(self, show: Mapping[str, Any]) -> None:
+        """What the `show` trait says now."""
+        with self._lock:
+            before, self._show = self._show, dict(show)
+            if any(show[key] != before[key] for key in ("playing", "speed", "swap")):
+                self._tell({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
+            if show["match"] != before["match"]:
+                if self._child is None and self._network:  # it failed, or has yet to begin
+                    self._start()
+                else:
+                    self._tell({"type": "RESET_SHOW", "seed": show["seed"]})
+
+    def take(self, newest: PolicyVersion, distribution: str) -> None:
+        """From its next step on this policy plays."""
+        with self._lock:
+            self._newest = newest, distribution
+            if self._child is None or self._slots is None:
+                return
+            if self._network != _network(newest, distribution):
+                self._start()
+            else:
+                self._publish(newest)
+
+    def close(self) -> None:
+        """End the show; twice is fine."""
+        with self._lock:
+            self._closed = True
+            self._end()
+
+    def _start(self) -> None:
+        """A process on the newest policy, in place of any other."""
+        from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
+        from dshq_widget.runtime.slots import WeightSlots
+        from dshq_widget.runtime.supervisor import supervisor
+
+        if self._closed or self._newest is None:
+            return
+        self._end()
+        newest, distribution = self._newest
+        self._network = _network(newest, distribution)
+        self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)))
+        self._slots = WeightSlots.create(self._block, len(newest.weights))
+        self._publish(newest)
+        spec = self.environment.spec
+        job = {"environment": spec["environment"], "fps": spec["tick_rate"], "seed": self._show["seed"]}
+        network = {"layers": newest.layers, "activation": newest.activation, "distribution": distribution}
+        blocks = {"weights": self._block}
+        start = supervisor(os.getpid()).start
+        self._child = start(ROLE, {**job, **network}, blocks, self._hear, self._over, stuck_seconds=STUCK_SECONDS)
+        self._tell({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
+
+    def _publish(self, newest: PolicyVersion) -> None:
+        assert self._slots is not None
+        self._slots.publish(self._slots.latest + 1, newest.version, np.array(newest.weights))
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        with self._lock:
+            if self._child is not None:
+                self._child.send(message)
+
+    def _hear(self, child: Child, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            if child is not self._child or message["type"] != "FRAME":
+                return
+            state = {key: value for key, value in message.items() if key != "jpeg"}
+            self._frame = {**state, "buffers": [base64.b64decode(message["jpeg"])]}
+        self._changed()
+
+    def _over(self, child: Child, end: Exit) -> None:
+        with self._lock:
+            if child is not self._child:
+                return
+            self._end()
+            self._trouble = "" if end.expected else f"the show has stopped ({end.error}): Reset match begins it anew"
+        self._changed()
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop()
+        if self._block is not None:
+            self._block.close()
+        self._block = self._slots = None
+
+
+def _network(newest: PolicyVersion, distribution: str) -> tuple[Any, ...]:
+    """What a running show cannot change."""
+    return newest.layers, newest.activation, distribution

@@ -1,0 +1,314 @@
+"""The kernel's half of the page protocol, without a page: what may be sent when, and what may be believed.
+
+Pure functions and bookkeeping; `outbox.py` and `inbox.py` put them to use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from dshq_widget.contract import protocol, settings
+
+SEND_SECONDS = 1 / 30
+"""Shortest time between two messages to the page."""
+ACK_SECONDS = 1.0
+"""What is not acknowledged for this long is sent once more, and then there is silence until the page speaks."""
+METRICS_SECONDS = 0.5
+HEARTBEAT_SECONDS = 1.0
+"""While training runs the page hears from the kernel at least this often, and so notices when the kernel is gone."""
+STATE_BYTES_MAX = 1 << 20
+FILE_BYTES_MAX = 64 << 20
+"""The largest policy file that is taken from a page or given to it."""
+LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
+"""Players of the league that the page shows, and how many of them for being new."""
+LIVE = (
+    *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
+    *("config", "show", "controls", "seat", "seq"),
+)
+"""Traits that a page gets that holds an older state than was sent; `show` only where that has changed since."""
+
+
+def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
+    """One setting of the show, checked; `opponents` are those beside idle and random. Raises ValueError with what was
+    wanted.
+    """
+    if name not in protocol.SHOW_DEFAULTS:
+        raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
+    if name == "mode":
+        return one_of(name, value, protocol.MODES)
+    if name == "swap":
+        return one_of(name, value, protocol.SWAPS)
+    if name == "opponent":
+        return one_of(name, value, ("", "idle", "random", *opponents))
+    if name == "playing":
+        if isinstance(value, bool):
+            return value
+        raise ValueError(f"playing must be true or false, got {value!r:.60}")
+    lo, hi = _SHOW_RANGES[name]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not lo <= value <= hi or (name != "speed" and value != int(value)):
+        kind = "a number" if name == "speed" else "a whole number"
+        raise ValueError(f"{name} must be {kind} from {lo:g} to {hi:.12g}, got {value!r:.60}")
+    return float(value) if name == "speed" else int(value)
+
+
+def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> list[str] | None:
+    """Names of the panels to show, in the order in which they stand; None for all of the page's. `offered` are those
+    that make sense for the drill, and stand where `value` is None. Raises ValueError.
+    """
+    if value is None:
+        return None if len(offered) == len(protocol.PANELS) else list(offered)
+    names = list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else None
+    if names is None:
+        raise ValueError(f"controls must be a list of panels such as ['transport', 'training'], got {value!r:.60}")
+    for name in names:
+        one_of("each of controls", name, tuple(offered))
+    return [name for name in protocol.PANELS if name in names]
+
+
+def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for the page; those that are pairs travel as the text that a person would type."""
+    pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
+    return {**values} | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
+
+
+def policy(given: Any, bare: bool = False) -> dict[str, Any]:
+    """A policy of a trainer (PolicyVersion) or of a file (Checkpoint) for the page, its weights as bytes; `bare`
+    without them, where the page does not play.
+    """
+    layers = list(given.layers)
+    return {
+        "version": given.version,
+        "step": given.step,
+        "activation": given.activation,
+        "layers": layers,
+        "shape_hash": protocol.shape_hash(layers, given.activation),
+        "data": b"" if bare else given.weights.tobytes(),
+    }
+
+
+def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyper-parameters that a message carries."""
+    return {str(key): value for key, value in content.items() if key != "type"}
+
+
+_SHOW_RANGES = {
+    "speed": (protocol.SPEEDS[0], protocol.SPEEDS[-1]),
+    "seed": (0, (1 << 32) - 1),
+    "match": (0, (1 << 53) - 1),
+    "swap_interval_ms": (0, 600_000),
+    "blend_ms": (0, 60_000),
+    "action_repeat": (0, 120),
+}
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in choices:
+        return value
+    known = ", ".join(repr(choice) for choice in choices if choice)
+    raise ValueError(f"{name} must be one of {known}, got {value!r:.60}{settings.nearest(str(value), choices)}")
+
+
+class Flow:
+    """When may what be sent? Pure bookkeeping over `now`, in seconds; the sender thread is its only user.
+
+    One message is under way at a time. It or its answer may be lost, so after ACK_SECONDS its traits are sent once
+    more; after that the page is taken for gone until it says anything, and then gets what it did not acknowledge and
+    what changed since and is due (a hidden page is due no policy and no metrics). So whoever holds message n lacks
+    nothing before it, and a page that says so needs nothing again.
+    """
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.spoken = False
+        self.hidden = False
+        self._acked = 0
+        self._sent_at = -math.inf
+        self._retried = False
+        self._silent = False
+        self._owed: set[str] = set()  # sent, but not acknowledged
+        self._last: dict[str, float] = {}
+        self._show_seq = 0  # the last message that held the trait `show`
+
+    def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
+        """The page said something: an acknowledgement, or that a view appeared, or anything else. `ack` is the last
+        message that it holds.
+        """
+        self.spoken = True
+        if ack is not None and self._acked < ack <= self.seq:
+            self._acked = ack
+            self._retried = False
+        if ack == self.seq:
+            self._owed = set()
+        elif hello:
+            self._owed = set(LIVE)
+            if ack is not None and self._show_seq <= ack < self.seq:  # a person may be changing it at this moment
+                self._owed.discard("show")
+        if self._silent or hello:
+            self._silent = self._retried = False
+            self._acked = self.seq
+
+    @property
+    def reachable(self) -> bool:
+        """A page has spoken and is not silent."""
+        return self.spoken and not self._silent
+
+    @property
+    def waiting(self) -> bool:
+        """Something is still unanswered, and not given up."""
+        return self._acked < self.seq and not self._silent
+
+    def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
+        """The traits to send now; none when it is too early or nothing is to say."""
+        since = now - self._sent_at
+        if since < SEND_SECONDS or self._silent:
+            return set()
+        if self._acked < self.seq:
+            if since < ACK_SECONDS:
+                return set()
+            if self._retried:
+                self._silent = True
+                return set()
+            self._retried = True
+            return set(self._owed)
+        pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
+        keys = {
+            key
+            for key in dirty
+            if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
+        }
+        if self._owed:  # by a page that was gone, or is new
+            return {*self._owed, *keys}
+        return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
+
+    def sent(self, keys: Collection[str], now: float) -> None:
+        """`keys` went out as message `seq + 1`."""
+        self.seq += 1
+        self._sent_at = now
+        self._owed |= set(keys)
+        for key in keys:
+            self._last[key] = now
+        if "show" in keys:
+            self._show_seq = self.seq
+
+    def sent_message(self, now: float) -> None:
+        """A message that needs no acknowledgement went out."""
+        self._sent_at = max(self._sent_at, now - ACK_SECONDS / 2) if self._acked < self.seq else now
+
+
+class Upload:
+    """A file that arrives in parts, each a message with one buffer: Jupyter's server ends the connection of a page that
+    sends more than 10 MiB at once (tornado's `websocket_max_message_size`).
+    """
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._parts: list[bytes] = []
+
+    def take(self, content: Mapping[str, Any], buffers: Any) -> tuple[str, bytes] | None:
+        """One part; (name, bytes) once the last one is there. Raises ValueError, and then the file begins anew."""
+        name, part, parts = (content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["LOAD_POLICY"])
+        begun, self._parts = self._parts if part and name == self._name else [], []
+        if not isinstance(name, str) or len(name) > 255 or type(part) is not int or type(parts) is not int:
+            raise ValueError("LOAD_POLICY needs a name, a part and the number of parts")
+        if not isinstance(buffers, list) or len(buffers) != 1 or not 0 <= part < parts or part != len(begun):
+            raise ValueError(f"part {part + 1} of {parts} of the file {name[:60]!r} came out of turn: choose it again")
+        parts_so_far = [*begun, bytes(buffers[0])]
+        if sum(map(len, parts_so_far)) > FILE_BYTES_MAX:
+            raise ValueError(
+                f"the file {name[:60]!r} is larger than the {FILE_BYTES_MAX >> 20} MB that a page may send"
+            )
+        if len(parts_so_far) == parts:
+            return name, b"".join(parts_so_far)
+        self._name, self._parts = name, parts_so_far
+        return None
+
+
+def policy_file(name: str, data: bytes) -> dict[str, Any]:
+    """POLICY_FILE for the page, its bytes under `buffers`; raises ValueError for a file that is too large to send."""
+    if len(data) > FILE_BYTES_MAX:
+        raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it from Python, widget.save(path)")
+    return {"type": "POLICY_FILE", "name": name, "buffers": [data]}
+
+
+def thinned(rows: list[Any], limit: int) -> list[Any]:
+    """At most `limit` of `rows`, evenly spaced, the newest one included."""
+    stride = -(-len(rows) // limit) if rows else 1
+    return rows[::-1][::stride][::-1]
+
+
+def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the page shows of `Trainer.league`, strongest first: every pinned player, the champion, the newest snapshots
+    and then the strongest ones, LEAGUE_ROWS in all; each with its `rank` among all and its results against the pinned.
+    """
+    pinned = {row["name"] for row in rows if row["pinned"]}
+    newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
+    ranked = [{**row, "rank": rank} for rank, row in enumerate(rows, 1)]
+    first = [row for row in ranked if row["pinned"] or row["champion"] or row["version"] in newest]
+    others = [row for row in ranked if row not in first]
+    chosen = sorted([*first, *others[: max(0, LEAGUE_ROWS - len(first))]], key=lambda row: row["rank"])
+    kept = ("name", "rank", "pinned", "elo", "elo_low", "elo_high", "champion", "version", "step")
+    return [
+        {key: row[key] for key in kept if key in row}
+        | {"against": {name: result for name, result in row["against"].items() if name in pinned}}
+        for row in chosen
+    ]
+
+
+def reaches(state: Any, path: Any) -> bool:
+    """Whether a buffer can be put at `path`, a list of keys, in `state`."""
+    if not isinstance(path, list) or not path:
+        return False
+    for key in path[:-1]:
+        if not _has_place(state, key) or (isinstance(state, dict) and key not in state):
+            return False
+        state = state[key]
+    return _has_place(state, path[-1])
+
+
+def _has_place(state: Any, key: Any) -> bool:
+    if isinstance(state, dict):
+        return isinstance(key, str)
+    return isinstance(state, list) and type(key) is int and 0 <= key < len(state)
+
+
+def snapshot(value: Any) -> dict[str, Any] | None:
+    """The page's snapshot of its match, checked and copied; raises ValueError."""
+    if value is None:
+        return None
+    state = value.get("state") if isinstance(value, dict) else None
+    if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
+        raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
+    if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key != "state"):
+        raise ValueError("a snapshot holds numbers and short texts beside its state")
+    return {**value, "state": bytes(state)}
+
+
+def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
+    """The state in a DRILL_SCENE; raises ValueError. Whether it is a state of the drill is for the trainer to say."""
+    text = content.get("state")
+    if content.get("rules_hash") != rules_hash:
+        raise ValueError("the scene belongs to other rules: reload the page and arrange it again")
+    if not isinstance(text, str) or len(text) > 2 * STATE_BYTES_MAX:
+        raise ValueError(f"a scene needs its state, at most {STATE_BYTES_MAX} bytes in hex")
+    return bytes.fromhex(text)
+
+
+def _is_plain(value: Any) -> bool:
+    """A finite number, a short text or a short list of numbers."""
+    if isinstance(value, list):
+        return len(value) <= 16 and all(isinstance(item, (int, float)) and math.isfinite(item) for item in value)
+    return (isinstance(value, str) and len(value) <= 100) or (isinstance(value, (int, float)) and math.isfinite(value))
+
+
+def page_state(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page says of the show, checked; raises ValueError."""
+    state = {key: content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["PAGE_STATE"]}
+    version, fps = state["version"], state["fps"]
+    if type(version) is not int or version < 0 or not isinstance(fps, (int, float)) or not math.isfinite(fps):
+        raise ValueError("PAGE_STATE needs a version and a frame rate")
+    if not isinstance(state["visible"], bool):
+        raise ValueError("PAGE_STATE needs visible, true or false")
+    return state

@@ -1,0 +1,54 @@
+"""Who else may play the other side of a match: the package's ladder, and `.dshq` files that a person names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.widget import page_protocol
+
+
+class Rivals:
+    """Policies by name, read once somebody wants to meet them.
+
+    `known` is what the page gets: under each name the policy in the form of the trait `policy`, None until it is met.
+    """
+
+    def __init__(self, drill: CompiledDrill) -> None:
+        self._drill = drill
+        self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in ladder.rungs(drill.name)}
+        self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
+
+    @property
+    def opponents(self) -> tuple[str, ...]:
+        """Everybody who may play the other side, beside idle and random."""
+        return (*self._drill.spec["baselines"], *self.known)
+
+    def named(self, opponent: str | os.PathLike[str]) -> str:
+        """The name to call an opponent by. A `.dshq` file is read and joins under its own name; CheckpointError where
+        it does not fit the drill.
+        """
+        if not isinstance(opponent, os.PathLike) and not str(opponent).endswith(".dshq"):
+            return opponent
+        path = Path(opponent).expanduser()
+        policy = self._read(path)
+        self._paths[path.stem] = path
+        self.known = {**self.known, path.stem: policy}
+        return path.stem
+
+    def meet(self, name: str) -> None:
+        """Read the policy of that name, if it is one and was not read before."""
+        if name in self._paths and self.known[name] is None:
+            self.known = {**self.known, name: self._read(self._paths[name])}
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        saved = checkpoint.load(path)
+        spec = self._drill.spec
+        if (saved.layers[0], saved.layers[-1]) != (spec["n_obs"], spec["n_actions"] + 1):
+            raise checkpoint.CheckpointError(
+                f"{str(path)!r} plays {saved.drill!r}, not {self._drill.name!r}: take a file of the same drill"
+            )
+        return page_protocol.policy(saved)

@@ -1,0 +1,1 @@
+"""One file per target: a typed program as CPU, JavaScript or CUDA code."""

@@ -1,0 +1,401 @@
+"""Back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk
+(docs/architecture.md, "CPU form").
+
+A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM
+turns the lane loop into straight vector code: 10 and more times faster than one array per field (docs/LOG.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.backends import lanes
+from dshq_kernels.language.ir import (
+    BOOL,
+    F32,
+    I32,
+    U32,
+    Assign,
+    Binary,
+    Cast,
+    Compare,
+    Const,
+    Emit,
+    Expr,
+    For,
+    If,
+    Load,
+    Logic,
+    Out,
+    Program,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+)
+from dshq_kernels.simd.vector import SOURCES
+
+LANES = lanes.LANES
+RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
+VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
+DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
+HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
+import numpy as np
+from numba import carray, cfunc, njit
+from numba.core import types
+from dshq_kernels.backends.lanes import absolute, allow_some, emit, floor, hash32
+from dshq_kernels.backends.lanes import pick, pointer, record_at, select, square_root
+f32, i32, u32 = np.float32, np.int32, np.uint32
+TILE = np.dtype({dtype!r})
+LAZY = dict(cache=True, error_model="numpy")
+OPTIONS = dict(nopython=True, **LAZY)
+ONE, TWO = types.void(types.int64), types.void(types.int64, types.int64)
+'''
+
+
+def python_source(program: Program) -> str:
+    """One module of C functions; see the table in docs/architecture.md for their signatures."""
+    dtype = [(f.name, DTYPES[f.type], (f.length, LANES) if f.length else (LANES,)) for f in program.fields]
+    sides = range(program.sides)
+    lane_loop = "for i in range(16):"
+    parts = [HEADER.format(name=program.name, dtype=dtype)]
+    parts.append(_function("reset", "TWO", "tile, i", "", [("", program.verbs["reset"], "")]))
+    parts.append(_function("decide", "ONE", "tile", "", [(lane_loop, program.verbs.get("decide", ()), "")]))
+    parts.append(
+        _function("tick", "TWO", "tile, n", "", [(lane_loop, program.verbs["tick"], "")], outer="for _ in range(n):")
+    )
+    for name, rows in (("observe", program.n_obs), ("terms", program.n_terms)):
+        result = f"o = carray(pointer(out), ({program.sides}, {max(1, rows)}, 16), np.float32)"
+        parts.append(
+            _function(
+                name,
+                "TWO",
+                "tile, out",
+                result,
+                [(lane_loop, program.verbs[f"{name}:{k}"], f"o[{k}, {{}}, i]") for k in sides],
+            )
+        )
+    result = "o = carray(pointer(out), (2, 16), np.int32)"
+    parts.append(
+        _function(
+            "status",
+            "TWO",
+            "tile, out",
+            result,
+            [(lane_loop, program.verbs[name], f"o[{k}, i]") for k, name in enumerate(("terminated", "winner"))],
+        )
+    )
+    result = f"o = carray(pointer(out), ({program.sides}, 16), np.int32)"
+    drawn: list[str] = []
+    if program.masked:
+        shape = f"({program.sides}, {program.n_actions}, 16)"
+        cleared = f"o = carray(pointer(out), {shape}, np.int32)\n    o[:] = 0"
+        blocks = [(lane_loop, program.verbs[f"mask:{k}"], f"o[{k}, {{}}, i]") for k in sides]
+        parts.append(_function("allowed", "", "tile, out", cleared, blocks, after=["allow_some(o)"]))
+        parts.append("@cfunc(TWO, **OPTIONS)\ndef mask(tile, out):\n    allowed(tile, out)\n")
+        drawn = [f"m = np.empty({shape}, np.int32)", "allowed(tile, m.ctypes.data)", "pick(o, m)"]
+    parts.append(
+        _function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")], after=drawn)
+    )
+    scene = f"o = carray(pointer(out), ({program.scene_max}, 12), np.float32)"
+    parts.append(
+        _function("scene", "", "tile, i, out", scene, [("", program.verbs["scene"], "")], scene_max=program.scene_max)
+    )
+    for name in program.baselines:
+        blocks = [(lane_loop, program.verbs[f"baseline:{name}:{k}"], f"o[{k}, i]") for k in sides]
+        parts.append(_function(f"baseline_{name}", "TWO", "tile, out", result, blocks))
+    return "\n".join(parts)
+
+
+def _function(
+    name: str,
+    signature: str,
+    params: str,
+    result: str,
+    blocks: list[tuple[str, tuple[Stmt, ...], str]],
+    outer: str = "",
+    scene_max: int = 0,
+    after: Sequence[str] = (),
+) -> str:
+    used: dict[str, None] = {}
+    body: list[str] = []
+    depth = 2 if outer else 1
+    for loop, statements, out in blocks:
+        inner = _block(statements, depth + bool(loop), used, out, scene_max)
+        if inner and loop:
+            body.append("    " * depth + loop)
+        body += inner
+    lines = [f"@cfunc({signature}, **OPTIONS)" if signature else "@njit(**LAZY)", f"def {name}({params}):"]
+    if used:
+        lines.append("    s = record_at(tile, TILE)")
+        lines += [f"    f_{field} = s.{field}" for field in used]
+    lines += [f"    {result}"] if result else []
+    lines += ["    count = 0"] if scene_max else []
+    lines += [f"    {outer}"] if outer and body else []
+    lines += body
+    lines += [f"    {line}" for line in after]
+    lines.append("    return count" if scene_max else "    return")
+    return "\n".join(lines) + "\n"
+
+
+def _block(statements: tuple[Stmt, ...], depth: int, used: dict[str, None], out: str, scene_max: int) -> list[str]:
+    pad = "    " * depth
+    lines: list[str] = []
+
+    def e(value: Expr) -> str:
+        return _expr(value, used)
+
+    for statement in statements:
+        if isinstance(statement, Assign):
+            lines.append(f"{pad}{statement.name} = {e(statement.value)}")
+        elif isinstance(statement, Store):
+            used.setdefault(statement.field)
+            index = f"{e(statement.index)}, i" if statement.index is not None else "i"
+            value = e(statement.value)
+            lines.append(
+                f"{pad}f_{statement.field}[{index}] = {f'i32({value})' if statement.value.type == BOOL else value}"
+            )
+        elif isinstance(statement, Out):
+            value = e(statement.value)
+            lines.append(
+                f"{pad}{out.format(e(statement.index))} = {f'i32({value})' if statement.value.type == BOOL else value}"
+            )
+        elif isinstance(statement, Emit):
+            lines.append(f"{pad}count = emit(o, count, {', '.join(map(e, statement.values))})")
+        elif isinstance(statement, If):
+            lines.append(f"{pad}if {e(statement.test)}:")
+            lines += _block(statement.body, depth + 1, used, out, scene_max) or [f"{pad}    pass"]
+            if statement.orelse:
+                lines.append(f"{pad}else:")
+                lines += _block(statement.orelse, depth + 1, used, out, scene_max)
+        else:
+            assert isinstance(statement, For)
+            lines.append(f"{pad}for {statement.var}_ in range({statement.start}, {statement.stop}, {statement.step}):")
+            lines.append(f"{pad}    {statement.var} = i32({statement.var}_)")
+            lines += _block(statement.body, depth + 1, used, out, scene_max)
+    return lines
+
+
+def _expr(value: Expr, used: dict[str, None]) -> str:
+    def load(word: Load) -> str:
+        used.setdefault(word.field)
+        text = f"f_{word.field}[{f'{_expr(word.index, used)}, i' if word.index is not None else 'i'}]"
+        return f"({text} != 0)" if word.type == BOOL else text
+
+    return python_expression(value, load, lambda op, a, b: f"({a} {op} {b})")
+
+
+def python_expression(value: Expr, load: Callable[[Load], str], arithmetic: Callable[[str, str, str], str]) -> str:
+    """An expression for numba: `load` writes a field's value, `arithmetic(op, a, b)` a float operation."""
+
+    def e(part: Expr) -> str:
+        return python_expression(part, load, arithmetic)
+
+    if isinstance(value, Const):
+        if value.type == BOOL:
+            return str(bool(value.value))
+        if value.type == F32:
+            return (
+                f"f32({float(value.value)!r})"
+                if np.isfinite(value.value)
+                else f"f32({'' if value.value > 0 else '-'}np.inf)"
+            )
+        return f"{value.type}({int(value.value)})"
+    if isinstance(value, Var):
+        return value.name
+    if isinstance(value, Load):
+        return load(value)
+    if isinstance(value, Unary):
+        a = e(value.a)
+        if value.op == "neg":
+            return f"(-{a})" if value.type == F32 else f"{value.type}(-{a})"
+        return {
+            "not": f"(not {a})",
+            "inv": f"{value.type}(~{a})",
+            "abs": f"absolute({a})",
+            "sqrt": f"square_root({a})",
+            "floor": f"floor({a})",
+        }[value.op]
+    if isinstance(value, Binary):
+        a, b = e(value.a), e(value.b)
+        if value.type == F32:
+            return arithmetic(value.op, a, b)
+        return f"hash32({a}, {b})" if value.op == "hash32" else f"{value.type}({a} {value.op} {b})"
+    if isinstance(value, Compare):
+        return f"({e(value.a)} {value.op} {e(value.b)})"
+    if isinstance(value, Logic):
+        return f"({e(value.a)} {'&' if value.op == 'and' else '|'} {e(value.b)})"
+    if isinstance(value, Select):
+        a, b = e(value.a), e(value.b)
+        if value.type == BOOL:
+            return f"select({e(value.test)}, ({a}), ({b}))"
+        return f"select({e(value.test)}, {a}, {b})"
+    assert isinstance(value, Cast)
+    return f"{value.type}({e(value.a)})"
+
+
+def mask_verb(spec: Mapping[str, Any]) -> int:
+    """Index in `CpuGame.verbs` of a drill's mask; 0 where every action is always allowed."""
+    return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
+
+
+def cache_dir() -> Path:
+    """Where generated modules and their machine code live: $DSHQ_CACHE_DIR, else the user's cache folder, else a
+    temporary one.
+    """
+    chosen = os.environ.get("DSHQ_CACHE_DIR")
+    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
+    for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
+        try:
+            (folder / "rules").mkdir(parents=True, exist_ok=True)
+            if os.access(folder / "rules", os.W_OK):
+                return folder
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix="dshq-"))
+
+
+def load_module(source: str) -> ModuleType:
+    """Import generated source through a file in the cache folder, so that numba finds yesterday's machine code beside
+    it; under another name once this package, which the code calls, has changed.
+    """
+    digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
+    name = f"dshq_rules_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    path = cache_dir() / "rules" / f"{name}.py"
+    if not path.exists() or path.read_text() != source:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(source)
+        os.replace(temporary, path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class CpuGame:
+    """A compiled game: its tile record, its verbs' addresses, and calls over whole arrays of tiles.
+
+    Arrays of tiles are `np.ndarray` of `dtype` with shape `(n_tiles,)`; every result array has the tile first.
+    """
+
+    def __init__(self, source: str, spec: Mapping[str, Any]):
+        self.module = load_module(source)
+        self.spec = spec
+        self.dtype: np.dtype = self.module.TILE
+        self.sides = int(spec["sides"])
+        self.n_obs = int(spec["n_obs"])
+        self.n_terms = len(spec["terms"])
+        self.n_actions = int(spec["n_actions"])
+        self.baselines = tuple(spec["baselines"])
+        self.masked = bool(spec.get("masked"))
+        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines), *(("mask",) if self.masked else ()))
+        self.verbs = np.array([getattr(self.module, name).address for name in names], np.int64)
+
+    def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
+        """`n_tiles` tiles of games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
+        tiles = np.zeros(n_tiles, self.dtype)
+        keys = (np.arange(n_tiles * LANES, dtype=np.uint64) + np.uint64(seed % (1 << 32))).astype(np.uint32)
+        tiles["rng_key"] = keys.reshape(n_tiles, LANES)
+        tiles["practice"] = int(practice)
+        self.reset(tiles, np.ones((n_tiles, LANES), np.uint8))
+        return tiles
+
+    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+        if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
+            raise ValueError(f"wanted a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+        address, stride = (
+            (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
+        )
+        lanes.each_tile(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, len(tiles), address, stride)
+
+    def reset(self, tiles: NDArray, chosen: NDArray) -> None:
+        """New episodes where `chosen` (n_tiles, 16) is not zero."""
+        if chosen.shape != (len(tiles), LANES):
+            raise ValueError(f"wanted a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
+        lanes.each_lane(
+            self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
+        )
+
+    def decide(self, tiles: NDArray) -> None:
+        """Apply the actions that stand in `tiles["action"]` (n_tiles, sides, 16)."""
+        self._each(DECIDE, tiles)
+
+    def tick(self, tiles: NDArray, n: int = 1) -> None:
+        self._each(TICK, tiles, argument=n)
+
+    def observe(self, tiles: NDArray) -> NDArray:
+        """f32 (n_tiles, sides, n_obs, 16)."""
+        result = np.empty((len(tiles), self.sides, self.n_obs, LANES), np.float32)
+        self._each(OBSERVE, tiles, result)
+        return result
+
+    def terms(self, tiles: NDArray) -> NDArray:
+        """Reward values and potentials in the order of `spec["terms"]`: f32 (n_tiles, sides, n_terms, 16)."""
+        result = np.zeros((len(tiles), self.sides, max(1, self.n_terms), LANES), np.float32)
+        self._each(TERMS, tiles, result)
+        return result[:, :, : self.n_terms]
+
+    def status(self, tiles: NDArray) -> tuple[NDArray, NDArray]:
+        """terminated (bool) and winner (i32: +1, 0, -1), each (n_tiles, 16)."""
+        result = np.empty((len(tiles), 2, LANES), np.int32)
+        self._each(STATUS, tiles, result)
+        return result[:, 0] != 0, result[:, 1]
+
+    def mask(self, tiles: NDArray) -> NDArray:
+        """Which actions each side may take: bool (n_tiles, sides, n_actions, 16)."""
+        result = np.ones((len(tiles), self.sides, self.n_actions, LANES), np.int32)
+        if self.masked:
+            self._each(mask_verb(self.spec), tiles, result)
+        return result != 0
+
+    def actions(self, tiles: NDArray, who: str) -> NDArray:
+        """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 (n_tiles, sides,
+        16).
+        """
+        result = np.zeros((len(tiles), self.sides, LANES), np.int32)
+        if who != "idle":
+            self._each(self.verb_of(who), tiles, result)
+        return result
+
+    def verb_of(self, who: str) -> int:
+        """Index in `verbs` of a baseline or of "random"."""
+        if who == "random":
+            return RANDOM
+        if who not in self.baselines:
+            known = ", ".join(("idle", "random", *self.baselines))
+            raise ValueError(f"drill {self.spec['name']!r} has no baseline {who!r}: choose one of {known}")
+        return FIRST_BASELINE + self.baselines.index(who)
+
+    def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
+        """The shapes of one game: f32 (n_shapes, 12)."""
+        out = np.zeros((int(self.spec["scene_max"]), 12), np.float32)
+        n = self.module.scene(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
+        return out[:n]
+
+    def words(self, tiles: NDArray) -> NDArray:
+        """Each game's state in declaration order as u32 (n_tiles * 16, words): what is hashed, and the JavaScript
+        buffer of that game.
+        """
+        flat = tiles.view(np.uint32).reshape(len(tiles), -1, LANES)
+        return np.ascontiguousarray(flat.transpose(0, 2, 1)).reshape(len(tiles) * LANES, -1)

@@ -1,0 +1,180 @@
+"""Types and constants of the rules language: which operands mix, what an int literal becomes, what is folded.
+
+Pure functions from expressions to expressions; `node` and `parsed` say where an error is.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.language.ir import BOOL, F32, I32, U32, Binary, Compare, Const, Expr, Logic, Unary, Var
+from dshq_kernels.language.reading import Parsed
+
+LITERAL = "int literal"  # the type of an int literal until its neighbour or its use decides
+BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+FOLD: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": lambda a, b: a << (b & 31), ">>": lambda a, b: a >> (b & 31),
+}  # fmt: skip
+FOLD_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+MENDS = {
+    F32: "write `float(x)` or a literal with a point",
+    I32: "write `int(x)`",
+    U32: "write `u32(x)`",
+    BOOL: "write a comparison",
+}
+BOOL_ARITHMETIC = "arithmetic on a bool"
+
+
+def round32(value: float) -> float:
+    """The nearest float32."""
+    return float(np.float32(value))
+
+
+def wrap(value: int, kind: str) -> int:
+    """The low 32 bits of an int, read as i32 or u32."""
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if kind == I32 and value >= 1 << 31 else value
+
+
+def literal(value: Any, node: ast.AST, parsed: Parsed) -> Const:
+    if isinstance(value, bool):
+        return Const(value, BOOL)
+    if isinstance(value, (int, np.integer)):
+        return Const(int(value), LITERAL)
+    if isinstance(value, (float, np.floating)):
+        return Const(round32(float(value)), F32)
+    raise parsed.error(node, f"{value!r} is not a number", "rules know f32, i32, u32 and bool only")
+
+
+def zero(kind: str) -> Const:
+    return Const({F32: 0.0, BOOL: False}.get(kind, 0), kind)
+
+
+def settle(value: Expr) -> Expr:
+    """Decide an undecided int literal: i32."""
+    return Const(wrap(int(value.value), I32), I32) if isinstance(value, Const) and value.type == LITERAL else value
+
+
+def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
+    """`value` as `wanted` where no explicit conversion is needed: int literals become f32, i32 or u32."""
+    if value.type == wanted:
+        return value
+    if isinstance(value, Const) and value.type == LITERAL and wanted != BOOL:
+        return Const(round32(value.value) if wanted == F32 else wrap(int(value.value), wanted), wanted)
+    raise parsed.error(node, f"wanted {wanted}, got {value.type}", MENDS[wanted])
+
+
+def unify(a: Expr, b: Expr, node: ast.AST, parsed: Parsed) -> tuple[Expr, Expr]:
+    """Two operands as one type: an int literal takes its neighbour's."""
+    if a.type == b.type:
+        return a, b
+    if a.type == LITERAL:
+        return convert(a, b.type, node, parsed), b
+    if b.type == LITERAL:
+        return a, convert(b, a.type, node, parsed)
+    raise parsed.error(node, f"{a.type} and {b.type} do not mix", "convert one with float(), int(), u32() or i32()")
+
+
+def compare(op: str, a: Expr, b: Expr) -> Expr:
+    """Of two operands of one type."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(FOLD_COMPARE[op](a.value, b.value), BOOL)
+    return Compare(op, settle(a), settle(b))
+
+
+def logic(op: str, a: Expr, b: Expr) -> Expr:
+    """`and` or `or` of two bools; a constant on either side decides."""
+    if isinstance(a, Const):
+        return b if bool(a.value) == (op == "and") else a
+    if isinstance(b, Const):
+        return a if bool(b.value) == (op == "and") else b
+    return Logic(op, a, b)
+
+
+def negate(value: Expr) -> Expr:
+    """`not` of a bool."""
+    return Const(not value.value, BOOL) if isinstance(value, Const) else Unary("not", value, BOOL)
+
+
+def unary(value: Expr, node: ast.UnaryOp, parsed: Parsed) -> Expr:
+    """`+`, `-` and `~`."""
+    if value.type == BOOL:
+        raise parsed.error(node, BOOL_ARITHMETIC, "write `1.0 if flag else 0.0`")
+    if isinstance(node.op, ast.UAdd):
+        return value
+    if isinstance(node.op, ast.USub):
+        if isinstance(value, Const) and value.type != U32:
+            return replace(value, value=-value.value)
+        return Unary("neg", value, value.type)
+    if value.type == F32:
+        raise parsed.error(node, "`~` on a float", "use ints")
+    value = settle(value)
+    return Unary("inv", value, value.type)
+
+
+def binary(a: Expr, b: Expr, node: ast.BinOp, parsed: Parsed) -> Expr:
+    op = BINARY.get(type(node.op))
+    if op is None:
+        word = "**" if isinstance(node.op, ast.Pow) else "@"
+        raise parsed.error(node, f"there is no operator `{word}`", "write `x * x` for powers; see docs/rules.md")
+    if BOOL in (a.type, b.type):
+        raise parsed.error(node, BOOL_ARITHMETIC, "write `1.0 if flag else 0.0`, or `and` / `or` for logic")
+    a, b = unify(a, b, node, parsed)
+    if isinstance(a, Const) and isinstance(b, Const) and a.type in (LITERAL, I32):
+        return fold(op, a, b)
+    if a.type == F32 and op not in ("+", "-", "*", "/"):
+        mend = "use `floor(a / b)` and friends" if op in ("//", "%") else "use ints"
+        raise parsed.error(node, f"`{op}` on floats", mend)
+    if a.type != F32 and op == "/":
+        raise parsed.error(node, "`/` on ints", "write `//`, or `float(a) / float(b)`")
+    if op in ("<<", ">>"):
+        if not isinstance(b, Const):
+            b = Binary("&", b, Const(31, b.type), b.type)
+        elif not 0 <= int(b.value) < 32:
+            raise parsed.error(node, f"a shift by {b.value}", "shift by 0 to 31")
+    return Binary(op, a, b, a.type)
+
+
+def fold(op: str, a: Const, b: Const) -> Const:
+    """An operation on two int constants of one type: i32 wraps and literals do not; `/` gives f32; `//` and `%` by
+    zero give 0.
+    """
+    x, y = int(a.value), int(b.value)
+    if op == "/":
+        return Const(round32(x / y) if y else math.inf, F32)
+    value = 0 if op in ("//", "%") and y == 0 else FOLD[op](x, y)
+    return Const(wrap(value, I32) if a.type == I32 else value, a.type)
+
+
+def bounds(value: Expr) -> tuple[int, int] | None:
+    """The least and the largest value of an i32 made of constants and loop indices, inclusive; None where unknown."""
+    if isinstance(value, Const):
+        return int(value.value), int(value.value)
+    if isinstance(value, Var):
+        return value.bounds
+    if not isinstance(value, Binary) or value.op not in ("+", "-", "*", "//", "%"):
+        return None
+    a, b = bounds(value.a), bounds(value.b)
+    if a is None or b is None or (value.op in ("//", "%") and b[0] <= 0):
+        return None
+    if value.op == "%":
+        return 0, b[1] - 1
+    operation = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}[value.op]
+    ends = [operation(x, y) for x in a for y in b]
+    inside = wrap(min(ends), I32) == min(ends) and wrap(max(ends), I32) == max(ends)
+    return (min(ends), max(ends)) if inside else None

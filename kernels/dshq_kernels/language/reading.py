@@ -1,0 +1,165 @@
+"""Reading rules: what `translate` is given, a rule's syntax tree, and what the names in it stand for."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import prod
+from typing import Any
+
+from dshq_kernels.language import maths, rng
+from dshq_kernels.language.ir import I32, TYPES, U32, Field
+from dshq_kernels.language.subset import DeclarationError, RulesError
+
+LIBRARY = {
+    name: value for module in (rng, maths) for name, value in vars(module).items() if hasattr(value, "__dshq_rule__")
+}
+NUMBERS = ("float", "int", "bool", "u32", "i32")
+BUILTIN = {name: name for name in ("min", "max", "abs", "sqrt", "floor", "hash32", *NUMBERS)}
+BUILTIN |= {"fabs": "abs", "float32": "float", "int32": "i32", "uint32": "u32"}
+WORDS: dict[str, Any] = BUILTIN | LIBRARY  # the words in every rule's scope
+
+
+@dataclass(frozen=True)
+class Source:
+    """What `translate` needs of a drill: rules by name and the constants they may read (class attributes), beside
+    each rule's own globals.
+    """
+
+    name: str
+    sides: int
+    state: Mapping[str, str | tuple[str, int]]
+    observations: Sequence[str]
+    n_actions: int
+    terms: Sequence[str]
+    baselines: Sequence[str]
+    rules: Mapping[str, Callable]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    scene_max: int = 64
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A rule's syntax tree with what an error message needs."""
+
+    function: Callable
+    node: ast.FunctionDef
+    file: str
+    lines: tuple[str, ...]
+    first: int
+    params: tuple[str, ...]
+
+    def error(self, node: ast.AST, what: str, mend: str) -> RulesError:
+        """An error that names the line of `node`, what was found there and what to write instead."""
+        row = getattr(node, "lineno", 1) - 1
+        text = self.lines[row].strip() if row < len(self.lines) else ""
+        place = f"{self.file}:{self.first + row}: in rule {self.node.name!r}"
+        stop = "" if mend.endswith("?") else "."
+        return RulesError(f"{place}: {what}\n    {text}\n{mend[:1].upper()}{mend[1:]}{stop}")
+
+
+class Reader:
+    """Finds and parses the rules of one drill. `fields` is its whole state by name, in order."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.fields = {f.name: f for f in (*common_fields(source.sides), *declared_fields(source))}
+        self._parsed: dict[Callable, Parsed] = {}
+
+    def parse(self, function: Callable) -> Parsed:
+        """The syntax tree of a rule. Raises RulesError where it has no source or is no plain function."""
+        if function not in self._parsed:
+            self._parsed[function] = parse(function)
+        return self._parsed[function]
+
+    def lookup(self, node: ast.expr, parsed: Parsed) -> Any:
+        """The Python object a name or dotted name stands for in a rule, or None."""
+        if isinstance(node, ast.Attribute):
+            owner = self.lookup(node.value, parsed)
+            if isinstance(owner, types.ModuleType) and owner.__name__ in ("math", "numpy"):
+                return WORDS.get(node.attr, getattr(owner, node.attr, None))
+            return getattr(owner, node.attr, None) if isinstance(owner, (type, types.ModuleType)) else None
+        if not isinstance(node, ast.Name):
+            return None
+        function: Any = parsed.function
+        closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        scopes: list[Mapping[str, Any]] = [function.__globals__]
+        if function in self.source.rules.values():
+            scopes = [self.source.rules, self.source.constants, *scopes]
+        if node.id in closure:
+            found = closure[node.id].cell_contents
+        else:
+            found = next((scope[node.id] for scope in scopes if node.id in scope), None)
+        return found if isinstance(found, types.FunctionType) else WORDS.get(node.id, found)
+
+    def numbers(self, parsed: Parsed) -> list[str]:
+        """Names of the constants that a rule may read, for suggestions."""
+        known = {**parsed.function.__globals__, **self.source.constants}
+        return [name for name, value in known.items() if isinstance(value, (int, float))]
+
+
+def parse(function: Callable) -> Parsed:
+    name = getattr(function, "__name__", str(function))
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise RulesError(
+            f"the source of rule {name!r} cannot be read ({error}): define it in a file or a notebook cell"
+        ) from error
+    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    file = inspect.getsourcefile(function) or "?"
+    if not isinstance(node, ast.FunctionDef):
+        raise RulesError(
+            f"{file}:{first}: rule {name!r} is not a plain function: write `def {name}(s, i): ...` under @rule"
+        )
+    a = node.args
+    parsed = Parsed(function, node, file, tuple(lines), first, tuple(p.arg for p in a.args))
+    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
+        raise parsed.error(node, "rules take plain positional parameters only", "remove defaults, * and **")
+    return parsed
+
+
+def common_fields(sides: int) -> tuple[Field, ...]:
+    """The fields every state begins with, in order."""
+    scalars = (("rng_key", U32), ("rng_count", U32), ("practice", I32), ("ticks", I32))
+    return (*(Field(name, kind, 0) for name, kind in scalars), Field("action", I32, sides))
+
+
+COMMON_FIELDS = tuple(f.name for f in common_fields(2))
+
+
+def declared_fields(source: Source) -> list[Field]:
+    """The drill's own fields. Raises DeclarationError for an unknown type and for the name of a common field."""
+    fields = []
+    for name, declared in source.state.items():
+        where = f"state field {name!r}"
+        pair = declared if isinstance(declared, (tuple, list)) and len(declared) == 2 else (declared, 0)
+        kind, length = pair
+        if isinstance(length, tuple):
+            flat = f'"{name}": ("{kind}", {prod(length)})'
+            mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
+            raise DeclarationError(f"{where}: an array has one length: {mend}", "state", name)
+        if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
+            wanted = f"wanted a type of {', '.join(TYPES)} or (type, length)"
+            raise DeclarationError(f"{where}: {wanted}, got {declared!r}", "state", name)
+        if name in COMMON_FIELDS:
+            raise DeclarationError(f"{where}: every state has that field already; choose another name", "state", name)
+        fields.append(Field(name, kind, length))
+    return fields
+
+
+def suggest(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The mend for a name that is not there: the nearest one that is, or what to do instead."""
+    near = get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else otherwise
+
+
+def stored_names(*nodes: ast.AST) -> set[str]:
+    """The names that these pieces of syntax assign to."""
+    walked = (n for node in nodes for n in ast.walk(node))
+    return {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

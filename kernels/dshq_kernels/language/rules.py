@@ -1,0 +1,168 @@
+"""The front end of the rules language (docs/rules.md): flattens every verb of a drill into one typed `Program`.
+
+`reading.py` finds and parses rules, `arithmetic.py` decides types and folds constants, `expressions.py` and
+`statements.py` translate with the names and the block of `scope.py`; here the verbs are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from dshq_kernels.language import rng
+from dshq_kernels.language.arithmetic import bounds, convert, settle, zero
+from dshq_kernels.language.expressions import SHAPES
+from dshq_kernels.language.ir import BOOL, F32, I32, Binary, Const, For, If, Load, Out, Program, Stmt, Store, Var
+from dshq_kernels.language.reading import COMMON_FIELDS, Reader, Source
+from dshq_kernels.language.scope import LANE, RESULT, STATE, Argument, Writer, Written
+from dshq_kernels.language.statements import UNROLL_TRIPS, Statements
+from dshq_kernels.language.subset import DeclarationError, RulesError, rule
+
+__all__ = ["COMMON_FIELDS", "SHAPES", "RulesError", "Source", "rule", "translate"]
+
+KEPT_BY_RESET = 3  # the generator and `practice`
+
+
+def translate(source: Source) -> Program:
+    """Flatten every verb of a drill. Raises RulesError with the line and the mend."""
+    return _Translation(source).program()
+
+
+class _Translation:
+    def __init__(self, source: Source):
+        self.source = source
+        self.reader = Reader(source)
+        self.numbers = count(1)
+
+    def program(self) -> Program:
+        s = self.source
+        verbs = {"reset": (*self.cleared(), *self.verb("reset", selects=False))}
+        if "decide" in s.rules:
+            verbs["decide"] = self.verb("decide")
+        one_more = Binary("+", Load("ticks", None, I32), Const(1, I32), I32)
+        verbs["tick"] = (*self.verb("tick"), Store("ticks", None, one_more))
+        for name, kind in (("terminated", BOOL), ("winner", I32)):
+            never = (Out(Const(0, I32), zero(kind)),)
+            verbs[name] = self.verb(name, result=kind) if name in s.rules else never
+        for side in range(s.sides):
+            verbs[f"observe:{side}"] = self.observe(side)
+            if "mask" in s.rules:
+                verbs[f"mask:{side}"] = self.verb("mask", side=side, written=Written("the mask", s.n_actions, BOOL))
+            rows = [self.verb(term, side=side, result=F32, at=k) for k, term in enumerate(s.terms)]
+            verbs[f"terms:{side}"] = tuple(statement for row in rows for statement in row)
+            for name in s.baselines:
+                verbs[f"baseline:{name}:{side}"] = self.verb(name, side=side, result=I32)
+        verbs["random"] = self.random_actions()
+        verbs["scene"] = self.verb("scene", selects=False) if "scene" in s.rules else ()
+        return Program(
+            name=s.name,
+            sides=s.sides,
+            n_obs=len(s.observations),
+            n_terms=len(s.terms),
+            n_actions=s.n_actions,
+            scene_max=s.scene_max,
+            baselines=tuple(s.baselines),
+            masked="mask" in s.rules,
+            fields=tuple(self.reader.fields.values()),
+            verbs=verbs,
+        )
+
+    def verb(
+        self,
+        name: str,
+        side: int | None = None,
+        result: str | None = None,
+        at: int = 0,
+        selects: bool = True,
+        written: Written | None = None,
+    ) -> tuple[Stmt, ...]:
+        """Translate one top-level rule. Its parameters are (s, i), then `side` if it is asked per side, then the
+        result array if it is `written` one. What it returns goes to element `at` of the result, as type `result`.
+        """
+        parameters: dict[str, Argument] = {"s": STATE, "i": LANE}
+        if side is not None:
+            parameters["side"] = Const(side, I32)
+        if written is not None:
+            parameters["m" if name == "mask" else "o"] = RESULT
+        if name not in self.source.rules:
+            mend = f"add `@rule def {name}({', '.join(parameters)}): ...`"
+            raise DeclarationError(f"there is no rule {name!r}: {mend}", name)
+        parsed = self.reader.parse(self.source.rules[name])
+        if len(parsed.params) != len(parameters):
+            mend = f"write `def {name}({', '.join(parameters)})`"
+            raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
+        writer = Writer(self.numbers, selects, written)
+        values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
+        if result is not None:
+            last = parsed.node.body[-1]
+            if len(values) != 1:
+                raise parsed.error(last, f"rule {name!r} must return one {result}", "end it with `return value`")
+            value = convert(settle(values[0]), result, last, parsed)
+            writer.append(Out(Const(at, I32), value))
+        return tuple(writer.block)
+
+    def observe(self, side: int) -> tuple[Stmt, ...]:
+        """The verb `observe` of one side. Raises RulesError where an observation may be left as it was."""
+        names = self.source.observations
+        block = self.verb("observe", side=side, written=Written("the observation", len(names), F32))
+        always, ever = (written_by(block, len(names), join) for join in (set.intersection, set.union))
+        for missing, where in ((set(range(len(names))) - ever, ""), (ever - always, " on some paths")):
+            if missing:
+                parsed = self.reader.parse(self.source.rules["observe"])
+                first, *_ = chosen = sorted(missing)
+                places = listed(f"o[{k}]" for k in chosen)
+                error = f"it does not write {places}{where} ({listed(repr(names[k]) for k in chosen)})"
+                mend = f"write `o[{first}, i] = ...`" + (" before the `if`" if where else "")
+                raise parsed.error(parsed.node, error, mend)
+        return block
+
+    def cleared(self) -> list[Stmt]:
+        """What `reset` does before the drill's own rule: every field after the first few is zero."""
+        statements: list[Stmt] = []
+        for f in list(self.reader.fields.values())[KEPT_BY_RESET:]:
+            if f.length > UNROLL_TRIPS:
+                k = Var(f"k_{next(self.numbers)}", I32, (0, f.length - 1))
+                statements.append(For(k.name, 0, f.length, 1, (Store(f.name, k, zero(f.type)),)))
+            else:
+                places = [Const(k, I32) if f.length else None for k in range(f.words)]
+                statements += [Store(f.name, index, zero(f.type)) for index in places]
+        return statements
+
+    def random_actions(self) -> tuple[Stmt, ...]:
+        """A uniform action for each side, from the lane's own generator; where there is a mask, 24 random bits from
+        which the back ends pick one of the actions that it allows.
+        """
+        writer = Writer(self.numbers, selects=True)
+        statements = Statements(self.reader, writer)
+        masked = "mask" in self.source.rules
+        parsed = self.reader.parse(rng.random_word if masked else rng.random_int)
+        limit = [] if masked else [Const(self.source.n_actions, I32)]
+        for side in range(self.source.sides):
+            (value,) = statements.inline(parsed, [STATE, LANE, *limit])
+            writer.append(Out(Const(side, I32), value))
+        return tuple(writer.block)
+
+
+def written_by(block: Iterable[Stmt], length: int, join: Callable[[set[int], set[int]], set[int]]) -> set[int]:
+    """The elements of a result of `length` that a block writes; `join` makes one set of those of an `if`'s branches.
+    An index that only the game knows counts for all that it may mean.
+    """
+    places: set[int] = set()
+    for statement in block:
+        if isinstance(statement, Out):
+            first, last = bounds(statement.index) or (0, length - 1)
+            places.update(range(first, last + 1))
+        elif isinstance(statement, If):
+            places |= join(*(written_by(arm, length, join) for arm in (statement.body, statement.orelse)))
+        elif isinstance(statement, For):
+            places |= written_by(statement.body, length, join)
+    return places
+
+
+def listed(words: Iterable[str], most: int = 4) -> str:
+    """`a, b and c`; of many the first few and how many more."""
+    words = list(words)
+    if len(words) > most:
+        words = [*words[: most - 1], f"{len(words) - most + 1} more"]
+    *some, last = words
+    return f"{', '.join(some)} and {last}" if some else last

@@ -1,0 +1,109 @@
+"""Where a translation stands: the names of one inlined call (`Scope`) and the statements written so far (`Writer`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from dshq_kernels.language.arithmetic import settle
+from dshq_kernels.language.ir import Assign, Const, Expr, Stmt, Var
+from dshq_kernels.language.reading import Parsed
+from dshq_kernels.language.subset import RulesError
+
+
+class Marker:
+    """What a name stands for that is no value: the state, the lane or the verb's result."""
+
+    def __init__(self, what: str):
+        self.what = what
+
+
+STATE, LANE, RESULT = Marker("state"), Marker("lane"), Marker("result")
+
+
+@dataclass(frozen=True)
+class Written:
+    """The array that a verb writes: what its rows are called, how many there are, and the type of each."""
+
+    what: str
+    length: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A name that has a value on some paths only."""
+
+    name: str
+
+
+Argument = Expr | Marker
+Value = Argument | Undefined
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One call that is being inlined. `names` grows as the body assigns; `callers` are the functions around this one,
+    itself included.
+    """
+
+    parsed: Parsed
+    names: dict[str, Value]
+    callers: tuple[Callable, ...]
+
+    def error(self, node: ast.AST, what: str, mend: str) -> RulesError:
+        return self.parsed.error(node, what, mend)
+
+    def fork(self) -> Scope:
+        """The same place with names of its own: what a branch assigns is not seen outside it."""
+        return replace(self, names=dict(self.names))
+
+    def marks(self, node: ast.AST, marker: Marker) -> bool:
+        """Whether `node` is a name of the state, the lane or the result."""
+        return isinstance(node, ast.Name) and self.names.get(node.id) is marker
+
+    def marks_field(self, node: ast.AST) -> bool:
+        """Whether `node` reads `s.field`, s being the state."""
+        return isinstance(node, ast.Attribute) and self.marks(node.value, STATE)
+
+
+class Writer:
+    """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
+    `selects` says whether small `if` blocks become selects; `result` describes the array that the verb writes, if any.
+    """
+
+    def __init__(self, numbers: Iterator[int], selects: bool, result: Written | None = None):
+        self.block: list[Stmt] = []
+        self.defined: set[str] = set()
+        self.written = 0
+        self.selects = selects
+        self.result = result
+        self._numbers = numbers
+
+    def fresh(self, stem: str) -> str:
+        return f"{stem}_{next(self._numbers)}"
+
+    def append(self, statement: Stmt) -> None:
+        self.written += 1
+        self.block.append(statement)
+
+    def assign(self, stem: str, value: Expr) -> Var:
+        """A new variable that holds `value` from here on."""
+        value = settle(value)
+        var = Var(self.fresh(stem), value.type)
+        self.defined.add(var.name)
+        self.append(Assign(var.name, value))
+        return var
+
+    def hold(self, stem: str, value: Expr) -> Var | Const:
+        """`value` in a form that may be mentioned twice: a variable or a constant."""
+        return value if isinstance(value, (Var, Const)) else self.assign(stem, value)
+
+    @contextmanager
+    def nested(self) -> Iterator[list[Stmt]]:
+        """A block of its own for what is written meanwhile."""
+        outer, self.block = self.block, []
+        yield self.block
+        self.block = outer

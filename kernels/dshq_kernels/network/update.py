@@ -1,0 +1,149 @@
+"""A whole PPO update on a few threads: gradients of the minibatches in turn, and Adam."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dshq_kernels.network.gradient import SUMS, add_gradient
+from dshq_kernels.network.mlp import BIASES, OUT_WIDTH
+from dshq_kernels.simd import vector
+from dshq_kernels.simd.atomics import load_acquire
+from dshq_kernels.simd.vector import compiled, fma, lane_sum, load, splat, sqrt, store
+
+ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
+"""Kingma and Ba, "Adam", 2015, their defaults."""
+
+
+@compiled
+def adam_step(count, params, moment, square, gradients, stride, threads, step, learning_rate, epsilon, max_norm):
+    """One Adam step on `count` floats with the sum of `threads` gradients, `stride` bytes apart, scaled down to
+    `max_norm` (0: not).
+
+    Everything by address. Returns the gradient's length before scaling; where it is not finite nothing is changed.
+    """
+    total = splat(0.0)
+    for at in range(0, count * 4, 64):
+        slope = load(gradients + at)
+        for thread in range(1, threads):
+            slope = slope + load(gradients + thread * stride + at)
+        total = fma(slope, slope, total)
+    norm = np.sqrt(np.float64(lane_sum(total)))
+    if not np.isfinite(norm):
+        return norm
+    scale = np.float32(min(1.0, max_norm / (norm + 1e-6)) if max_norm > 0 else 1.0)
+    size = np.float32(learning_rate / (1.0 - ADAM_BETA1**step))
+    correction = np.float32(1.0 / np.sqrt(1.0 - ADAM_BETA2**step))
+    for at in range(0, count * 4, 64):
+        slope = load(gradients + at)
+        for thread in range(1, threads):
+            slope = slope + load(gradients + thread * stride + at)
+        slope = slope * scale
+        m = fma(slope - load(moment + at), 1.0 - ADAM_BETA1, load(moment + at))
+        v = fma(slope * slope, 1.0 - ADAM_BETA2, load(square + at) * ADAM_BETA2)
+        store(moment + at, m)
+        store(square + at, v)
+        store(params + at, load(params + at) - size * m / fma(sqrt(v), correction, np.float32(epsilon)))
+    return norm
+
+
+@compiled
+def _meet(counter, threads, meeting):
+    """Returns once all `threads` have come to the `meeting`-th meeting (1, 2, ...) at the int64 counter's address."""
+    vector.atomic_add(counter, 1)
+    while load_acquire(counter) < meeting * threads:
+        vector.yield_thread()
+
+
+@compiled
+def learn(
+    thread,
+    threads,
+    meeting_point,
+    plan,
+    activation,
+    state,
+    gradients,
+    scratch,
+    data,
+    order,
+    importance,
+    bounds,
+    normal,
+    scaling,
+    mask,
+    hyper,
+    adam,
+    metrics,
+):
+    """One thread's part of an update: all `threads` call it together; each ends with the same parameters.
+
+    `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two
+    moments, equal in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`.
+    `order`: int64 units in learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`; `importance`: f32, a factor
+    of the advantages for each. `normal`: see `add_gradient`. `scaling`: advantage mean and 1 / deviation, factor of
+    values and returns. `mask`: f32 `[n]`, 0 where nothing is to be learned, or of length 0. `adam`: (learning rate,
+    epsilon, max gradient norm, largest approximate KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
+    gets sums over this thread's samples, then: samples, sum of gradient norms, steps applied, minibatches skipped.
+
+    Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a
+    minibatch.
+    """
+    n = plan[-1, BIASES] + plan[-1, OUT_WIDTH]
+    learning_rate, epsilon, max_norm, target_kl, step = adam
+    params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
+    stride = gradients.strides[1]
+    sums = np.zeros((SUMS, 16), np.float32)
+    for i in range(bounds.size - 1):
+        units = bounds[i + 1] - bounds[i]
+        first, last = bounds[i] + units * thread // threads, bounds[i] + units * (thread + 1) // threads
+        mine = gradients[i & 1, thread]
+        mine[:] = 0
+        sums[:] = 0
+        share = np.float32(1.0 / (units * 16))
+        add_gradient(
+            plan,
+            activation,
+            params,
+            data,
+            order[first:last],
+            importance[first:last],
+            normal,
+            (*scaling, share),
+            hyper,
+            mine.ctypes.data,
+            sums.ctypes.data,
+            scratch[thread].ctypes.data,
+        )
+        for k in range(mask.size):
+            mine[k] *= mask[k]
+        mine[n] = sums[3].sum()
+        if threads > 1:
+            _meet(meeting_point, threads, i + 1)
+        if target_kl > 0:
+            divergence = 0.0
+            for other in range(threads):
+                divergence += gradients[i & 1, other, n]
+            if divergence * share > target_kl:
+                break
+        norm = adam_step(
+            n,
+            params,
+            moment,
+            square,
+            gradients[i & 1].ctypes.data,
+            stride,
+            threads,
+            step + 1,
+            learning_rate,
+            epsilon,
+            max_norm,
+        )
+        if not np.isfinite(norm):
+            metrics[thread, SUMS + 3] += 1
+            continue
+        step += 1
+        for k in range(SUMS):
+            metrics[thread, k] += np.float64(sums[k].sum())
+        metrics[thread, SUMS] += (last - first) * 16
+        metrics[thread, SUMS + 1] += norm
+        metrics[thread, SUMS + 2] += 1

@@ -1,0 +1,1 @@
+"""Who decides, the compiled loops that play games, returns, rollouts, frames."""

@@ -1,0 +1,49 @@
+"""Means and deviations of what a rollout brought: advantages, returns, observations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dshq_kernels.simd.vector import compiled, lane_sum, load, splat
+
+RUN = 64
+"""Vectors that are added up in float32 before the sum goes on in float64."""
+
+
+@compiled
+def moments(units, advantage, value, returns):
+    """(mean and deviation of the advantages, explained variance of the returns) over int64 `units` of f32 `[units,
+    16]` arrays.
+
+    Sums are float64. Explained variance is 1 - Var(returns - value) / Var(returns), 0 where the returns do not vary.
+    """
+    a1, a2, r1, r2, e1, e2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for u in units:
+        for lane in range(16):
+            a, r = np.float64(advantage[u, lane]), np.float64(returns[u, lane])
+            e = r - np.float64(value[u, lane])
+            a1, a2, r1, r2, e1, e2 = a1 + a, a2 + a * a, r1 + r, r2 + r * r, e1 + e, e2 + e * e
+    n = units.size * 16
+    spread, error = r2 / n - (r1 / n) ** 2, e2 / n - (e1 / n) ** 2
+    return a1 / n, np.sqrt(max(0.0, a2 / n - (a1 / n) ** 2)), 1 - error / spread if spread > 0 else 0.0
+
+
+@compiled
+def feature_moments(units, values):
+    """(means, variances) f64 `[n]` of each feature of f32 `[units, n, 16]` over the int64 `units`."""
+    count = units.size * 16
+    mean, variance = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+    for k in range(values.shape[1]):
+        pivot = values[units[0], k, 0]  # taken off first, so that the squares lose nothing where the mean is large
+        total, square = 0.0, 0.0
+        for begin in range(0, units.size, RUN):
+            a, b = splat(0.0), splat(0.0)
+            for u in units[begin : begin + RUN]:
+                x = load(values[u, k].ctypes.data) - pivot
+                a = a + x
+                b = b + x * x
+            total += np.float64(lane_sum(a))
+            square += np.float64(lane_sum(b))
+        mean[k] = pivot + total / count
+        variance[k] = max(0.0, square / count - (total / count) ** 2)
+    return mean, variance

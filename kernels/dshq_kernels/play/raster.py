@@ -1,0 +1,302 @@
+"""Scenes as two-bit frames of 72 x 80, packed four pixels to a byte, for learning from pixels: on the CPU, and on a GPU
+with one thread for each byte; both give the same bits.
+
+A pixel has the shade of the last shape that covers its centre. Shapes thinner than a pixel are drawn a pixel wide;
+corners are square, text is left out, and a ring is whole or, below half, not there. Each kind's fields: see
+docs/architecture.md, "Scene".
+
+What is the same for all pixels of a shape, its *stencil*, is worked out once, and so are the rows and columns that it
+may cover: only there pixels are tested. On a GPU the threads of a block share that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import cuda, njit
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from dshq_kernels.backends import threads
+
+HEIGHT, WIDTH, ROW_BYTES = 72, 80, 20
+CLEAR = 255
+"""A shade that covers nothing."""
+GROUND, WALL, OWN, BALL = range(4)
+SHADES = {
+    **dict.fromkeys(("turf", "mat", "floor", "clay", "heading", "ink"), GROUND),
+    **dict.fromkeys(("wall", "post", "pillar", "goal0", "goal1", "player1"), WALL),
+    "player0": OWN,
+    **dict.fromkeys(("ball", "target"), BALL),
+}
+"""By palette name, as side 0 sees it; all others cover nothing."""
+OTHER_SIDE = {"player0": "player1", "player1": "player0", "goal0": "goal1", "goal1": "goal0"}
+CIRCLE, BOX, LINE, RING = range(4)
+f32, i32, u8, u32 = np.float32, np.int32, np.uint8, np.uint32
+NOWHERE, EVERYWHERE = (i32(HEIGHT), i32(-1), i32(WIDTH), i32(-1)), (i32(0), i32(HEIGHT - 1), i32(0), i32(WIDTH - 1))
+"""First and last row, first and last column."""
+FAR, INFINITE = f32(1 << 16), f32(np.inf)
+"""So many pixels away one rounding to float32 is off by a hundredth of a pixel at most."""
+WORDS = 3
+CHUNK = 32 * WORDS
+"""Shapes that a block prepares at once (assumed: more than one chunk is rare)."""
+BAND = 24
+BLOCK = (4, BAND, 5)
+"""Threads that draw a band of a frame, byte, row and strip: each warp a tile of 8 rows and 4 bytes."""
+LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
+"""So that a multiprocessor holds three blocks and not two: while one prepares, others draw."""
+
+
+def shades(spec: Mapping[str, Any], side: int = 0) -> NDArray:
+    """u8 `[len(palette)]`: the shade of each colour as a side sees it."""
+    known = {**SHADES, **spec.get("shades", {})}
+    seen = (OTHER_SIDE.get(name, name) if side else name for name in spec["palette"])
+    return np.array([known.get(name, CLEAR) for name in seen], u8)
+
+
+def view(world: Sequence[float]) -> NDArray:
+    """f32 (left, top, pixel): where the frame's corner lies in the world, and the side of a pixel; the world is in the
+    middle and whole.
+    """
+    x0, y0, x1, y1 = world
+    pixel = max((x1 - x0) / WIDTH, (y1 - y0) / HEIGHT)
+    return np.array([(x0 + x1) / 2 - WIDTH / 2 * pixel, (y0 + y1) / 2 + HEIGHT / 2 * pixel, pixel], f32)
+
+
+@register_jitable
+def larger(a, b):  # numba's own CUDA target cannot compile max and min of two numbers (0.68)
+    return a if a > b else b
+
+
+@register_jitable
+def smaller(a, b):
+    return a if a < b else b
+
+
+@register_jitable
+def tone_of(kind, colour, part, alpha, tones):
+    """The shade of a shape, `CLEAR` where it covers nothing."""
+    drawn = kind >= CIRCLE and kind <= RING and (kind != RING or part >= f32(0.5))
+    if drawn and alpha >= f32(0.5) and colour >= f32(0.0) and colour < f32(len(tones)):
+        return i32(tones[u32(colour)])
+    return i32(CLEAR)
+
+
+@register_jitable
+def reached(begin, end, n):
+    """The first and last of n pixels whose centres lie between two places, in pixels, or half a pixel to their side."""
+    return i32(smaller(larger(begin, f32(0.0)), f32(n))), i32(smaller(larger(end, f32(-1.0)), f32(n - 1)))
+
+
+def _shading(add: Callable, subtract: Callable, multiply: Callable, divide: Callable) -> tuple[Callable, ...]:
+    """`prepare`, `covered` and `centres` in these operations, each rounded to float32 once."""
+
+    @register_jitable
+    def squares(x, y):
+        return add(multiply(x, x), multiply(y, y))
+
+    @register_jitable
+    def in_round(stencil, dx, dy):
+        away = squares(dx, dy)
+        return away >= stencil[4] and away <= stencil[5]
+
+    @register_jitable
+    def in_box(stencil, dx, dy):
+        c, s = stencil[4], stencil[5]
+        lengthwise = add(multiply(dx, c), multiply(dy, s))
+        across = subtract(multiply(dy, c), multiply(dx, s))
+        return abs(lengthwise) <= stencil[6] and abs(across) <= stencil[7]
+
+    @register_jitable
+    def on_line(stencil, dx, dy):
+        along_x, along_y, length = stencil[4], stencil[5], stencil[6]
+        share = divide(add(multiply(dx, along_x), multiply(dy, along_y)), length)
+        share = smaller(larger(share, f32(0.0)), f32(1.0))
+        rest_x, rest_y = subtract(dx, multiply(share, along_x)), subtract(dy, multiply(share, along_y))
+        return squares(rest_x, rest_y) <= stencil[7]
+
+    def of_four(test: Callable) -> Callable:
+        @register_jitable
+        def bits(stencil, xs, dy):
+            x = stencil[2]
+            a, b = test(stencil, subtract(xs[0], x), dy), test(stencil, subtract(xs[1], x), dy)
+            c, d = test(stencil, subtract(xs[2], x), dy), test(stencil, subtract(xs[3], x), dy)
+            return u32(a) | u32(b) << u32(2) | u32(c) << u32(4) | u32(d) << u32(6)
+
+        return bits
+
+    four_in_round, four_in_box, four_on_line = of_four(in_round), of_four(in_box), of_four(on_line)
+
+    @register_jitable
+    def covered(stencil, xs, y):
+        """Which of four pixels of a row a stencil covers, as bits 0, 2, 4 and 6."""
+        dy = subtract(y, stencil[3])
+        if stencil[0] == LINE:
+            return four_on_line(stencil, xs, dy)
+        if stencil[0] == BOX:
+            return four_in_box(stencil, xs, dy)
+        return four_in_round(stencil, xs, dy)
+
+    @register_jitable
+    def centre(begin, step, k):
+        return add(begin, multiply(add(f32(k), f32(0.5)), step))
+
+    @register_jitable
+    def centres(frame, row, column):
+        """The xs and the y of a byte's four pixels."""
+        left, top, pixel = frame[0], frame[1], frame[2]
+        a, b, c, d = u32(4 * column), u32(4 * column + 1), u32(4 * column + 2), u32(4 * column + 3)
+        xs = centre(left, pixel, a), centre(left, pixel, b), centre(left, pixel, c), centre(left, pixel, d)
+        return xs, subtract(top, multiply(add(f32(row), f32(0.5)), pixel))
+
+    @register_jitable
+    def prepare(shape, first, tones, frame, stencil):
+        """What is the same for every pixel, into f32 `[8]`: kind, shade, x, y and four numbers of the kind's test.
+
+        Returns the first and last row and the first and last column of pixels that the shape may cover: none where it
+        cannot be seen, all where its numbers are not finite, or so large that rounding could be off by half a pixel.
+        `first`: nothing lies under this shape.
+        """
+        kind, colour, x, y, a, b = shape[0], shape[1], shape[2], shape[3], shape[4], shape[5]
+        c, s, alpha, left, top, pixel = shape[6], shape[7], shape[9], frame[0], frame[1], frame[2]
+        half = multiply(pixel, f32(0.5))
+        tone = tone_of(kind, colour, c, alpha, tones)
+        if tone == CLEAR or (tone == GROUND and first):
+            return NOWHERE
+        if kind == BOX:
+            a, b = larger(a, half), larger(b, half)
+            stencil[4], stencil[5], stencil[6], stencil[7] = c, s, a, b
+            size = squares(c, s)
+            more = f32(1.02) if size > f32(0.99) and size < f32(1.01) else INFINITE
+            wide, high = (a * abs(c) + b * abs(s)) * more, (a * abs(s) + b * abs(c)) * more
+            x0, x1, y0, y1 = x - wide, x + wide, y - high, y + high
+        elif kind == LINE:
+            width, along_x, along_y = larger(c, half), subtract(a, x), subtract(b, y)
+            length = squares(along_x, along_y)
+            stencil[4], stencil[5] = along_x, along_y
+            stencil[6], stencil[7] = length if length > f32(0.0) else INFINITE, multiply(width, width)
+            x0, x1 = smaller(x, a) - width, larger(x, a) + width
+            y0, y1 = smaller(y, b) - width, larger(y, b) + width
+        else:
+            inner, outer = f32(0.0), larger(a, half)
+            if kind == RING:
+                width = larger(b, half)
+                inner, outer = larger(subtract(a, width), f32(0.0)), add(a, width)
+            stencil[4], stencil[5] = multiply(inner, inner), multiply(outer, outer)
+            x0, x1, y0, y1 = x - abs(outer), x + abs(outer), y - abs(outer), y + abs(outer)
+        stencil[0], stencil[1], stencil[2], stencil[3] = kind, f32(tone), x, y
+        far = FAR * pixel
+        near = abs(x0) < far and abs(x1) < far and abs(y0) < far and abs(y1) < far
+        usual = abs(left) < far and abs(top) < far and pixel > f32(1e-12) and pixel < f32(1e12)
+        if not (near and usual):
+            return EVERYWHERE
+        pixels = divide(f32(1.0), pixel)
+        rows = reached((top - y1) * pixels, (top - y0) * pixels, HEIGHT)
+        columns = reached((x0 - left) * pixels, (x1 - left) * pixels, WIDTH)
+        return rows[0], rows[1], columns[0], columns[1]
+
+    return prepare, covered, centres
+
+
+@register_jitable
+def _plus(a, b):
+    return a + b
+
+
+@register_jitable
+def _minus(a, b):
+    return a - b
+
+
+@register_jitable
+def _times(a, b):
+    return a * b
+
+
+@register_jitable
+def _over(a, b):
+    return a / b
+
+
+_prepare, _covered, _centres = _shading(_plus, _minus, _times, _over)
+_gpu_prepare, _gpu_covered, _gpu_centres = _shading(threads.add, threads.subtract, threads.multiply, threads.divide)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw(shapes, tones, frame, out):
+    """Shapes f32 `[count, 12]` into u8 `[72, 20]`, one over the other; `tones` of `shades`, `frame` of `view`."""
+    out[:] = 0
+    stencil = np.empty(8, f32)
+    for k in range(len(shapes)):
+        top, bottom, left, right = _prepare(shapes[k], k == 0, tones, frame, stencil)
+        for row in range(top, bottom + 1):
+            for column in range(left // 4, right // 4 + 1):
+                xs, y = _centres(frame, row, column)
+                hit = _covered(stencil, xs, y)
+                out[row, column] = (out[row, column] & ~(u32(3) * hit)) | u32(stencil[1]) * hit
+
+
+@cuda.jit(cache=True, **LIMITS)
+def draw_all(shapes, counts, tones, frame, out):
+    """Shapes f32 `[scene_max, 12, n]`, of which `counts` count, into u8 `[n, 1, 72, 20]`: a thread for each byte.
+
+    A grid of games and bands of `BLOCK`. A block's first threads prepare a shape each, the last shape first, and note
+    it for the tiles in whose rows and in whose columns it may lie. Then every thread goes through the shapes of its
+    tile until its four pixels are covered.
+    """
+    stencils = cuda.shared.array((CHUNK, 8), f32)
+    noted = cuda.shared.array((WORDS, 8), u32)  # a bit for each shape: three times 8 rows, five times 16 columns
+    i, j, strip = u32(cuda.threadIdx.x), u32(cuda.threadIdx.y), u32(cuda.threadIdx.z)
+    game, top, me = u32(cuda.blockIdx.x), i32(BAND * cuda.blockIdx.y), u32(i + 4 * (j + BAND * strip))
+    row, column, in_rows, in_columns = u32(top + j), u32(4 * strip + i), u32(j >> u32(3)), u32(3 + strip)
+    packed, left = u32(0), u32(0b01010101)
+    end = counts[game]
+    while end > 0:
+        cuda.syncthreads()
+        if me < 8 * WORDS:
+            noted[me >> u32(3), me & u32(7)] = 0
+        cuda.syncthreads()
+        k = i32(end - 1 - me)
+        if me < CHUNK and k >= 0:
+            y0, y1, x0, x1 = _gpu_prepare(shapes[k, :, game], k == 0, tones, frame, stencils[me])
+            word, bit = u32(me >> u32(5)), u32(u32(1) << u32(me & u32(31)))
+            for part in range(3):
+                if y0 < i32(top + 8 * part + 8) and y1 >= i32(top + 8 * part):
+                    cuda.atomic.or_(noted, (word, u32(part)), bit)
+            for part in range(5):
+                if x0 < 16 * part + 16 and x1 >= 16 * part:
+                    cuda.atomic.or_(noted, (word, u32(3 + part)), bit)
+        cuda.syncthreads()
+        xs, y = _gpu_centres(frame, row, column)
+        word = u32(0)
+        while word < WORDS:
+            mask = u32(noted[word, in_rows] & noted[word, in_columns])
+            while mask != 0 and left != 0:
+                stencil = stencils[u32(32 * word + cuda.ffs(mask) - 1)]
+                mask = u32(mask & u32(mask - u32(1)))
+                hit = u32(_gpu_covered(stencil, xs, y) & left)
+                packed = u32(packed | u32(u32(stencil[1]) * hit))
+                left = u32(left ^ hit)
+            word = u32(word + 1)
+        end = i32(end - CHUNK)
+    out[game, 0, row, column] = u8(packed)
+
+
+def frames(game: Any, tiles: NDArray, spec: Mapping[str, Any], side: int = 0) -> NDArray:
+    """u8 `[n_games, 1, 72, 20]`: what a side of every game sees, from `CpuGame` tiles."""
+    tones, frame = shades(spec, side), view(spec["world"])
+    out = np.empty((16 * len(tiles), 1, HEIGHT, ROW_BYTES), u8)
+    for k in range(len(out)):
+        draw(game.scene(tiles, k // 16, k % 16), tones, frame, out[k, 0])
+    return out
+
+
+def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, scene: tuple[Any, Any] | None = None) -> None:
+    """Every game of a `CudaGame` state into `out`, u8 `[n, 1, 72, 20]` on the device: a slot of the replay ring.
+
+    `tones` and `frame` are `shades` and `view` on the device, `scene` is room for what `CudaGame.scene` says.
+    """
+    shapes, counts = game.scene(state, scene)
+    draw_all[(out.shape[0], HEIGHT // BAND), BLOCK, game.stream](shapes, counts, tones, frame, out)

@@ -1,0 +1,397 @@
+"""Games for the learner and for evaluation, as Python sees them: `Rollouts` fills `Samples`, `play_matches` counts
+wins."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.network.mlp import make_plan, pack
+from dshq_kernels.play.loops import (
+    AGENT_STEPS,
+    DECISIONS,
+    DRAWS,
+    EPISODES,
+    KEPT_WORDS,
+    RETURN_MAX,
+    RETURN_MIN,
+    RETURN_SUM,
+    RETURNS,
+    STATS,
+    WINS_0,
+    WINS_1,
+    match_tiles,
+    play,
+    reset_lanes,
+    reset_tiles,
+    scratch_floats,
+    shape_of,
+)
+from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
+from dshq_kernels.simd.vector import LANES, aligned
+
+__all__ = [
+    "AGENT_STEPS",
+    "DECISIONS",
+    "DRAWS",
+    "EPISODES",
+    "IDLE",
+    "KEPT_WORDS",
+    "POLICY",
+    "RANDOM",
+    "RETURNS",
+    "RETURN_MAX",
+    "RETURN_MIN",
+    "RETURN_SUM",
+    "SELF",
+    "STATS",
+    "WINS_0",
+    "WINS_1",
+    "Matches",
+    "Player",
+    "Rollouts",
+    "Samples",
+    "make_groups",
+    "opponent_kind",
+    "play_matches",
+    "share_tiles",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """What a rollout writes and a learner reads: `[units, ..., 16]` arrays, C-contiguous."""
+
+    obs: np.ndarray  # f32 [units, n_obs, 16]
+    action: np.ndarray  # i32 [units, 16]
+    log_prob: np.ndarray  # f32 [units, 16]
+    value: np.ndarray  # f32 [units, 16]
+    advantage: np.ndarray  # f32 [units, 16]
+    returns: np.ndarray  # f32 [units, 16]
+    mask: np.ndarray  # u32 [units, words, 16]: bit k % 32 of word k // 32 allows action k; no words without a mask
+
+    @staticmethod
+    def sizes(spec: Mapping[str, Any]) -> tuple[int, int]:
+        """Observations and words of the mask of a compiled drill."""
+        return int(spec["n_obs"]), -(-int(spec["n_actions"]) // 32) if spec.get("masked") else 0
+
+    @staticmethod
+    def floats(units: int, n_obs: int, mask_words: int = 0) -> int:
+        """4-byte words that `units` units take."""
+        return units * LANES * (n_obs + 5 + mask_words)
+
+    @classmethod
+    def over(cls, memory: np.ndarray, units: int, n_obs: int, mask_words: int = 0) -> Samples:
+        """Views of the first `floats(units, n_obs, mask_words)` words of a float32 array."""
+        memory = memory[: cls.floats(units, n_obs, mask_words)]
+        obs, rows, mask = np.split(memory, np.cumsum([units * n_obs * LANES, 5 * units * LANES]))
+        action, log_prob, value, advantage, returns = rows.reshape(5, units, LANES)
+        obs, action = obs.reshape(units, n_obs, LANES), action.view(np.int32)
+        mask = mask.view(np.uint32).reshape(units, mask_words, LANES)
+        return cls(obs, action, log_prob, value, advantage, returns, mask)
+
+    @classmethod
+    def new(cls, units: int, n_obs: int, mask_words: int = 0) -> Samples:
+        """Samples in memory of their own."""
+        return cls.over(aligned(cls.floats(units, n_obs, mask_words)), units, n_obs, mask_words)
+
+    def mean_return(self, units: np.ndarray) -> float:
+        """Mean of the `returns` of these units, int64 indices."""
+        return float(np.mean(self.returns[units]))
+
+    def addresses(self) -> tuple[int, ...]:
+        """Where each array begins, in the order of the fields; 0 for a mask of no words."""
+        return self._addresses
+
+    @functools.cached_property
+    def _addresses(self) -> tuple[int, ...]:
+        arrays = (getattr(self, field.name) for field in dataclasses.fields(self))
+        return tuple(array.ctypes.data if array.size else 0 for array in arrays)
+
+
+def opponent_kind(name: str, spec: Mapping[str, Any]) -> int:
+    """The code of "self", "random", "idle" or one of the drill's baselines; raises ValueError."""
+    known = {"self": SELF, "random": RANDOM, "idle": IDLE, **{b: k for k, b in enumerate(spec["baselines"])}}
+    if name not in known:
+        raise ValueError(f"unknown opponent {name!r} for {spec['name']}: choose from {', '.join(known)}")
+    return known[name]
+
+
+def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
+    """int64 `[n_tiles]` opponent kinds in the given shares (largest remainders), spread evenly over the tiles."""
+    total = sum(shares.values())
+    if total <= 0 or min(shares.values()) < 0:
+        raise ValueError(f"opponents' shares must not be negative and must add to more than 0; got {dict(shares)}")
+    exact = {kind: n_tiles * share / total for kind, share in shares.items()}
+    counts = {kind: int(x) for kind, x in exact.items()}
+    for kind in sorted(exact, key=lambda k: counts[k] - exact[k])[: n_tiles - sum(counts.values())]:
+        counts[kind] += 1
+    places = sorted((((j + 0.5) / n, kind) for kind, n in counts.items() for j in range(n)))
+    return np.array([kind for _, kind in places], np.int64)
+
+
+def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
+    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which alternate
+    between 0 and 1."""
+    groups = [(b, 0, b, 1) for b, kind in enumerate(kinds) if sides == 2 and kind == SELF]
+    turns: dict[int, int] = {}
+    singles: list[tuple[int, int, int]] = []
+    for b, kind in enumerate(kinds.tolist()):
+        if sides == 1 or kind != SELF:
+            turns[kind] = turns.get(kind, -1) + 1
+            singles.append((kind, b, 0 if sides == 1 else turns[kind] & 1))
+    singles.sort()
+    for first, second in zip(singles[::2], singles[1::2], strict=False):
+        groups.append((*first[1:], *second[1:]))
+    if len(singles) % 2:
+        groups.append((*singles[-1][1:], -1, 0))
+    return np.array(groups, np.int64).reshape(-1, 4)
+
+
+class Rollouts:
+    """Games of one drill that go on from rollout to rollout, and the samples they yield.
+
+    `parts` threads may each call `play(part=...)` at once: they share no memory that both write. `spec` is a compiled
+    drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games; `separate`
+    says that the policies' hidden layers are two networks side by side.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        spec: Mapping[str, Any],
+        layers: Sequence[int],
+        activation: int,
+        *,
+        games: int,
+        length: int,
+        shares: Mapping[Any, float],
+        seed: int,
+        parts: int = 1,
+        stagger: bool = True,
+        separate: bool = False,
+    ):
+        if games % LANES or games < LANES:
+            raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {games}")
+        self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
+        self.plan = make_plan(layers, separate)
+        self.n_tiles, self.sides = games // LANES, int(spec["sides"])
+        self.seed, self.count = seed & 0xFFFFFFFF, 0
+        codes = {
+            who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share
+        }
+        self.opponents = share_tiles(self.n_tiles, codes if self.sides == 2 else {SELF: 1.0})
+        rng = np.random.default_rng([self.seed, 0x51DE])
+        self.groups = rng.permutation(make_groups(self.opponents, self.sides), axis=0)
+        self.bounds = np.arange(parts + 1) * len(self.groups) // parts
+        self.weights = np.array([term["weight"] for term in spec["terms"]], np.float32)
+        self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
+        self.running = aligned((self.n_tiles, self.sides, LANES))
+        floats = scratch_floats(self.plan, spec, length)
+        self.scratch = aligned((parts, floats))
+        self.tiles = game.new(self.n_tiles)
+        self.scenes = np.zeros((0, self.tiles.itemsize // (4 * LANES)), np.uint32)
+        self.scene_share = 0.0
+        self.tiles["rng_key"] = rng.integers(0, 1 << 32, (self.n_tiles, LANES), np.uint32)
+        self.tiles["practice"] = 1
+        reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
+        if stagger:
+            decisions = max(1, spec["time_limit"] // spec["action_repeat"])
+            self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec["action_repeat"]
+
+    @property
+    def units(self) -> int:
+        """Units of 16 samples that one rollout fills."""
+        return len(self.groups) * self.length * 2
+
+    @property
+    def trainable(self) -> np.ndarray:
+        """int64 indices of the units to learn from: all, or all but the second halves of a group of one tile."""
+        keep = np.ones((len(self.groups), self.length, 2), bool)
+        keep[self.groups[:, 2] < 0, :, 1] = False
+        return np.flatnonzero(keep.ravel())
+
+    def new_stats(self) -> np.ndarray:
+        """f64 zeros for `play` to add to: `STATS`, then one sum per reward term."""
+        stats = np.zeros(len(STATS) + len(self.weights))
+        stats[RETURN_MIN], stats[RETURN_MAX] = np.inf, -np.inf
+        return stats
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """From now on `scene_share` of the new episodes begin as one of `scenes`, u32 `[n, words]`, all as likely."""
+        words = self.scenes.shape[1]
+        if scenes.ndim != 2 or scenes.shape[1] != words:
+            raise ValueError(f"wanted scenes of {words} words each, got an array of shape {scenes.shape}")
+        self.scenes = np.ascontiguousarray(scenes, np.uint32)
+
+    def play(
+        self,
+        params: np.ndarray,
+        samples: Samples,
+        stats: np.ndarray,
+        *,
+        gamma: float,
+        gae_lambda: float,
+        keep_terminal: bool = True,
+        policies: np.ndarray | None = None,
+        part: int = 0,
+    ) -> None:
+        """Plays one part's games on for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of
+        the same kind.
+
+        After all parts have played, call `advance`.
+        """
+        low, high = self.bounds[part], self.bounds[part + 1]
+        play(
+            self.verbs,
+            self.tiles.ctypes.data,
+            self.tiles.strides[0],
+            shape_of(self.spec),
+            self.groups[low:high],
+            self.opponents,
+            self.length,
+            self.plan,
+            self.activation,
+            params.ctypes.data,
+            0 if policies is None else policies.ctypes.data,
+            0 if policies is None else policies.strides[0],
+            self.weights,
+            self.potential,
+            np.float32(gamma),
+            np.float32(gae_lambda),
+            keep_terminal,
+            self.seed,
+            self.count,
+            self.scenes,
+            np.float32(self.scene_share),
+            self.running,
+            samples.addresses(),
+            int(low) * self.length * 2,
+            stats,
+            self.scratch[part].ctypes.data,
+        )
+
+    def advance(self) -> None:
+        """Moves the actions' generator past the rollout just played."""
+        self.count = (self.count + self.length) & 0xFFFFFFFF
+
+    def mend(self, samples: Samples) -> int:
+        """Begins every game anew that has left finite numbers, and returns how many there were.
+
+        It shows in the advantages of the rollout, or in its last observations: those of a game that is still broken.
+        """
+        shape = (len(self.groups), self.length, 2)
+        obs = samples.obs.reshape(*shape, -1, LANES)[:, -1]
+        advantage = samples.advantage.reshape(*shape, LANES)
+        broken = ~np.isfinite(obs).all(axis=2) | ~np.isfinite(advantage).all(axis=1)  # [groups, 2, lanes]
+        if not broken.any():
+            return 0
+        group, half, lane = np.nonzero(broken)
+        pairs = np.stack([self.groups[group, 2 * half], lane], axis=1)
+        pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
+        reset_lanes(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], pairs)
+        self.running[pairs[:, 0], :, pairs[:, 1]] = 0
+        return len(pairs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Player:
+    """One side of a match: a code (`RANDOM`, `IDLE`, a baseline's index), or with `POLICY` a network and its flat
+    blob."""
+
+    kind: int
+    layers: tuple[int, ...] = (1, 1)
+    activation: int = 1
+    blob: np.ndarray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Matches:
+    """Results of finished matches from the first player's view."""
+
+    result: np.ndarray  # i32 [games] +1 won, -1 lost, 0 drawn
+    length: np.ndarray  # i32 [games] decisions
+    returns: np.ndarray  # f32 [games] undiscounted rewards, potentials left out
+    side: np.ndarray  # i64 [games] the side that the first player had
+    start: np.ndarray  # u32 [games, words] the state that each game began with, if actions are kept; else no games
+    actions: np.ndarray  # i32 [games, decisions, sides]; a game's own are the first `length` of them
+
+
+def play_matches(
+    game: Any,
+    spec: Mapping[str, Any],
+    first: Player,
+    second: Player,
+    games: int,
+    *,
+    seed: int,
+    greedy: bool = False,
+    scene: np.ndarray | None = None,
+    keep_actions: bool = False,
+) -> Matches:
+    """Plays `games` matches, each once, from proper starts; the first player has side 0 in the first half and side 1
+    in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
+    `keep_actions` the result says how each began and what was done in it."""
+    if games < 1:
+        raise ValueError(f"wanted at least one match, got {games}")
+    sides = int(spec["sides"])
+    halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
+    tiles_of = [-(-half // LANES) for half in halves]
+    side_of = np.repeat(np.arange(2), tiles_of)
+    count = len(side_of)
+    tiles = game.new(count)
+    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
+        0, 1 << 32, (count, LANES), np.uint32
+    )
+    reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
+    if scene is not None:
+        words = tiles.view(np.uint32).reshape(count, -1, LANES)
+        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
+    players = (first, second)
+    plans = tuple(make_plan(player.layers) for player in players)
+    blocks = [aligned(16) if p.blob is None else pack(plan, p.blob) for p, plan in zip(players, plans, strict=True)]
+    for player in players:
+        if player.kind <= POLICY and (
+            player.blob is None or player.layers[0] != spec["n_obs"] or player.layers[-1] != spec["n_actions"] + 1
+        ):
+            raise ValueError(
+                f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                f"got layers {list(player.layers)}"
+            )
+    weights = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
+    results, lengths = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
+    returns = np.zeros((count, LANES), np.float32)
+    most = -(-int(spec["time_limit"]) // int(spec["action_repeat"])) if keep_actions else 0
+    actions = np.zeros((count, most, sides, LANES), np.int32)
+    start = tiles.view(np.uint32).reshape(count, -1, LANES).copy()
+    scratch = aligned(max(scratch_floats(plan, spec, 1) for plan in plans))
+    match_tiles(
+        game.verbs,
+        tiles.ctypes.data,
+        tiles.strides[0],
+        shape_of(spec),
+        side_of,
+        tuple(p.kind for p in players),
+        plans,
+        tuple(p.activation for p in players),
+        tuple(block.ctypes.data for block in blocks),
+        int(spec["n_actions"]),
+        greedy,
+        seed & 0xFFFFFFFF,
+        weights,
+        results,
+        lengths,
+        returns,
+        actions.ctypes.data if keep_actions else 0,
+        scratch.ctypes.data,
+    )
+    split = tiles_of[0] * LANES
+    pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
+    start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
+    taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
+    rows = [array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES))]
+    return Matches(rows[0], rows[1], rows[2], rows[3], start, taken)

@@ -1,0 +1,189 @@
+"""NaN and infinity in rewards, observations, gradients and weights: never published, skipped, in the end taken back."""
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.ppo.drill_run import MOST_RETURNS, MOST_SKIPS, Session
+from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import rule
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
+from dshq_widget.training.trainer import Trainer
+from tests.harness.faults import SMALL, until
+from tests.harness.toy_drills import Walk
+
+
+class Stumble(Walk):
+    """Now and then the place becomes NaN, and with it the observation and the reward, until the episode ends."""
+
+    name = "stumble"
+
+    @rule
+    def decide(s, i):
+        lost = random(s, i) < 0.0002  # noqa: F821
+        s.x[i] = 0.0 / 0.0 if lost else s.x[i] + (0.1 if s.action[0, i] == 1 else -0.1)
+
+
+class Jackpot(Walk):
+    """At one place the reward is infinite; the observation stays as it should be."""
+
+    name = "jackpot"
+
+    @rule
+    def decide(s, i):
+        lucky = random(s, i) < 0.0002  # noqa: F821
+        s.x[i] = 0.37 if lucky else s.x[i] + (0.1 if s.action[0, i] == 1 else -0.1)
+
+    @rule
+    def far(s, i, side):
+        return 1.0 / (0.37 - s.x[i])
+
+
+class Broken(Walk):
+    """No reward is ever a number."""
+
+    name = "broken"
+
+    @rule
+    def far(s, i, side):
+        return 0.0 / 0.0
+
+
+@pytest.mark.parametrize(
+    ("drill", "more"),
+    [
+        (Stumble, {"normalize_observations": True, "normalize_rewards": True}),
+        pytest.param(Stumble, {"workers": 1}, marks=pytest.mark.slow),
+        (Jackpot, {}),
+    ],
+)
+def test_a_rare_fault_costs_one_update_and_training_goes_on(drill, more, caplog):
+    with Trainer(drill, **{**SMALL, **more}) as trainer:
+        trainer.start()
+        until(lambda: "an update was skipped" in caplog.text, "a fault")
+        seen = trainer.version
+        until(lambda: trainer.version > seen + 20, "twenty more versions")
+        assert trainer.error == "" and np.isfinite(trainer.latest_policy().weights).all()
+        updates = trainer.metrics.get("updates", 0)
+        assert trainer.wait(updates=updates + 5, progress=False)
+        assert np.isfinite(list(trainer.metrics.values())).all()
+
+
+def test_a_lasting_fault_ends_training_with_a_sentence(caplog):
+    with Trainer(Broken, **SMALL) as trainer:
+        before = trainer.latest_policy().weights
+        trainer.start()
+        with pytest.raises(RuntimeError, match="look at the rewards and observations"):
+            trainer.wait(updates=1000, progress=False)
+        assert caplog.text.count("training went back to version 0") == MOST_RETURNS
+        assert "0.5 of the learning rate" in caplog.text and "0.25 of the learning rate" in caplog.text
+        assert trainer.status == "error" and trainer.version == 0
+        assert np.array_equal(trainer.latest_policy().weights, before)
+
+
+def test_reward_weights_that_are_no_numbers_are_refused():
+    with Trainer(Walk) as trainer:
+        for weight in (float("nan"), float("inf"), "nan", 1e30):
+            with pytest.raises(ConfigError, match="reward_weights"):
+                trainer.set_hyper(reward_weights={"far": weight})
+
+
+class Ears:
+    """The channel of a learner without a kernel: it notes what is said."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.said: list[dict] = []
+
+    def send(self, message: dict) -> None:
+        self.said.append(message)
+
+    def poll(self) -> list[dict]:
+        return []
+
+    def warnings(self) -> list[str]:
+        return [message["text"] for message in self.said if message["type"] == "WARNING"]
+
+
+class Sick(FusedPPO):
+    """A learner whose weights, or a share of whose gradients, stop being finite when `illness` says so."""
+
+    illness = ""
+
+    def update(self, samples, units, hyper):
+        if self.illness == "gradient":
+            samples.returns[units] = np.nan
+        learned = super().update(samples, units, hyper)
+        if self.illness == "weights":
+            blob = self.blob()
+            blob[5] = np.inf
+            self.load(blob)
+        return learned
+
+
+class Ward(Session):
+    """A session with a sick learner."""
+
+    def _make_learner(self):
+        return Sick(self.spec, seed=self.config.seed, threads=1)
+
+
+@pytest.fixture
+def ward():
+    with Trainer(Walk, **SMALL) as trainer:
+        config = trainer.config
+    drill = compile_drill(Walk)
+    spec = PolicySpec.for_config(drill.spec, config)
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    WeightSlots.create(block, spec.floats)
+    job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
+    session = Ward(Ears(), job, {"weights": block})
+    yield session
+    block.close()
+
+
+def turns(session: Session, count: int) -> None:
+    for _ in range(count):
+        batch = session.games.next(session.learner, session.config, session.version)
+        session.learn(batch.samples, batch.units)
+
+
+def test_weights_that_are_not_finite_are_taken_back_at_once(ward):
+    turns(ward, 3)
+    assert ward.version == 3 and ward.channel.warnings() == []
+    good, rate = ward.slots.read(2), ward.hyper().learning_rate
+    ward.learner.illness = "weights"
+    turns(ward, 1)
+    assert ward.slots.latest == ward.version == 3 and np.array_equal(ward.learner.blob(), good[2])
+    assert "went back to version 3 and goes on with 0.5 of the learning rate" in ward.channel.warnings()[0]
+    assert ward.hyper().learning_rate == pytest.approx(rate / 2, rel=1e-3)
+    ward.learner.illness = ""
+    turns(ward, 2)
+    assert ward.slots.latest == 5 and len(ward.channel.warnings()) == 1
+
+
+def test_three_skipped_updates_in_a_row_lead_back(ward):
+    turns(ward, 2)
+    good = ward.slots.read(1)
+    ward.learner.illness = "gradient"
+    turns(ward, MOST_SKIPS - 1)
+    assert ward.rate == 1.0 and [text[:21] for text in ward.channel.warnings()] == ["an update was skipped"]
+    turns(ward, 1)
+    assert ward.rate == 0.5 and "3 updates in a row were skipped" in ward.channel.warnings()[-1]
+    assert ward.slots.latest == 2 and ward.updates == 2 and np.array_equal(ward.learner.blob(), good[2])
+    ward.learner.illness = ""
+    turns(ward, 2)
+    assert ward.slots.latest == 4
+
+
+def test_it_gives_up_when_going_back_leads_nowhere(ward):
+    turns(ward, 1)
+    ward.learner.illness = "weights"
+    turns(ward, MOST_RETURNS)
+    with pytest.raises(RuntimeError, match="training cannot go on.*not finite"):
+        turns(ward, 1)
+    assert ward.slots.latest == 1 and np.isfinite(ward.slots.read(0)[2]).all()

@@ -1,0 +1,85 @@
+"""PPO's further options in whole trainings, with real processes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
+from tests.harness.lockstep import hashes
+from tests.harness.lockstep_runs import LOCKSTEP, SMALL, assert_same
+
+OPTIONS = {
+    "separate_value_net": True,
+    "normalize_observations": True,
+    "normalize_rewards": True,
+    "priority_alpha": 0.5,
+    "minibatch_order": "sequential",
+    "clip_value": True,
+}
+
+
+def test_with_every_option_a_new_process_goes_on_to_the_bit(tmp_path):
+    """The normalisers' moments are in the file, too, and the weights in it play as they are."""
+    with Trainer("ball", seed=3, workers=0, **SMALL, **OPTIONS) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=12, progress=False)
+        path = trainer.save(tmp_path / "half.dshq")
+        saved = checkpoint.load(path)
+        last = saved.version + 70
+        ahead = hashes(trainer, last, saved.version)
+    assert saved.layers == (28, 32, 31)
+    assert PolicySpec(saved.layers, separate=True).fits(saved.weights)
+    moments = saved.state["normalizer.observations"]
+    assert moments.shape == (2 * 28 + 1,) and moments[-1] > saved.step * 0.9
+    answer = subprocess.run([sys.executable, LOCKSTEP, path, str(last)], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    after = {int(version): digest for version, digest in json.loads(answer.stdout).items()}
+    assert_same(ahead, after, saved.version + 40)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_bandit_is_learned_with_every_option_and_validated(workers, caplog):
+    """Rollout processes play the folded weights and know of no normaliser."""
+    settings = {"num_envs": 256, "rollout_length": 16, "minibatch_size": 512, "hidden_sizes": (16,)}
+    with Trainer("bandit", workers=workers, validate_every=7, **settings, **OPTIONS) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=200, progress=False)
+        rows = trainer.history
+    errors = [row["validation_relative_error"] for row in rows if "validation_relative_error" in row]
+    assert errors and 0 < max(errors) < 1e-3
+    assert all(np.isfinite(row["loss_value"]) for row in rows if "loss_value" in row)
+    assert rows[-1]["return_mean"] > 90, "of 100 right answers"
+    said = [record.message for record in caplog.records]
+    assert not [message for message in said if "not answered" not in message], "a busy machine may keep it waiting"
+
+
+def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(caplog):
+    """Two actions never reach 5 nats, so nothing is good enough: training says so and goes on."""
+    settings = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
+    with Trainer("bandit", min_entropy=5.0, entropy_coef=0.0, **settings) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=40, progress=False)
+        trainer.stop()
+        assert trainer.join(60)
+        assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
+    said = [record.message for record in caplog.records if "its entropy stayed below 5 nats" in record.message]
+    assert len(said) == 5 and "goes on with 0.01 more entropy bonus" in said[0]
+
+
+def test_a_shared_network_does_not_become_two():
+    """The layers are the same, but one network's weights are not two: training begins anew."""
+    halves = PolicySpec((1, 32, 3), separate=True)
+    with Trainer("bandit", workers=0, num_envs=64, rollout_length=8, hidden_sizes=(32,)) as trainer:
+        for change in ({}, {"separate_value_net": True, "hidden_sizes": (16,)}):
+            trainer.start(**change)
+            assert trainer.wait(updates=3, progress=False)
+            trainer.stop()
+            assert trainer.join(60)
+            policy = trainer.latest_policy()
+            assert policy.layers == (1, 32, 3) and policy.version > 0 and trainer.error == ""
+            assert halves.fits(policy.weights) == bool(change)

@@ -1,0 +1,334 @@
+"""The command line as a person or a script uses it: real processes, JSON on the last line, one sentence and status 2
+for wrong input.
+"""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import nbformat
+import pytest
+
+from dshq_widget.cli import drill_argument, main
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.batch import compiled
+from dshq_widget.env.check import Finding
+from dshq_widget.policy.checkpoint import load_policy
+from dshq_widget.policy.evaluate import evaluate_alone, opponent, yardsticks
+from dshq_widget.training.trainer import Trainer
+from tests.harness.drill_page import LESSON
+
+TIMEOUT = 300  # seconds; a machine that never compiled anything
+SECONDS = 4  # of training
+ENOUGH_STEPS = 5_000_000  # agent steps: two to five seconds of an idle machine
+
+
+def dshq(*arguments, expect=0):
+    run = subprocess.run(
+        [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert run.returncode == expect, run.stdout + run.stderr
+    return run
+
+
+def answer(*arguments):
+    return json.loads(dshq(*arguments, "--json").stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A policy after a few seconds of training, and what the command said about it."""
+    path = tmp_path_factory.mktemp("cli") / "bot.dshq"
+    return path, answer("train", "ball", "--seconds", SECONDS, "--seed", 5, "--out", path)
+
+
+def test_train_reports_what_it_did(trained):
+    path, said = trained
+    assert path.is_file()
+    assert {
+        "drill",
+        "seed",
+        "seconds",
+        "agent_steps",
+        "agent_steps_per_second",
+        "updates",
+        "version",
+        "device",
+        "workers",
+        "metrics",
+        "out",
+    } <= set(said)
+    assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
+    assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
+    assert SECONDS / 2 < said["seconds"] < SECONDS + 5
+    assert said["device"] == "cpu" or said["device"].startswith("cuda")
+    assert 0.5 < said["metrics"]["entropy"] < 3.5
+
+
+def test_what_was_trained_beats_random_play(trained, tmp_path):
+    """Trained on until it has had its steps, however long a busy machine takes for them."""
+    path, said = trained
+    while said["agent_steps"] < ENOUGH_STEPS:
+        said = answer("train", path, "--seconds", SECONDS, "--out", tmp_path / "longer.dshq")
+        path = tmp_path / "longer.dshq"
+    said = answer("evaluate", path, "--against", "random", "--matches", 400)
+    assert said["wins"] + said["draws"] + said["losses"] == said["matches"] == 400
+    low, high = said["ci95"]
+    assert low <= said["win_rate"] <= high
+    assert said["win_rate"] > 0.6 and said["wins"] > said["losses"]
+
+
+def test_evaluation_is_reproducible_and_takes_every_kind_of_opponent(trained):
+    path, _ = trained
+    first = answer("evaluate", path, "--against", "scripted", "--matches", 100, "--seed", 3)
+    assert first == answer("evaluate", path, "--against", "scripted", "--matches", 100, "--seed", 3)
+    itself = answer("evaluate", path, "--against", path, "--matches", 3000)
+    difference, decided = itself["wins"] - itself["losses"], itself["wins"] + itself["losses"]
+    assert abs(difference) <= 5 * decided**0.5, "a policy is as strong as itself, to five standard errors"
+    assert answer("evaluate", path, "--against", "chaser", "--matches", 50, "--greedy")["greedy"] is True
+
+
+def test_training_goes_on_from_a_file(trained, tmp_path):
+    path, said = trained
+    out = tmp_path / "more.dshq"
+    more = answer("train", path, "--seconds", 1, "--out", out)
+    assert more["agent_steps"] > said["agent_steps"] and more["version"] > said["version"]
+
+
+def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
+    file, out = tmp_path / "slider.py", tmp_path / "slider.dshq"
+    file.write_text(LESSON)
+    assert answer("train", file, "--seconds", 2, "--out", out)["drill"] == "slider"
+    said = answer("evaluate", out, "--drill", file, "--matches", 100)
+    assert said["drill"] == "slider" and said["return_mean"] > 1, "it holds the mark for a while"
+    assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
+    file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
+    assert "defines 2 drills, Slider, Another" in dshq("train", file, expect=2).stderr
+
+
+@pytest.fixture(scope="module")
+def slider(tmp_path_factory):
+    """A drill's file, and an untrained policy of that drill."""
+    folder = tmp_path_factory.mktemp("own")
+    file = folder / "slider.py"
+    file.write_text(LESSON)
+    with Trainer(drill_argument.drill(str(file)), hidden_sizes=(8,)) as trainer:
+        return file, trainer.save(folder / "bot.dshq")
+
+
+def refused(capsys, *arguments):
+    """What a command says of wrong input, without a process of its own."""
+    assert main.main([str(one) for one in arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dshq: ") and len(said.splitlines()) == 1
+    return said
+
+
+def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
+    file, bot = slider
+    for more in (
+        ["evaluate", bot],
+        ["record", bot, "--gif", tmp_path / "x.gif"],
+        ["export", bot, "--html", tmp_path / "x.html"],
+        ["train", bot],
+    ):
+        said = refused(capsys, *more)
+        assert "'bot.dshq'" in said and "'slider', which is a drill of your own: add `--drill slider.py`" in said
+    assert "leave it out" in refused(capsys, "train", file, "--drill", file)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
+    pytest.importorskip("PIL.Image")
+    file, bot = map(str, slider)
+    gif, page, more = (str(tmp_path / name) for name in ("x.gif", "x.html", "more.dshq"))
+    assert main.main(["record", bot, "--gif", gif, "--drill", file, "--matches", "2", "--seconds", "1"]) == 0
+    assert main.main(["export", bot, "--html", page, "--drill", file]) == 0
+    assert "slider, version 0, in one page" in capsys.readouterr().out
+    assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
+    assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
+
+
+def test_evaluation_of_one_side_stands_beside_random_play_and_the_script(slider, capsys):
+    file, bot = map(str, slider)
+    command = ["evaluate", bot, "--drill", file, "--matches", "200", "--seed", "3"]
+    assert main.main([*command, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["return_mean_scripted"] > said["return_mean_random"] + 0.5, "its script follows the mark"
+    drill = compiled(drill_argument.drill(file))
+    again = evaluate_alone(drill, opponent("random", drill), 200, seed=3)
+    assert said["return_mean_random"] == again["return_mean"]
+    assert main.main(command) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    means = f"{said['return_mean_random']:.2f} by random play, {said['return_mean_scripted']:.2f} by "
+    assert line.startswith(f"on the same seeds: {means}{drill.spec['baselines'][0]}")
+
+
+def test_a_drill_without_a_script_has_random_play_to_compare_with():
+    class Bare(Bandit):
+        name = "bare"
+        baselines = ()
+
+    found = yardsticks(compiled(Bare), 32)
+    assert found["return_mean_scripted"] is None and 0 < found["return_mean_random"] < 100
+
+
+@pytest.mark.parametrize("verb", ["train", "trace", "check", "bench"])
+def test_a_file_that_is_not_there_is_named(verb, capsys):
+    assert "no file 'nothing.py'" in refused(capsys, verb, "nothing.py")
+
+
+def test_a_check_is_named_while_it_is_made(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    findings = [Finding("rules", True, "fine"), Finding("reset", True, "fine")]
+    names = ("rules", "reset", "scene")
+    assert list(main._announced(iter(findings), names, quiet=True)) == findings and not screen.getvalue()
+    assert list(main._announced(iter(findings), names, quiet=False)) == findings
+    shown = screen.getvalue().split("\r\x1b[K")
+    assert [line.split()[1:] for line in shown] == [[name, str(k + 1), "of", "3"] for k, name in enumerate(names)] + [
+        []
+    ]
+
+
+def test_traces_agree_between_back_ends():
+    cpu, js = (answer("trace", "ball", "--ticks", 600, "--seed", 1, "--backend", backend) for backend in ("cpu", "js"))
+    assert cpu["sha256"] == js["sha256"] and len(cpu["sha256"]) == 64
+    assert cpu["ticks"] == 600 and cpu["episodes"] == js["episodes"]
+
+
+def test_export_writes_a_page_and_onnx_at_once(tmp_path):
+    pytest.importorskip("onnx")
+    said = answer("export", "ball:bronze", "--html", tmp_path / "match.html", "--onnx", tmp_path / "bot.onnx")
+    assert {"html": str(tmp_path / "match.html"), "onnx": str(tmp_path / "bot.onnx")}.items() <= said.items()
+    page = (tmp_path / "match.html").read_text()
+    assert page.startswith("<!doctype html>") and "Ball Drill" in page
+    assert (tmp_path / "bot.onnx").stat().st_size > 10_000
+
+
+def test_record_films_the_best_goal(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    said = answer(
+        "record", "ball:gold", "--gif", tmp_path / "goal.gif", "--matches", 16, "--seconds", 3, "--width", 160
+    )
+    assert 0 < said["wins"] <= said["matches"] == 16 and said["drill"] == "ball"
+    assert 16 > said["seed"] >= 0 and 10 < said["pictures"] <= 60
+    with image.open(tmp_path / "goal.gif") as gif:
+        assert gif.size[0] == 160 and 1 < gif.n_frames <= said["pictures"]
+
+
+def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
+    pytest.importorskip("jupyterlab")
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    (folder / "01_watch_it_learn.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    mine = (folder / "01_watch_it_learn.ipynb").read_bytes()
+    command = [sys.executable, "-m", "dshq_widget.cli", "lab", folder, "--no-browser", "--port", "18765", "--json"]
+    environment = {
+        **os.environ,
+        **{f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "RUNTIME")},
+    }
+    with subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as lab:
+        try:
+            said = json.loads(lab.stdout.readline())
+            assert said["folder"] == str(folder) and said["notebook"] == str(folder / "01_watch_it_learn.ipynb")
+            address, token = said["url"].split("/lab/tree/01_watch_it_learn.ipynb?token=")
+            files = f"{address}/api/contents/?token={token}"
+            with urllib.request.urlopen(files, timeout=60) as listing:
+                names = {entry["name"] for entry in json.load(listing)["content"]}
+            assert "01_watch_it_learn.ipynb" in names
+            assert (folder / "01_watch_it_learn.ipynb").read_bytes() == mine
+        finally:
+            lab.send_signal(signal.SIGTERM)
+            assert lab.wait(60) is not None
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
+def test_every_verb_explains_itself_and_speaks_json(verb):
+    text = dshq(verb, "--help").stdout
+    assert text.startswith(f"usage: dshq {verb} ") and "--json" in text
+    summary = text.split("\n\n")[1]
+    assert summary[0].isupper() and summary.rstrip().endswith((".", "games")) and verb in dshq("--help").stdout
+
+
+def test_doctor_names_every_check():
+    checks = answer("doctor")["checks"]
+    assert {"name", "ok", "value", "advice"} == set(checks[0])
+    names = {check["name"] for check in checks}
+    assert {"python", "torch", "processors", "memory", "shared memory", "GPU", "cache"} <= names
+    assert all(check["ok"] or check["advice"] for check in checks)
+
+
+@pytest.mark.slow
+def test_bench_measures_ceilings_and_rates():
+    said = answer("bench", "--seconds", 0.5)
+    assert {"machine", "ceilings", "rates"} <= set(said)
+    assert {"gemm_gflops_per_core", "copy_gb_per_second"} == set(said["ceilings"])
+    rates = {
+        "sim_ticks_per_second_per_core",
+        "inferences_per_second_per_core",
+        "update_samples_per_second",
+        "agent_steps_per_second",
+    }
+    assert rates == set(said["rates"]) and all(value > 0 for value in said["rates"].values())
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["train", "bal"], "'ball'"),
+        (["train", "ball", "--learning-rate", "fast"], "learning_rate must be a number"),
+        (["train", "ball", "--learning-rate", "-1"], "learning_rate"),
+        (["train", "ball", "--learnin-rates", "1"], "--help"),
+        (["train", "ball", "--seconds", "0"], "more than 0"),
+        (["train", "ball", "--out", "bot.txt"], ".dshq"),
+        (["train", "ball", "--out", "no/such/folder/bot.dshq"], "does not exist"),
+        (["train", "ball", "--config", "no_such.yaml"], "no_such.yaml"),
+        (["evaluate", "no_such.dshq"], "no_such.dshq"),
+        (["evaluate", __file__], ""),
+        (["trace", "ball", "--backend", "gpu"], "cpu, js"),
+        (["trace", "ball", "--ticks", "many"], "--ticks"),
+        (["evaluate", "ball:bronze", "--against", "nobody"], "chaser"),
+        (["evaluate", "ball:bronze", "--against", "ball:tin"], "ball:tin"),
+        (["export", "ball:bronze"], "--html"),
+        (["export", "ball:bronze", "--html", "no/such/folder/match.html"], "cannot write"),
+        (["record", "ball:bronze", "--gif", "goal.png"], ".gif"),
+        (["record", "ball:bronze", "--gif", "no/such/folder/goal.gif"], "does not exist"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--against", "nobody"], "chaser"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--matches", "0"], "--matches"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--width", "9"], "64 to 1920"),
+        (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
+        (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
+        (["record", __file__, "--gif", "goal.gif"], "test_cli"),
+        (["lab", __file__], "cannot make the folder"),
+        (["lab", "--port", "70000"], "1 to 65535"),
+        (["bench", "--seconds", "0"], "more than 0"),
+        (["check", "no_such.py"], "no_such.py"),
+        (["dance"], "VERB"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_status_2(arguments, words):
+    run = dshq(*arguments, expect=2)
+    assert run.stderr.startswith("dshq: ") and len(run.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in run.stderr and words in run.stderr
+
+
+def test_configuration_file_and_flags_come_together(tmp_path):
+    (tmp_path / "c.yaml").write_text("ppo_core:\n  num_steps: 16\n  lr: 0.001\n  num_envs: 64\n")
+    said = answer("train", "ball", "--config", tmp_path / "c.yaml", "--lr", "0.002", "--seconds", "1")
+    assert said["metrics"]["learning_rate"] < 0.002 * 1.001
+    assert said["agent_steps"] // said["updates"] <= 64 * 16 * 2

@@ -1,0 +1,61 @@
+"""What `dshq doctor` says of a GPU: what one would add, what is missing beside it."""
+
+import subprocess
+
+import pytest
+
+from dshq_widget.cli import doctor
+
+
+@pytest.fixture
+def nvidia(monkeypatch):
+    """A driver that answers so: (exit status, name)."""
+
+    def answers(status: int, name: str) -> None:
+        monkeypatch.setattr(doctor.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+        done = subprocess.CompletedProcess([], status, name, "")
+        monkeypatch.setattr(doctor.subprocess, "run", lambda *_, **__: done)
+
+    return answers
+
+
+def test_without_one_it_says_what_it_would_add(monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "which", lambda tool: None)
+    name, ok, value, advice = doctor._gpu()
+    assert (name, ok, value) == ("GPU", True, "none found")
+    assert "Not needed" in advice and "tens of thousands of games" in advice and "docs/gpu.md" in advice
+
+
+def test_a_driver_that_fails_is_said(nvidia):
+    nvidia(9, "")
+    _, ok, value, advice = doctor._gpu()
+    assert not ok and value == "nvidia-smi fails" and "driver" in advice
+
+
+def test_a_cpu_build_of_torch_is_said(nvidia, monkeypatch):
+    nvidia(0, "NVIDIA H200, 143771 MiB\n")
+    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0+cpu")
+    _, ok, value, advice = doctor._gpu()
+    assert ok and value == "NVIDIA H200, 143771 MiB" and "CPU build" in advice and "torch==2.13.0" in advice
+
+
+def test_what_numba_lacks_is_said(nvidia, monkeypatch):
+    from numba import cuda
+
+    nvidia(0, "NVIDIA H200, 143771 MiB\n")
+    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0")
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    advice = doctor._gpu()[3]
+    assert "numba cannot use it (numba finds no CUDA device)" in advice and "dshq-widget[gpu]" in advice
+    monkeypatch.setattr(cuda, "is_available", lambda: True)
+
+    def no_compiler(*_):
+        raise ImportError("libNVVM cannot be found\nmore")
+
+    monkeypatch.setattr(cuda, "compile_ptx_for_current_device", no_compiler)
+    advice = doctor._gpu()[3]
+    assert "numba cannot use it (libNVVM cannot be found)" in advice and "\n" not in advice
+    monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
+    for there, said in ((None, "Triton is missing"), (object(), "")):
+        monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _, there=there: there)
+        assert doctor._gpu()[3].startswith(said) and bool(doctor._gpu()[3]) == bool(said)

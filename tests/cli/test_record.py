@@ -1,0 +1,133 @@
+"""A match as a film: scenes painted with numpy, the best match found and played again, GIFs as others read them."""
+
+import numpy as np
+import pytest
+
+from dshq_widget.cli.record import RATE, Match, best, by_name, pictures, play, save_gif
+from dshq_widget.drill import palette
+from dshq_widget.drills import drills
+from dshq_widget.env.batch import Batch, compiled
+from dshq_widget.env.picture import BOX, CIRCLE, LINE, RING, TAG, Painter
+
+SPEC = {"world": [-10, -5, 10, 5], "palette": ["ink", "player0", "mat"], "tags": ["GO"]}
+INK, PLAYER0, MAT = range(3)
+DARK = tuple(round(255 * value) for value in palette.rgba(palette.PAINTS["ink"].light)[:3])
+
+
+def shapes(*rows):
+    """f32 (n, 12) of kind, colour, x, y, a, b, c, d, e; alpha is 1."""
+    out = np.zeros((len(rows), 12), np.float32)
+    for shape, row in zip(out, rows, strict=True):
+        shape[: len(row)] = row
+        shape[9] = 1
+    return out
+
+
+def at(painter, picture, x, y):
+    """The colour at a place of the world."""
+    return tuple(int(c) for c in picture[np.abs(painter.ys - y).argmin(), np.abs(painter.xs - x).argmin()])
+
+
+@pytest.mark.parametrize(
+    "shape, inside, outside",
+    [
+        ((CIRCLE, INK, 3, 2, 1), [(3, 2), (3.8, 2), (3, 1.2)], [(4.2, 2), (3.9, 2.9)]),
+        ((BOX, INK, 0, 0, 2, 1, 0, 1), [(0, 1.8), (0.8, 0)], [(1.8, 0), (1.2, 1.8)]),  # turned by a quarter
+        ((BOX, INK, 0, 0, 2, 2, 1, 0, 2), [(1.3, 1.3), (1.9, 0)], [(1.7, 1.7)]),  # its corners are round
+        ((LINE, INK, -2, -2, 2, 2, 0.3), [(0, 0), (1.9, 1.9)], [(1, 0), (2.5, 2.5)]),
+        ((RING, INK, 0, 0, 3, 0.3, 0.25, 0), [(2.1, 2.1), (3, 0.2)], [(0, 0), (-2.1, 2.1), (2.1, -2.1)]),
+        ((RING, INK, 0, 0, 3, 0.3, 1, 0), [(-3, 0), (0, -3)], [(0, 0)]),
+        ((BOX, INK, 0, 0, 2, 1, 1, 0), [(1.9, 0.9)], [(2.2, 0)]),
+    ],
+)
+def test_each_kind_of_shape_covers_what_it_should(shape, inside, outside):
+    painter = Painter(SPEC, 400)
+    empty = painter.draw(shapes())
+    picture = painter.draw(shapes(shape))
+    assert picture.shape == (200, 400, 3)
+    assert all(at(painter, picture, *place) == DARK for place in inside)
+    assert all(at(painter, picture, *place) == at(painter, empty, *place) for place in outside)
+
+
+def test_letters_are_drawn_within_their_box():
+    pytest.importorskip("PIL")
+    painter = Painter(SPEC, 400)
+    row = shapes((TAG, INK, 0, 0, 3))
+    changed = (painter.draw(row) != painter.draw(shapes())).any(-1)
+    rows, columns = np.nonzero(changed)
+    assert changed.sum() > 100
+    assert np.abs(painter.ys[rows]).max() <= 1.5 and np.abs(painter.xs[columns]).max() <= 6
+
+
+def test_later_shapes_lie_over_earlier_ones_and_what_moves_leaves_nothing_behind():
+    painter = Painter(SPEC, 400)
+    mat = (BOX, MAT, 0, 0, 9, 4, 1, 0)
+    here = painter.draw(shapes(mat, (CIRCLE, PLAYER0, -5, 0, 1), (CIRCLE, INK, -5, 0, 0.5)))
+    there = painter.draw(shapes(mat, (CIRCLE, PLAYER0, 5, 0, 1), (CIRCLE, INK, 5, 0, 0.5)))
+    bare = painter.draw(shapes(mat))
+    assert at(painter, here, -5, 0) == DARK and at(painter, there, 5, 0) == DARK
+    assert at(painter, there, -5, 0) == at(painter, bare, -5, 0)
+    blue = at(painter, here, -5.7, 0)
+    assert blue[2] > 150 > blue[0]
+
+
+def test_both_themes_and_no_third():
+    assert Painter(SPEC, 64, "dark").draw(shapes()).mean() < Painter(SPEC, 64, "light").draw(shapes()).mean()
+    with pytest.raises(ValueError, match="light, dark, got 'sepia'"):
+        Painter(SPEC, 64, "sepia")
+
+
+def test_an_unplanned_name_has_the_colour_it_has_on_the_page():
+    assert palette.paint("banana").light == "#40b82eff"  # js/renderer/renderer.test.ts expects the same
+    assert palette.paint("banana").dark == "#7be06cff"
+
+
+@pytest.mark.parametrize("name", sorted(drills))
+def test_every_drill_can_be_painted(name):
+    drill = compiled(name)
+    picture = Painter(drill.spec, 160).draw(Batch(drill, 1).game.scene(Batch(drill, 1).tiles))
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 3
+
+
+def test_the_best_match_is_the_quickest_that_was_won():
+    ball = compiled("ball")
+    lengths = {1: (90, -1), 2: (80, 1), 3: (70, 1), 4: (60, 0)}
+    played = [Match(seed, np.zeros((n, 2), np.int32), winner, 0.0) for seed, (n, winner) in lengths.items()]
+    assert best(ball, played).seed == 3
+    with pytest.raises(ValueError, match="none of 1 matches was won"):
+        best(ball, played[:1])
+    alone = [Match(seed, np.zeros((9, 1), np.int32), 0, score) for seed, score in enumerate((1.0, 5.0, 3.0))]
+    assert best(compiled("cartpole"), alone).seed == 1
+
+
+def test_matches_are_the_same_every_time_and_again_from_their_actions():
+    ball = compiled("ball")
+    players = [by_name("chaser", ball), by_name("random", ball)]
+    played = play(ball, players, 16, seed=7)
+    again = play(ball, players, 16, seed=7)
+    assert all((one.actions == other.actions).all() for one, other in zip(played, again, strict=True))
+    match = best(ball, played)
+    alone = Batch(ball, 1, match.seed, practice=False)
+    for k, actions in enumerate(match.actions):
+        terminated = alone.step(actions[None])[2]
+        assert terminated[0] == (k == len(match.actions) - 1)
+    assert alone.winners()[0] == 1
+
+
+def test_the_film_is_the_end_of_the_match(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    ball = compiled("ball")
+    match = best(ball, play(ball, [by_name("scripted", ball), by_name("idle", ball)], 4))
+    film = list(pictures(ball, match, seconds=2.0, width=160))
+    assert len(film) == 2 * RATE
+    assert (film[0] != film[-1]).any()
+    assert save_gif(tmp_path / "goal.gif", iter(film)) == len(film)
+    with image.open(tmp_path / "goal.gif") as gif:
+        assert gif.size == film[0].shape[1::-1] and gif.info["loop"] == 0
+        milliseconds = 0
+        for frame in range(gif.n_frames):  # pictures that are alike become one of their common length
+            gif.seek(frame)
+            milliseconds += gif.info["duration"]
+        assert milliseconds == 1000 * (len(film) - 1) / RATE + 1000
+        shown = np.asarray(gif.convert("RGB"), int)
+    assert np.abs(shown - film[-1]).mean() < 4, "the last picture is the goal"

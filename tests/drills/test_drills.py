@@ -1,0 +1,55 @@
+"""What every drill of the registry promises: the suite of `dshq check`. A new drill needs no test here."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.drills import drills, get
+from dshq_widget.env.check import CHECKS, Impossible, Subject
+
+
+@pytest.fixture(scope="module", params=drills, ids=str)
+def subject(request):
+    return Subject(compile_drill(drills[request.param]))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_contract(subject, name):
+    try:
+        assert CHECKS[name](subject)
+    except Impossible as reason:
+        excused = {
+            "mirror": not subject.spec["mirrored"],
+            "winners": subject.spec["sides"] == 1,
+            "javascript": not shutil.which("node"),
+        }
+        assert excused.get(name), f"a built-in drill can be checked for this: {reason}"
+
+
+def test_registry_holds_classes_under_their_names():
+    for name, drill in drills.items():
+        assert issubclass(drill, Drill) and drill.name == name
+        assert get(name) is drill
+
+
+def test_two_sides_are_mirrored_and_known_by_their_script():
+    for drill in drills.values():
+        assert drill.mirrored == (drill.sides == 2)
+        assert drill.baselines and drill.__doc__
+
+
+def test_help_describes_every_declaration():
+    described = re.findall(r"^    (\w+) {2,}\S", Drill.__doc__ or "", re.MULTILINE)
+    assert described == list(Drill.__annotations__)
+
+
+@pytest.mark.parametrize("wrong, near", [("bal", "ball"), ("Ball", "ball"), ("xyz", None)])
+def test_unknown_drill(wrong, near):
+    with pytest.raises(ValueError, match=f"no drill called '{wrong}'.*Known drills: .*ball") as caught:
+        get(wrong)
+    assert (f"did you mean {near!r}" in str(caught.value)) == (near is not None)

@@ -1,0 +1,273 @@
+"""`dshq check`: a drill that keeps its promises passes; a promise that is broken is found and told with its mend."""
+# ruff: noqa: F821  (random, random_int, circle and box are words of the rules language)
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dshq_widget.cli.drill_argument import classes
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.drills.sumo import Sumo
+from dshq_widget.env.check import CHECKS, Subject, inspect, suite
+from tests.harness.drill_page import LESSON
+
+
+class Crooked(Bandit):
+    """Everything that can be wrong at once in rules that run."""
+
+    name = "crooked"
+    keys = {"KeyA": ("answer", "left")}
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = 7.0 * float(s.bit[i])
+
+    @rule
+    def winner(s, i):
+        return 1
+
+    @rule
+    def copycat(s, i, side):
+        return 1 - s.bit[i]
+
+    @rule
+    def scene(s, i):
+        if s.bit[i] == 1:
+            circle(0.0, 0.0, 1.0, 0)
+        box(0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0)
+
+
+class Torn(CartPole):
+    """Divides by zero, begins at its end, and its script takes an action that is none."""
+
+    name = "torn"
+
+    @rule
+    def reset(s, i):
+        s.x[i] = 3.0 * random(s, i)
+
+    @rule
+    def tick(s, i):
+        s.swing[i] = s.angle[i] / (s.vx[i] - s.vx[i])
+
+    @rule
+    def observe(s, i, side, o):
+        for k in range(4):
+            o[k, i] = 0.5
+
+    @rule
+    def balancer(s, i, side):
+        return 2
+
+
+class Lopsided(Sumo):
+    name = "lopsided"
+    half_turn = Sumo.half_turn[1:]
+
+
+class Drawn(Sumo):
+    """`winner` as it is when its name is spelt otherwise."""
+
+    name = "drawn"
+
+    @rule
+    def winner(s, i):
+        return 0
+
+
+class Lucky(Sumo):
+    """Draws for what side 0 does, and not for what side 1 does."""
+
+    name = "lucky"
+
+    @rule
+    def decide(s, i):
+        if s.action[0, i] == 1:
+            s.practice[i] = s.practice[i] + 0 * random_int(s, i, 2)
+
+
+class Still(Drill):
+    name = "still"
+    state = {"x": "f32"}
+    actions = (Choice("move", ("stay", "go")),)
+    observations = (Observation("x"),)
+
+    @rule
+    def reset(s, i):
+        s.x[i] = 0.25
+
+    @rule
+    def decide(s, i):
+        pass
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 0.5
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i]
+
+    @rule
+    def terminated(s, i):
+        return False
+
+    @rule
+    def winner(s, i):
+        return 0
+
+
+class Motley(Bandit):
+    """A colour that follows the state."""
+
+    name = "motley"
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 1.0, 0)
+        circle(0.5, 0.0, 1.0, 1 if s.bit[i] == 1 else 2)
+
+
+class Shuffled(Bandit):
+    """Two shapes in an order that follows the state."""
+
+    name = "shuffled"
+
+    @rule
+    def scene(s, i):
+        if s.bit[i] == 1:
+            circle(0.0, 0.0, 1.0, 0)
+        box(0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0)
+        if s.bit[i] == 0:
+            circle(0.0, 0.0, 1.0, 0)
+
+
+class Namesake(Bandit):
+    """Other rules under a name of the package's."""
+
+    tick_rate = 30
+
+
+class Green(Bandit):
+    name = "green"
+    palette = (*Bandit.palette, "green")
+
+
+BROKEN = [
+    (
+        Crooked,
+        {
+            "declaration": ("no key plays answer = 'right'", '"KeyX": ("answer", "right")'),
+            "observations": ("'lamp' reached 7", "larger scale"),
+            "ends": ("won before the end", "returns 0 until"),
+            "baselines": ("copycat earns 0", "sandbox"),
+            "scene": ("draws 1 shapes, then 2", "alpha=0.0"),
+        },
+    ),
+    (
+        Torn,
+        {
+            "observations": ("'cart position' is always 0.5", "tells the policy nothing"),
+            "finite": ("'swing' is not finite after 1 decisions", "division by zero"),
+            "reset": ("over as it begins", "`terminated` is false"),
+            "baselines": ("balancer gave action 2", "0 .. 1"),
+        },
+    ),
+    (Lopsided, {"mirror": ("side 0 and its mirror image see", "half_turn")}),
+    (Still, {"declaration": ("nothing is rewarded", "rewards ="), "scene": ("nothing is drawn", "circle(")}),
+]
+
+
+@pytest.mark.parametrize("drill, wrong", BROKEN, ids=lambda value: getattr(value, "name", ""))
+def test_broken_promises_are_found_and_told(drill, wrong):
+    found = {finding.name: finding for finding in suite(drill)}
+    assert {name for name, finding in found.items() if finding.ok is False} == set(wrong)
+    for name, (text, mend) in wrong.items():
+        assert text in found[name].text and mend in found[name].mend
+
+
+@pytest.mark.parametrize(
+    "drill, name, text, mend",
+    [
+        (Motley, "scene", "the colour of shape 1, a circle, changes: ", "hide all but one"),
+        (Shuffled, "scene", "the shapes change their order: number 0 is a ", "in the same order"),
+        (Namesake, "declaration", "another drill called 'bandit'", "a `name` of its own"),
+        (Drawn, "winners", "nobody wins: 256 matches of ", "write `winner(s, i)`, spelt like that"),
+        (Lucky, "mirror", "have not drawn random() equally often", "turns with the side that caused it"),
+        (Green, "declaration", "no paint called 'green'", "turf, line"),
+    ],
+)
+def test_each_finding_says_what_it_is(drill, name, text, mend):
+    found = inspect(Subject(compile_drill(drill)), name)
+    assert found.ok is False and text in found.text and mend in found.mend
+
+
+def test_what_is_not_there_is_not_checked():
+    found = {finding.name: finding for finding in suite(Still)}
+    assert [name for name, finding in found.items() if finding.ok is None] == [
+        "mirror",
+        "winners",
+        "rewards",
+        "baselines",
+    ]
+
+
+def test_rules_that_do_not_translate_end_the_suite():
+    class Endless(Bandit):
+        name = "endless"
+
+        @rule
+        def tick(s, i):
+            while True:
+                pass
+
+    (only,) = suite(Endless)
+    assert not only.ok and "`while` is not in the rules language" in only.text
+
+
+def check(*arguments, expect):
+    line = [sys.executable, "-m", "dshq_widget.cli", "check", *map(str, arguments)]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == expect, run.stdout + run.stderr
+    return run
+
+
+def test_the_command_line_checks_a_file(tmp_path):
+    file = tmp_path / "slider.py"
+    file.write_text(LESSON)
+    said = check(file, expect=0).stdout
+    assert "slider keeps its promises" in said and len(said.splitlines()) == len(CHECKS) + 2
+    file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.x[i] * 3.0"))
+    (report,) = json.loads(check(file, "--json", expect=1).stdout)["drills"]
+    assert report["drill"] == "slider" and not report["ok"]
+    assert [c["name"] for c in report["checks"]] == ["rules", *CHECKS]
+    (wrong,) = [c for c in report["checks"] if c["ok"] is False]
+    assert "'own place' reached 3" in wrong["text"] and "clamp(value" in wrong["mend"]
+    file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.xx[i]"))
+    line = LESSON.splitlines().index("        o[1, i] = s.x[i]") + 1
+    assert f"slider.py:{line}: in rule 'observe': the state has no field 'xx'" in check(file, expect=1).stdout
+
+
+@pytest.mark.parametrize(
+    "source, text",
+    [
+        ("x = 1\n", "defines no drill"),
+        ("def f(:\n", "wrong.py:1: SyntaxError"),
+        ("import os\n\nprint(missing)\n", "wrong.py:3: NameError: name 'missing'"),
+    ],
+)
+def test_files_without_a_drill_say_why(tmp_path, source, text):
+    file = tmp_path / "wrong.py"
+    file.write_text(source)
+    with pytest.raises(ValueError, match=text):
+        classes(str(file))
+
+
+def test_what_is_no_file_is_told():
+    with pytest.raises(ValueError, match="wanted a Python file with a Drill class or a drill's name, got 'sumoo'"):
+        classes("sumoo")

@@ -1,0 +1,52 @@
+"""Matches that a (scripted) person played replay to the same state in JavaScript and in Python, to the bit."""
+
+import pytest
+
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.env.replay import replay, state_hash
+from tests.harness.page_code import in_node
+
+TICKS = 2000
+BALL = compile_drill(drills["ball"])
+TRAIT = {"spec": BALL.spec, "javascript": BALL.javascript}
+
+
+@pytest.fixture(scope="module")
+def game():
+    return BALL.game()
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return in_node("recordMatches", TRAIT, list(range(10)), TICKS)
+
+
+def test_ten_matches_replay_to_the_same_state_everywhere(game, recordings):
+    for recording in recordings:
+        assert recording["drill"] == "ball" and recording["rules_hash"] == BALL.rules_hash
+        assert recording["ticks"] >= TICKS
+        assert {"hold", "throw", "take", "key", "mode", "policy", "repeat"} <= {i["kind"] for i in recording["inputs"]}
+        assert state_hash(replay(game, recording)) == recording["sha256"]
+        assert in_node("replayedHash", TRAIT, recording) == recording["sha256"]
+    assert len({recording["sha256"] for recording in recordings}) == len(recordings)
+
+
+def test_every_moment_of_a_match_can_be_reached(game, recordings):
+    recording = recordings[3]
+    for ticks in (0, 1, 7, 500, 1234):
+        cut = {**recording, "ticks": ticks, "inputs": [i for i in recording["inputs"] if i["tick"] <= ticks]}
+        assert state_hash(replay(game, cut)) == in_node("replayedHash", TRAIT, cut)
+
+
+def test_an_action_changed_is_another_match(game, recordings):
+    one = {**recordings[0], "ticks": 60, "inputs": []}
+    other = {**one, "actions": [(one["actions"][0] + 6) % BALL.spec["n_actions"], *one["actions"][1:]]}
+    assert state_hash(replay(game, one)) != state_hash(replay(game, other))
+
+
+def test_wrong_recordings_are_refused(game, recordings):
+    with pytest.raises(ValueError, match="belongs to rules other"):
+        replay(game, {**recordings[0], "rules_hash": "other"})
+    with pytest.raises(ValueError, match="has no actions for tick"):
+        replay(game, {**recordings[0], "actions": recordings[0]["actions"][:10]})

@@ -1,0 +1,115 @@
+"""The training loop with games that live where the learner does; a processor stands in for the GPU ("cpu:0")."""
+
+import numpy as np
+import pytest
+
+from dshq_kernels.play.loops import AGENT_STEPS
+from dshq_widget.algorithms.ppo import drill_run, games
+from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
+from dshq_widget.algorithms.ppo.learners.validation import Validator
+from dshq_widget.algorithms.ppo.resident_games import ResidentGames
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.slots import WeightSlots
+from tests.harness.learner_channel import Turns
+
+SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
+
+
+@pytest.fixture
+def job():
+    """Of a learner of the Ball Drill: job, blocks."""
+    drill = compile_drill(drills["ball"])
+    shares = {"self": 0.5, "chaser": 0.25, "pool": 0.25}
+    normal = {"normalize_observations": True, "normalize_rewards": True}
+    config = TrainConfig(**SMALL, **normal, opponents=shares, validate_every=2, snapshot_every=2)
+    spec = PolicySpec.for_config(drill.spec, config)
+    block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
+    WeightSlots.create(block, spec.floats)
+    given = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1}
+    yield {**given, "machine": {"cpu": 2.0, "memory": 8e9}}, {"weights": block}
+    block.close()
+
+
+def on_a_device(monkeypatch):
+    monkeypatch.setattr(drill_run, "choose_device", lambda wanted: "cpu:0")
+    monkeypatch.setattr(games, "trouble", lambda: "")
+
+
+def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
+    on_a_device(monkeypatch)
+    for seconds in ("REPORT_SECONDS", "AUTOSAVE_SECONDS"):
+        monkeypatch.setattr(drill_run, seconds, 0.0)
+    given, blocks = job
+    path = tmp_path / "autosave.dshq"
+    channel = Turns(6)
+    drill_run.run(channel, {**given, "autosave": str(path)}, blocks)
+    assert "WARNING" not in channel.kinds(), channel.said
+    phase = next(m for m in channel.said if m["type"] == "PHASE" and m["phase"] == "training")
+    assert "the GPU plays and learns" in phase["text"] and phase["tuning"]["workers"] == 0
+    rows = [message["values"] for message in channel.said if message["type"] == "METRICS"]
+    assert rows[-1]["agent_steps"] % (8 * 96) == 0 and rows[-1]["version"] >= 3, "32 games on both sides, 32 on one"
+    errors = [row["validation_relative_error"] for row in rows if "validation_relative_error" in row]
+    assert errors and max(errors) < 1e-3 and "LEAGUE" in channel.kinds()
+    session = drill_run.Session(Turns(1), {**given, "resume": str(path)}, blocks)
+    assert isinstance(session.learner, ResidentPPO) and isinstance(session.games, ResidentGames)
+    assert np.array_equal(session.games.play.games.words(), checkpoint.load(path).state["train.games"])
+
+
+def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
+    given, blocks = job
+    on_a_device(monkeypatch)
+
+    monkeypatch.setattr(games, "trouble", lambda: "no compiler")
+    session = drill_run.Session(Turns(1), given, blocks)
+    assert isinstance(session.games, OwnGames) and isinstance(session.learner, ResidentPPO)
+    assert "numba cannot use the GPU (no compiler)" in session.channel.said[-1]["text"]
+
+
+def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
+    drill = compile_drill(drills["maze"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    monkeypatch.setattr(games, "trouble", lambda: pytest.fail("nobody need ask"))
+    learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+    found, trouble = games.own_games(drill, config, learner, "cuda", 1)
+    assert isinstance(found, OwnGames) and not trouble
+
+
+def test_they_go_on_exactly_from_their_state():
+    drill = compile_drill(drills["bandit"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    runs = []
+    for seed in (0, 1):
+        learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+        runs.append((learner, ResidentGames(drill, config.replace({"seed": seed}), learner)))
+    (learner, own), (other, others) = runs
+    batch = own.next(learner, config, 0)
+    assert batch.stats[AGENT_STEPS] == len(batch.units) * 16 == 64 * 8
+    learner.update(batch.samples, batch.units, Hyper(minibatch_size=256, minibatch_order="sequential"))
+    other.load(learner.blob())
+    others.restore(own.state())
+    one, two = (g.next(p, config, 1).samples for p, g in runs)
+    assert one is not two and np.array_equal(one.obs, two.obs) and np.array_equal(one.action, two.action)
+    before = own.play.games.words()
+    own.mend(one)
+    assert np.array_equal(own.play.games.words(), before), "nothing was broken"
+    one.advantage[3, 17] = np.nan
+    own.mend(one)
+    changed = (own.play.games.words() != before).any(1)
+    assert np.flatnonzero(changed).tolist() == [17]
+
+
+def test_validation_reads_a_rollout_on_the_device():
+    drill = compile_drill(drills["bandit"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0})
+    learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
+    batch = ResidentGames(drill, config, learner).next(learner, config, 0)
+    finding = Validator(learner).compare(learner, batch.samples, batch.units, Hyper(minibatch_size=256), (1, 2))
+    assert finding.first is None and finding.largest_relative < 1e-4
+    assert batch.samples.mean_return(batch.units) == pytest.approx(float(batch.samples.returns.mean()))

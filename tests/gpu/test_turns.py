@@ -1,0 +1,152 @@
+"""What follows a decision: CUDA kernels and torch do the same, in numba's simulator over the same games."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dshq_widget.algorithms.ppo.learners import losses
+from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.gpu.games import CudaGames
+from dshq_widget.gpu.play import Play
+from dshq_widget.gpu.turns import KernelTurns, Turns
+from dshq_widget.policy.network import PolicySpec
+from tests.harness.toy_drills import Barred, Climb, Race
+
+
+class ShortBall(drills["ball"]):
+    """Three decisions an episode."""
+
+    time_limit = 12
+
+
+class ShortApproach(drills["approach"]):
+    """Four decisions an episode."""
+
+    time_limit = 16
+
+
+class ShortRace(Race):
+    """Five decisions an episode."""
+
+    time_limit = 10
+
+
+CASES = {  # drill, shares, games, length, whether scenes are practised, what has to happen
+    "both sides": (ShortBall, {"self": 1.0}, 16, 5, False, ("truncated", "late twice")),
+    "one side": (ShortApproach, {"self": 1.0}, 16, 10, False, ("truncated", "late twice")),
+    "balanced": (drills["cartpole"], {"self": 1.0}, 32, 20, False, ("terminated",)),
+    "opponents": (
+        ShortRace,
+        {"self": 0.25, "walker": 0.25, "random": 0.25, -16: 0.25},
+        64,
+        6,
+        False,
+        ("truncated", "late twice"),
+    ),
+    "masked scenes": (Barred, {"self": 0.5, "random": 0.5}, 32, 7, True, ("truncated",)),
+    "scenes without potentials": (Climb, {"self": 1.0}, 32, 12, True, ("terminated", "truncated")),
+}
+
+
+def start(case: str, kernels: bool) -> Play:
+    """Play in the simulator, with torch between the decisions or with kernels."""
+    drill, shares, games, length, scenes, _ = CASES[case]
+    compiled = compile_drill(drill)
+    learner = ResidentPPO(PolicySpec.for_drill(compiled.spec, (16,)), seed=1)
+    noise = np.random.default_rng(2).standard_normal(learner.spec.floats) * 0.2
+    learner.load(learner.blob() + noise.astype(np.float32))
+    play = Play(
+        CudaGames(compiled, games, torch.device("cpu")),
+        learner,
+        losses.gae,
+        length=length,
+        shares=shares,
+        seed=3,
+    )
+    assert isinstance(play.turns, KernelTurns)
+    if not kernels:
+        play.turns = Turns(play.games, play.rollout, play.rows)
+    play.settings(0.97, 0.9)
+    play.meet([learner.blob()])
+    if scenes:
+        play.practise(play.games.words()[:3], 0.5)
+    return play
+
+
+def results(case: str, kernels: bool) -> list[dict[str, np.ndarray]]:
+    """Everything that two rollouts write."""
+    play, found = start(case, kernels), []
+    for _ in range(2):
+        rollout, turns = play.next(), play.turns
+        kept = {"running": turns.running, "late": turns.late, "slots": turns.late_slot, "finished": turns.finished}
+        kept["returns"] = turns.returns
+        kept |= {field.name: getattr(rollout, field.name) for field in dataclasses.fields(rollout)}
+        found.append({name: value.numpy().copy() for name, value in kept.items()} | {"words": play.games.words()})
+    return found
+
+
+def compare(case: str) -> None:
+    """Runs in the simulator: every array of both has the same bits."""
+    kernels, twin = results(case, True), results(case, False)
+    for one, other in zip(kernels, twin, strict=True):
+        for name in one:
+            assert np.array_equal(one[name], other[name]), name
+    happened = {name for name in ("terminated", "truncated") if any(found[name].any() for found in kernels)}
+    happened |= {"late twice" for found in kernels if found["slots"].any()}
+    assert happened >= set(CASES[case][-1])
+
+
+class Operations(TorchDispatchMode):
+    """Counts what torch is asked to do."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+def launches(case: str) -> None:
+    """Runs in the simulator: how often a kernel is started between two decisions, and that torch does nothing."""
+    play = start(case, True)
+    play.next()
+    game, count = play.games.game, []
+    launch = game.launch
+    game.launch = lambda *arguments: (count.append(arguments[0]), launch(*arguments))
+    with Operations() as operations:
+        play.turns.take(0)
+    assert not operations.names
+    print(len(count))
+
+
+def simulated(call: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", f"from tests.gpu import test_turns; test_turns.{call}"],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kernels_write_what_torch_writes(case):
+    simulated(f"compare({case!r})")
+
+
+def test_a_few_launches_and_nothing_of_torch_follow_a_decision():
+    assert simulated("launches('opponents')") == "3"
+    assert simulated("launches('masked scenes')") == "5"

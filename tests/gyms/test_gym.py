@@ -1,0 +1,342 @@
+"""Gymnasium's environments from end to end: read, acted in, learned, saved, evaluated, and broken."""
+
+import json
+import logging
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+from gymnasium import spaces
+
+from dshq_widget.algorithms.ppo.gym_games import GymGames
+from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.cli import main
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.gyms.evaluate import evaluate_environment
+from dshq_widget.gyms.making import described, make
+from dshq_widget.policy import convolutions
+from dshq_widget.policy.action_spaces import Actions, GymError
+from dshq_widget.policy.checkpoint import CheckpointError, load, load_policy
+from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
+
+PATIENCE = 400.0
+WORLDS = "gym:tests.harness.gym_worlds:"
+QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}
+
+
+def finish(trainer: Trainer, enough) -> None:
+    """Train until `enough()`, or until training ends by itself."""
+    deadline = time.monotonic() + PATIENCE
+    while trainer.status in ("starting", "training") and not enough():
+        assert time.monotonic() < deadline, f"waited {PATIENCE} s: {trainer.status_text}, {trainer.metrics}"
+        time.sleep(0.05)
+    trainer.stop()
+    assert trainer.join(PATIENCE)
+
+
+# ---- what an environment is
+
+
+def test_an_environment_says_what_a_drill_would():
+    spec = described("gym:CartPole-v1").spec
+    assert (spec["n_obs"], spec["n_actions"], spec["sides"], spec["target"], spec["time_limit"]) == (4, 2, 1, 475, 500)
+    assert spec["tick_rate"] == 50, "its own frame rate"
+    assert json.loads(json.dumps(spec)) == spec, "it travels to the page and to files"
+
+
+def test_observations_are_flattened_by_gymnasium():
+    easy, several = described(WORLDS + "Easy-v0"), described(WORLDS + "Several-v0")
+    assert easy.spec["n_obs"] == 2 + 2 + 1, "one-hot, numbers, a bit"
+    assert several.spec["n_obs"] == 4
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("gym:CartPol-v1", "Did you mean: `CartPole`"),
+        ("gym:Cartpole", "doesn't exist|cannot be made"),
+        ("gym:no_such_module:Mine-v0", "No module named 'no_such_module'"),
+        (WORLDS + "Untold-v0", "cannot be learned: actions must be Discrete, .* wrap the environment"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_one_sentence(name, says, capsys):
+    with pytest.raises(GymError, match=says):
+        Trainer(name)
+    assert main.main(["train", name]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_environment_with_the_name_of_a_drill_is_not_swapped():
+    with Trainer("gym:CartPole-v1") as trainer:
+        assert isinstance(trainer.drill, Environment)
+        assert trainer.drill.rules_hash != Trainer("cartpole").drill.rules_hash
+
+
+# ---- actions
+
+BOX = Actions.of(spaces.Box(np.float32([-2, 0]), np.float32([2, 10])))
+FREE = Actions.of(spaces.Box(-np.inf, np.inf, (2,)))
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "beta"])
+def test_drawn_numbers_stay_within_the_bounds(distribution):
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(4000, BOX.outputs)).astype(np.float32) * 2
+    told = BOX.told(BOX.draw(outputs, distribution, rng), distribution)
+    assert told.shape == (4000, 2) and told.dtype == np.float32
+    assert (told >= [-2, 0]).all() and (told <= [2, 10]).all()
+    assert told[:, 1].std() > 1, "the whole of the box is used"
+
+
+def test_the_middle_of_the_outputs_is_the_middle_of_the_box():
+    for distribution in ("gaussian", "beta"):
+        drawn = BOX.draw(np.zeros((1, 4), np.float32), distribution, np.random.default_rng(0), greedy=True)
+        assert np.allclose(BOX.told(drawn, distribution), [[0, 5]])
+
+
+def test_numbers_without_bounds_are_told_as_they_are():
+    drawn = np.float32([[3.5, -70.0]])
+    assert np.array_equal(FREE.told(drawn, "gaussian"), drawn)
+    with pytest.raises(GymError, match="take gaussian"):
+        FREE.check("beta")
+
+
+def test_choices_are_drawn_as_often_as_their_softmax_says():
+    actions = Actions.of(spaces.MultiDiscrete([2, 3]))
+    outputs = np.tile(np.float32([0, 1, 0, 0, 2]), (20000, 1))
+    drawn = actions.draw(outputs, "gaussian", np.random.default_rng(1))
+    for k, logits in enumerate(([0, 1], [0, 0, 2])):
+        share = np.exp(logits) / np.exp(logits).sum()
+        assert np.allclose(np.bincount(drawn[:, k].astype(int)) / len(drawn), share, atol=0.015)
+    assert actions.told(drawn, "gaussian").shape == (20000, 2)
+
+
+def test_a_discretes_first_option_has_its_own_number():
+    actions = Actions.of(spaces.Discrete(2, start=3))
+    assert actions.told(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
+
+
+def test_actions_survive_json():
+    for actions in (BOX, FREE, Actions.of(spaces.Discrete(4)), Actions.of(spaces.MultiBinary(3))):
+        assert Actions.from_json(json.loads(json.dumps(actions.to_json()))) == actions
+    with pytest.raises(GymError, match="damaged"):
+        Actions.from_json({"kind": "box"})
+
+
+# ---- the learner
+
+
+def learner_of(actions: Actions, distribution: str = "gaussian", pixels: tuple[int, ...] = ()) -> GymPPO:
+    n_obs = convolutions.features(pixels) if pixels else 3
+    spec = PolicySpec((n_obs, 8, actions.outputs + 1), "tanh", pixels=pixels)
+    return GymPPO(spec, actions, distribution, seed=1)
+
+
+@pytest.mark.parametrize("distribution, low, high", [("gaussian", -30, 30), ("beta", 1e-6, 1 - 1e-6)])
+def test_densities_add_up_to_one(distribution, low, high):
+    actions = Actions.of(spaces.Box(-1, 1, (1,)))
+    grid = np.linspace(low, high, 200001, dtype=np.float64)
+    outputs = np.tile(np.float32([0.4, -0.3]), (len(grid), 1))
+    log_prob = learner_of(actions, distribution).log_prob(outputs, grid[:, None].astype(np.float32))
+    assert np.trapezoid(np.exp(log_prob), grid) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_chance_of_several_choices_is_the_product():
+    actions = Actions.of(spaces.MultiDiscrete([2, 3]))
+    outputs = np.random.default_rng(0).normal(size=(1, 5)).astype(np.float32)
+    every = np.float32([[a, b] for a in range(2) for b in range(3)])
+    chances = np.exp(learner_of(actions).log_prob(np.repeat(outputs, 6, 0), every))
+    assert chances.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_the_trunk_in_numpy_is_the_trunk_in_torch():
+    pixels = (4, 84, 84)
+    learner = learner_of(Actions.of(spaces.Discrete(6)), pixels=pixels)
+    pictures = np.random.default_rng(0).integers(0, 256, (3, *pixels), np.uint8)
+    said, values = learner.look(pictures)
+    environment = {"actions": learner.actions.to_json(), "pixels": list(pixels)}
+    player = GymPolicy(learner.spec.layers, "tanh", learner.blob(), environment, "gaussian")
+    outputs, value = player.forward(pictures)
+    assert np.allclose(said, outputs, atol=1e-5) and np.allclose(values, value, atol=1e-4)
+    assert player.act(pictures[0]).shape == ()
+    with pytest.raises(ValueError, match="at least 36 pixels"):
+        convolutions.features((1, 30, 84))
+
+
+def test_a_picture_is_learned():
+    """A contextual bandit on dark and light pictures: what pays becomes likely."""
+    pixels, rng = (1, 36, 36), np.random.default_rng(0)
+    learner = learner_of(Actions.of(spaces.Discrete(2)), pixels=pixels)
+    hyper = Hyper(learning_rate=3e-3, epochs=2, minibatch_size=128)
+    light = rng.integers(0, 2, (16, 16))
+    pictures = np.broadcast_to((40 + 160 * light)[..., None, None, None], (16, 16, *pixels)).astype(np.uint8)
+    for _ in range(40):
+        outputs, values = learner.look(pictures.reshape(-1, *pixels))
+        drawn = learner.actions.draw(outputs, "gaussian", rng)
+        paid = (drawn[:, 0] == light.reshape(-1)).astype(np.float32)
+        rows = {"log_prob": learner.log_prob(outputs, drawn), "value": values, "returns": paid}
+        rows |= {"advantage": paid - values}
+        units = {name: row.reshape(16, 16) for name, row in rows.items()}
+        samples = GymSamples(obs=pictures, action=drawn.reshape(16, 16, 1), **units)
+        learner.update(samples, np.arange(16), hyper)
+    assert paid.mean() > 0.9
+
+
+def test_rollouts_bootstrap_where_time_ends_an_episode():
+    environment = described(WORLDS + "Several-v0")
+    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.5, "gae_lambda": 1.0})
+    games = GymGames(environment, config)
+    learner = GymPPO(PolicySpec.for_config(environment.spec, config), environment.actions, "gaussian", seed=0)
+    samples = games.next(learner, config, 0).samples
+    games.close()
+    value = learner.look(np.zeros((1, 4), np.float32))[1][0]
+    rewards = (samples.action[:, :, 1] == 2).astype(np.float64)
+    assert np.allclose(samples.returns[7], rewards[7] + 0.5 * value, atol=1e-5), "the eighth step is the last one"
+    assert np.allclose(samples.returns[6], rewards[6] + 0.5 * samples.returns[7], atol=1e-5)
+
+
+# ---- training
+
+
+def test_cartpole_is_learned_saved_and_evaluated(tmp_path, capsys):
+    file = tmp_path / "bot.dshq"
+    with Trainer("gym:CartPole-v1", seed=1) as trainer:
+        untrained = trainer.latest_policy()
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("evaluated_return", 0) > 150)
+        assert trainer.metrics["evaluated_return"] > 150
+        assert trainer.metrics["agent_steps"] <= 60_000
+        assert untrained.version == 0 and trainer.version == trainer.metrics["updates"] > 5
+        assert trainer.save(file) == file
+        version, weights = trainer.version, trainer.latest_policy().weights
+
+    player = load_policy(file)
+    assert isinstance(player, GymPolicy) and player.metadata["drill"] == "gym:CartPole-v1"
+    assert np.array_equal(player.weights, weights)
+    assert evaluate_environment(player, "gym:CartPole-v1", 20)["return_mean"] > 150
+    assert main.main(["evaluate", str(file), "--matches", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["return_mean"] > 150
+    assert main.main(["evaluate", str(file), "--against", "random"]) == 2
+    assert load(file).environment["wrappers"][0] == "FlattenObservation"
+
+    with Trainer(file) as again:
+        assert (again.drill.name, again.version) == ("gym:CartPole-v1", version)
+        again.start(hidden_sizes=(64, 64))
+        again.wait(updates=version + 1, progress=False)
+        assert again.version > version
+    with pytest.raises(CheckpointError, match="needs"):
+        Trainer("gym:Acrobot-v1", resume=file)
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", pytest.param("beta", marks=pytest.mark.slow)])
+def test_pendulum_swings_up(distribution):
+    """Random play earns about -1200. gamma is that of Stable-Baselines3's zoo for this environment."""
+    with Trainer("gym:Pendulum-v1", gamma=0.9, action_distribution=distribution) as trainer:
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("evaluated_return", -np.inf) > -600)
+        assert trainer.metrics["evaluated_return"] > -600
+        assert trainer.metrics["agent_steps"] <= 120_000
+
+
+def test_a_target_ends_training_by_itself():
+    with Trainer(WORLDS + "Easy-v0", **QUICK, normalize_observations=False) as trainer:
+        trainer.start(until_solved=True)
+        finish(trainer, lambda: False)
+        assert trainer.metrics["solved"] == 1 and trainer.metrics["evaluated_return"] >= 9.5
+        assert trainer.status_text.startswith("solved")
+
+
+def test_training_can_be_held_steered_and_started_over():
+    with Trainer(WORLDS + "Several-v0", **QUICK) as trainer:
+        trainer.next_update()
+        trainer.wait(updates=1, progress=False)
+        assert trainer.paused and trainer.metrics["updates"] == 1
+        trainer.set_hyper(learning_rate=1e-4)
+        trainer.resume_training()
+        trainer.wait(updates=4, progress=False)
+        assert trainer.metrics["learning_rate"] <= 1e-4
+        trainer.reset_training()
+        assert (trainer.version, trainer.history) == (0, [])
+
+
+def test_an_environment_that_raises_is_named_with_its_reason(caplog):
+    with Trainer(WORLDS + "Faulty-v0", **QUICK) as trainer, caplog.at_level(logging.WARNING):
+        trainer.start()
+        finish(trainer, lambda: False)
+        assert trainer.status == "error"
+        assert "Faulty-v0 failed in step: RuntimeError: the wheel fell off" in trainer.error
+    assert 'raise RuntimeError("the wheel fell off")' in caplog.text, "the environment's own traceback is logged"
+
+
+def test_observations_that_are_no_numbers_are_refused():
+    with Trainer(WORLDS + "Nan-v0", **QUICK) as trainer:
+        trainer.start()
+        finish(trainer, lambda: False)
+        assert "gave an observation that is not finite" in trainer.error
+
+
+def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    module = "from tests.harness.gym_worlds import Easy, gym\ngym.register('Beside-v0', Easy)\n"
+    (tmp_path / "beside.py").write_text(module)
+    with Trainer("gym:beside:Beside-v0", num_envs=16, workers=1, **QUICK) as trainer:
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) > 0)
+        assert trainer.metrics["updates"] > 0, trainer.error
+
+
+def test_environments_in_processes_of_their_own_leave_none_behind():
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    with Trainer(WORLDS + "Easy-v0", **QUICK, workers=1) as trainer:
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
+        assert trainer.metrics["updates"] >= 3 and trainer.workers == 16
+    deadline = time.monotonic() + PATIENCE
+    while left := {child.pid for child in psutil.Process().children(recursive=True)} - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+# ---- extras
+
+
+def test_pictures_are_read_through_the_standard_wrappers():
+    pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
+    environment = described(WORLDS + "Pictures-v0")
+    assert environment.spec["pixels"] == [4, 84, 84]
+    with Trainer(WORLDS + "Pictures-v0", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 3)
+        assert trainer.metrics["updates"] >= 3
+
+
+def test_an_atari_game_is_read_and_learned_from(tmp_path):
+    pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
+    pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
+    with Trainer("gym:ALE/Pong-v5", rollout_length=4, epochs=1, hidden_sizes=(16,)) as trainer:
+        spec = trainer.drill.spec
+        assert (spec["pixels"], spec["n_actions"], spec["tick_rate"]) == ([4, 84, 84], 6, 15)
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
+        assert trainer.metrics["updates"] >= 2
+        player = load_policy(trainer.save(tmp_path / "pong.dshq"))
+    env = make("ALE/Pong-v5", render=True)
+    obs, _ = env.reset(seed=0)
+    assert env.action_space.contains(player.act(obs)) and env.render().shape == (210, 160, 3)
+    env.close()
+
+
+def test_a_mujoco_robot_is_learned_from():
+    pytest.importorskip("mujoco", reason="no mujoco here: pip install dshq-widget[mujoco]", exc_type=ImportError)
+    with Trainer("gym:HalfCheetah-v5", rollout_length=32, epochs=2) as trainer:
+        assert trainer.drill.spec["n_actions"] == 12
+        trainer.start()
+        finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
+        assert trainer.metrics["updates"] >= 2

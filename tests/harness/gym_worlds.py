@@ -1,0 +1,98 @@
+"""Small Gymnasium environments for tests: `gym:tests.harness.gym_worlds:Easy-v0`. Importing this registers them."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+
+class Easy(gym.Env):
+    """Ten steps; each pays 1 for the option that is shown. Read as a Dict of everything that flattens."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+
+    def __init__(self, render_mode: str | None = None, start: int = 3):
+        self.render_mode = render_mode
+        self.action_space = spaces.Discrete(2, start=start)
+        parts = {"bit": spaces.Discrete(2), "place": spaces.Tuple((spaces.Box(-1, 1, (2,)), spaces.MultiBinary(1)))}
+        self.observation_space = spaces.Dict(parts)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.steps = 0
+        return self._look(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        assert self.action_space.contains(np.int64(action)), action
+        paid = float(action - self.action_space.start == self.bit)
+        self.steps += 1
+        return self._look(), paid, False, self.steps >= 10, {}
+
+    def _look(self) -> Any:
+        self.bit = int(self.np_random.integers(2))
+        return {"bit": np.int64(self.bit), "place": (np.zeros(2, np.float32), np.zeros(1, np.int8))}
+
+    def render(self) -> np.ndarray:
+        return np.full((30, 60, 3), 20 * self.steps, np.uint8)
+
+
+class Faulty(Easy):
+    """Falls apart after so many steps."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        self.wear = getattr(self, "wear", 0) + 1
+        if self.wear > 50:
+            raise RuntimeError("the wheel fell off")
+        return super().step(action)
+
+
+class Nan(Easy):
+    """Shows what is no number."""
+
+    def _look(self) -> Any:
+        return {**super()._look(), "place": (np.full(2, np.nan, np.float32), np.zeros(1, np.int8))}
+
+
+class Several(gym.Env):
+    """Two choices at once, over numbers."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2, 2), np.float64)
+    action_space = spaces.MultiDiscrete([2, 3])
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        return np.zeros((2, 2)), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        assert self.action_space.contains(action), action
+        return np.zeros((2, 2)), float(action[1] == 2), False, False, {}
+
+
+class Untold(Several):
+    """Its actions are words."""
+
+    action_space = spaces.Text(5)  # type: ignore[assignment]
+
+
+class Pictures(Easy):
+    """A dark or a light picture says which option pays."""
+
+    def __init__(self, render_mode: str | None = None):
+        super().__init__(render_mode, start=0)
+        self.observation_space = spaces.Box(0, 255, (48, 64, 3), np.uint8)
+
+    def _look(self) -> Any:
+        super()._look()
+        return np.full((48, 64, 3), 40 + 160 * self.bit, np.uint8)
+
+
+for world, limit, threshold in (
+    (Easy, 10, 9.5),
+    (Faulty, 10, None),
+    (Nan, 10, None),
+    (Several, 8, None),
+    (Untold, 8, None),
+    (Pictures, 10, None),
+):
+    gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)

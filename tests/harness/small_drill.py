@@ -1,0 +1,26 @@
+"""A drill of one side and one number, to try a single rule in."""
+
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+
+
+def drill_with(tick, **members):
+    """The drill whose tick is this rule; `members` are added, or replace what it would declare."""
+    body = {
+        "name": "bad",
+        "state": {"x": "f32", "n": "i32", "row": ("f32", 3)},
+        "actions": (Choice("a", ("b", "c")),),
+        "observations": (Observation("x"),),
+        "reset": rule(reset_x),
+        "tick": rule(tick),
+        "observe": rule(observe_x),
+        **members,
+    }
+    return type("Bad", (Drill,), body)
+
+
+def reset_x(s, i):
+    s.x[i] = 0.0
+
+
+def observe_x(s, i, side, o):
+    o[0, i] = s.x[i]

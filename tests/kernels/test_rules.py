@@ -1,0 +1,320 @@
+"""The rules language: what it means, equal on both back ends."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.env.trace import node, trace
+from tests.harness.small_drill import drill_with
+
+# ruff: noqa: F821  (random, sin, circle ... are words of the rules language)
+
+GAIN = 0.5
+TABLE = (3, 1, 4)
+
+
+@rule
+def swap(a, b):
+    return b, a
+
+
+class Words(Drill):
+    """Uses every construct once, so that both back ends are held to the same bits on all of them."""
+
+    name = "words"
+    sides = 2
+    time_limit = 400
+    state = {
+        "x": "f32",
+        "n": "i32",
+        "u": "u32",
+        "flag": "bool",
+        "row": ("f32", 5),
+        "grid": ("i32", 40),
+        "v": ("f32", 2),
+    }
+    actions = (Choice("push", ("no", "left", "right")), Choice("spin", ("no", "yes")))
+    observations = (Observation("x"), Observation("v"), Observation("row"))
+    rewards = {"gain": 1.0}
+    potentials = {"height": 2.0}
+    baselines = ("pusher",)
+    LIMIT = 3.0
+
+    @rule
+    def reset(s, i):
+        s.u[i] = s.rng_key[i] * 3 + 7
+        if s.practice[i] == 1:
+            s.x[i] = random(s, i) - 0.5
+        else:
+            s.x[i] = 0.25
+        for k in range(40):
+            s.grid[k, i] = random_int(s, i, 9) - 4
+
+    @rule
+    def decide(s, i):
+        for k in range(2):
+            push = s.action[k, i] // 2
+            spin = s.action[k, i] % 2
+            if push == 1:
+                s.v[k, i] -= 0.1 * GAIN
+            elif push == 2:
+                s.v[k, i] += 0.1 * GAIN
+            else:
+                s.v[k, i] *= 0.9
+            s.row[k, i] = sin(s.x[i]) if spin == 1 else cos(s.x[i])
+
+    @rule
+    def tick(s, i):
+        x = s.x[i] + (s.v[0, i] - s.v[1, i]) / 12.0
+        a, b = swap(x, -x)
+        x, y = b, a
+        s.u[i] = (s.u[i] << 3) ^ (s.u[i] >> 5) ^ (s.u[i] * 2654435761) | 1
+        s.n[i] = s.n[i] * 1103515245 - (s.n[i] >> 3) + ~s.n[i] // 7 - s.n[i] % -5 + TABLE[2]
+        s.flag[i] = not (x > y and s.flag[i]) or abs(x) > LIMIT
+        total = 0
+        for k in range(40):
+            s.grid[k, i] = s.grid[k, i] + s.grid[s.ticks[i] % 40, i]
+            if s.grid[k, i] > 9:
+                s.grid[k, i] = -s.grid[k, i] // 2
+                total += 1
+        s.row[2, i] = (
+            float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
+        )
+        s.row[3, i] = float(int(x * 1e6)) + min(x, y, 0.25) - max(float(s.n[i]), -1e3)
+        s.row[4, i] = 1.0 / x if x != 0.0 else -1.0
+        s.x[i] = clamp(x, -LIMIT, LIMIT)
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i] if side == 0 else -s.x[i]
+        o[1, i] = s.v[1 - side, i]
+        o[2, i] = s.row[s.n[i], i]  # clamped into the array
+
+    @rule
+    def terminated(s, i):
+        return s.x[i] >= LIMIT
+
+    @rule
+    def winner(s, i):
+        return 1 if s.x[i] > 0.0 else -1
+
+    @rule
+    def gain(s, i, side):
+        return s.row[3, i] * 1e-6
+
+    @rule
+    def height(s, i, side):
+        return -length(s.x[i], s.v[side, i])
+
+    @rule
+    def pusher(s, i, side):
+        return 2 if s.x[i] < 0.0 else 5
+
+    @rule
+    def scene(s, i):
+        circle(s.x[i], 0.0, 0.1, 1)
+        for k in range(2):
+            if s.flag[i]:
+                box(s.v[k, i], 0.0, 0.1, 0.1, 1.0, 0.0, 0.02, k, alpha=0.5)
+        line(0, 0, s.x[i], 1, 0.02, 2)
+
+
+def compile_words():
+    return compile_drill(Words)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 77, 2**32 - 3])
+def test_every_construct_means_the_same_on_cpu_and_in_javascript(seed):
+    cpu, js = (trace(compile_words(), 800, seed, backend) for backend in ("cpu", "js"))
+    assert cpu["sha256"] == js["sha256"]
+    assert cpu["views_sha256"] == js["views_sha256"]
+    assert cpu["episodes"] == js["episodes"] > 0
+
+
+class Permits(Drill):
+    """A mask of every kind: by constant and computed index, left out, and none at all every fourth tick."""
+
+    name = "permits"
+    sides = 2
+    tick_rate = 30
+    action_repeat = 1
+    time_limit = 90
+    state = {"shelf": ("i32", 40), "place": "i32"}
+    actions = (Choice("put", tuple(f"on {k}" for k in range(20))), Choice("side", ("left", "right")))
+    observations = (Observation("place"),)
+    baselines = ("first",)
+
+    @rule
+    def reset(s, i):
+        s.place[i] = random_int(s, i, 60) - 10
+
+    @rule
+    def tick(s, i):
+        for side in range(2):
+            s.shelf[s.action[side, i], i] += 1 + side
+        s.place[i] = s.shelf[s.place[i] * 3, i] * 7 + random_int(s, i, 50) - 10
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.place[i]) * 0.01
+
+    @rule
+    def mask(s, i, side, m):
+        if s.ticks[i] % 4 != 0:
+            for k in range(30):
+                m[k, i] = s.shelf[k, i] % 3 == side
+            m[s.place[i], i] = True
+            m[39, i] = side == 1
+
+    @rule
+    def first(s, i, side):
+        return max(0, min(s.place[i], 39))
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.1, 0)
+
+
+@pytest.mark.parametrize("seed", [0, 77])
+def test_arrays_and_masks_mean_the_same_on_cpu_and_in_javascript(seed):
+    cpu, js = (trace(compile_drill(Permits), 300, seed, backend) for backend in ("cpu", "js"))
+    assert cpu == {**js, "backend": "cpu"}
+    assert cpu["episodes"] == 48
+
+
+def test_masks_allow_what_they_say_and_chance_obeys_them():
+    """Against the rule written again in numpy; where nothing is allowed, everything is."""
+    game = compile_drill(Permits).game()
+    tiles = game.new(8, 5)
+    for tick in range(90):
+        shelf, place = tiles["shelf"], np.clip(tiles["place"], 0, 39)
+        found = game.mask(tiles)
+        for side in range(2):
+            wanted = np.zeros((8, 40, 16), bool)
+            if tick % 4:
+                wanted[:, :30] = shelf[:, :30] % 3 == side
+                np.put_along_axis(wanted, place[:, None], True, 1)
+                wanted[:, 39] = side == 1
+            wanted |= ~wanted.any(1, keepdims=True)
+            assert np.array_equal(found[:, side], wanted)
+        tiles["action"] = game.actions(tiles, "random")
+        assert np.take_along_axis(found, tiles["action"][:, :, None], 2).all()
+        game.tick(tiles)
+
+
+def test_chance_is_uniform_over_what_is_allowed():
+    game = compile_drill(Permits).game()
+    tiles = game.new(1, 6)
+    tiles["ticks"], tiles["place"] = 1, 35
+    tiles["shelf"][:] = 1
+    tiles["shelf"][:, 5:9] = 0
+    for side, allowed in ((0, [5, 6, 7, 8, 35]), (1, [k for k in range(30) if not 5 <= k < 9] + [35, 39])):
+        assert np.flatnonzero(game.mask(tiles)[0, side, :, 0]).tolist() == allowed
+        counts = np.bincount(
+            np.concatenate([game.actions(tiles, "random")[:, side].ravel() for _ in range(500)]), minlength=40
+        )
+        assert counts.sum() == counts[allowed].sum() == 8000
+        assert counts[allowed].min() > 0.75 * 8000 / len(allowed)
+
+
+def fills_twice(s, i):
+    """Two long loops may share the name of their index and of what they work out on the way."""
+    for k in range(20):
+        half = k // 2
+        s.row[half % 3, i] = float(half)
+    for k in range(30):
+        half = k // 3
+        s.x[i] += float(half)
+
+
+def test_long_loops_may_share_names():
+    game = compile_drill(drill_with(fills_twice)).game()
+    tiles = game.new(1)
+    game.tick(tiles)
+    assert (tiles["x"] == sum(k // 3 for k in range(30))).all()
+    assert (tiles["row"][0, :, 0] == [9, 7, 8]).all()
+
+
+@rule
+def put(s, i, k, value):
+    s.grid[2 * k - 1, i] = value
+
+
+def reaches_outside(s, i):
+    """Indices made of a long loop's: where they leave the array they are clamped, else taken as they are."""
+    for k in range(21):
+        put(s, i, k, k + 1)
+    for n in range(20):
+        s.grid[2 * n, i] = s.grid[2 * n + 1, i] * 100 + n % 7
+
+
+def test_indices_that_stay_inside_are_not_clamped():
+    drill = compile_drill(drill_with(reaches_outside, state={"x": "f32", "grid": ("i32", 40)}))
+    game = drill.game()
+    tiles = game.new(1)
+    game.tick(tiles)
+    grid = np.zeros(40, int)
+    for k in range(21):
+        grid[np.clip(2 * k - 1, 0, 39)] = k + 1
+    for n in range(20):
+        grid[2 * n] = grid[2 * n + 1] * 100 + n % 7
+    assert np.array_equal(tiles["grid"][0, :, 5], grid)
+    tick = drill.python.partition("def tick(")[2].partition("def ")[0]
+    assert tick.count("i32(39)") == 2, "only the first loop's index has to be held inside"
+
+
+def test_different_seeds_give_different_traces():
+    assert len({trace(compile_words(), 60, seed)["sha256"] for seed in range(4)}) == 4
+
+
+DRAW_IN_NODE = """
+const { source, words } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const game = new Function(source)();
+const state = game.create();
+new Uint32Array(state.buffer).set(words);
+const shapes = new Float32Array(64 * 12);
+const n = game.scene(state, shapes);
+console.log(JSON.stringify([...shapes.slice(0, n * 12)]));
+"""
+
+
+def test_scene_is_the_same_on_both():
+    drill = compile_words()
+    game = drill.game()
+    tiles = game.new(1, 3)
+    game.tick(tiles, 7)
+    data = json.dumps({"source": drill.javascript, "words": game.words(tiles)[5].tolist()})
+    run = subprocess.run([node(), "-e", DRAW_IN_NODE], input=data, text=True, capture_output=True, check=True)
+    assert np.array_equal(np.array(json.loads(run.stdout), np.float32).reshape(-1, 12), game.scene(tiles, 0, 5))
+
+
+def python_meaning(n: int, u: int) -> tuple[int, int]:
+    """`Words.tick` on its integers, in unbounded Python ints, wrapped at 32 bits."""
+    u = ((u << 3) & 0xFFFFFFFF ^ (u >> 5) ^ (u * 2654435761 & 0xFFFFFFFF) | 1) & 0xFFFFFFFF
+    n = n * 1103515245 - (n >> 3) + (~n) // 7 - n % -5 + 4
+    n &= 0xFFFFFFFF
+    return (n - (1 << 32) if n >= 1 << 31 else n), u
+
+
+def test_integers_mean_what_python_means_wrapped():
+    game = compile_words().game()
+    tiles = game.new(1, 11)
+    n, u = int(tiles["n"][0, 0]), int(tiles["u"][0, 0])
+    for _ in range(200):
+        game.tick(tiles)
+        # each intermediate of the rule wraps too, which for + - * gives the same 32 bits; // and >> see the wrapped n
+        n, u = python_meaning(n, u)
+        assert (int(tiles["n"][0, 0]), int(tiles["u"][0, 0])) == (n, u)
+
+
+def test_conversion_saturates_and_never_leaves_the_array():
+    game = compile_words().game()
+    tiles = game.new(1, 0)
+    for value, index in ((2**31 - 1, 4), (-(2**31), 0)):
+        tiles["n"] = value
+        tiles["row"] = np.arange(5, dtype=np.float32)[None, :, None]
+        assert (game.observe(tiles)[:, :, 2] == index).all()

@@ -1,0 +1,331 @@
+"""What the rules language says when something is outside it: the line, what was found there, and the mend."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from dshq_kernels.language.rules import RulesError
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from tests.harness.small_drill import drill_with, reset_x
+
+# ruff: noqa: F821  (random, sin ... are words of the rules language)
+
+GAIN = 0.5
+TABLE = (3, 1, 4)
+
+
+def uses_while(s, i):
+    while s.x[i] < 1.0:
+        s.x[i] += 0.1
+
+
+def uses_break(s, i):
+    for _ in range(3):
+        s.x[i] += 1.0
+        break
+
+
+def mixes(s, i):
+    s.x[i] = s.x[i] + s.n[i]
+
+
+def early_return(s, i):
+    if s.x[i] > 0.0:
+        return
+    s.x[i] = 1.0
+
+
+def unknown_field(s, i):
+    s.xx[i] = 1.0
+
+
+def no_lane(s, i):
+    s.x[0] = 1.0
+
+
+def unknown_name(s, i):
+    s.x[i] = GAIM
+
+
+def unknown_rule(s, i):
+    s.x[i] = sine(s.x[i])
+
+
+def recursive(s, i):
+    recursive(s, i)
+
+
+def half_defined(s, i):
+    if s.x[i] > 0.0:
+        y = 1.0
+    s.x[i] = y
+
+
+def bad_index(s, i):
+    s.row[3, i] = 1.0
+
+
+def string(s, i):
+    s.x[i] = "a"
+
+
+def power(s, i):
+    s.x[i] = s.x[i] ** 2
+
+
+def chained(s, i):
+    s.x[i] = 1.0 if 0.0 < s.x[i] < 1.0 else 0.0
+
+
+def long_range(s, i):
+    for _ in range(s.n[i]):
+        s.x[i] += 1.0
+
+
+def float_condition(s, i):
+    if s.x[i]:
+        s.x[i] = 1.0
+
+
+def comprehension(s, i):
+    s.x[i] = sum([1.0 for k in range(3)])
+
+
+def prints(s, i):
+    print(s.x[i])
+
+
+def draws_as_python(s, i):
+    s.n[i] = random.randrange(4)
+
+
+def lists(s, i):
+    s.x[i] = [2 * k for k in range(3)]
+
+
+def second_side(s, i):
+    s.n[i] = s.action[1, i]
+
+
+@pytest.mark.parametrize(
+    "tick, found, mend",
+    [
+        (uses_while, "`while`", "for attempt in range"),
+        (uses_break, "`break`", "flag"),
+        (mixes, "f32 and i32 do not mix", "float()"),
+        (early_return, "`return` inside a block", "return it at the end"),
+        (unknown_field, "no field 'xx'", "'x'"),
+        (no_lane, "the last index of a state field is the lane", "s.field[i]"),
+        (unknown_name, "'GAIM'", "'GAIN'"),
+        (unknown_rule, "'sine' is not a rule", "'sin'"),
+        (recursive, "cannot call themselves", "loop"),
+        (half_defined, "'y' has a value on some paths only", "before the block"),
+        (bad_index, "index 3 is outside field 'row'", "0 to 2"),
+        (string, "'a' is not a number", "f32"),
+        (power, "no operator `**`", "x * x"),
+        (chained, "one comparison at a time", "a < b and b < c"),
+        (long_range, "must be constants", "constant"),
+        (float_condition, "must be bool", "comparison"),
+        (comprehension, "'sum' is not a rule", "`for` loop"),
+        (prints, "'print' is not a rule", "cannot print"),
+        (draws_as_python, "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
+        (lists, "a list comprehension is not in the rules language", "`for` loop"),
+        (second_side, "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),
+    ],
+)
+def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
+    lines, first = inspect.getsourcelines(tick)
+    with pytest.raises(RulesError) as caught:
+        compile_drill(drill_with(tick))
+    text = str(caught.value)
+    assert found in text and mend in text
+    assert any(f"test_rules_messages.py:{first + k}:" in text and line.strip() in text for k, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(
+    "members, found",
+    [
+        ({"state": {"x": ("i32", (4, 4))}}, "flatten it, .*16.* and .s.x.y . 4 . x, i."),
+        ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
+        ({"state": {"x": "f32", "ticks": "i32"}}, "every state has that field"),
+        ({"rewards": {"missing": 1.0}}, "@rule def missing"),
+        ({"time_limit": 7}, "multiple of action_repeat"),
+        ({"keys": {"KeyA": ("a", "d")}}, "which is no action"),
+        ({"keys": {"Left": ("a", "c")}}, "no key 'Left' .*did you mean 'ArrowLeft'"),
+        ({"keys": {"a": ("a", "c")}}, "did you mean 'KeyA'"),
+        ({"keys": {"Spase": ("a", "c")}}, "did you mean 'Space'"),
+        ({"time_limits": 2400}, "'time_limits' means nothing .*did you mean 'time_limit'"),
+        ({"terminate": rule(reset_x)}, "did you mean 'terminated'"),
+        ({"name": "not a name"}, "short identifier"),
+        ({"actions": ()}, "at least one action"),
+        ({"sides": 3}, "sides is 1 or 2"),
+        ({"state": {"x": 0.0}}, r"state field 'x': wanted a type of f32, .*got 0\.0"),
+        ({"state": {"x", "y"}}, r"state: wanted a dict, field: type, such as state = \{"),
+        ({"actions": Choice("a", ("b", "c"))}, r"actions: wanted a tuple of Choice, .*got Choice\(name='a'"),
+        ({"actions": (Choice("a", ("b", "b")),)}, r"choice 'a': wanted different texts as options, got \('b', 'b'\)"),
+        ({"actions": (Choice("a", ()),)}, "choice 'a': wanted different texts"),
+        ({"actions": (Choice("a", ("b",)), Choice("a", ("c",)))}, "two choices are called 'a'"),
+        ({"observations": ("x",)}, r"observations: wanted a tuple of Observation, .*got \('x',\)"),
+        ({"rewards": {"win"}}, r"rewards: wanted a dict, rule: weight, .*got \{'win'\}"),
+        ({"rewards": {"win": "1"}}, "rewards: wanted a dict, rule: weight"),
+        ({"baselines": "seeker"}, r"baselines: wanted a tuple of texts, .*got 'seeker'"),
+        ({"keys": {"KeyA": "c"}}, r"keys: wanted a dict, key: \(choice, option\), .*got \{'KeyA': 'c'\}"),
+        ({"keys": {"KeyA": ("z", "d")}}, "no action; the choices are 'a'"),
+        ({"world": (0, 1)}, "world: wanted four numbers"),
+        ({"tick_rate": 0}, "tick_rate: wanted a whole number above 0"),
+    ],
+)
+def test_wrong_declarations_say_what_was_wanted(members, found):
+    with pytest.raises(ValueError, match=found):
+        compile_drill(drill_with(reset_x, **members))
+
+
+class Misspelt(Drill):
+    """Every declaration of it can be made wrong, one at a time, and stays on its line."""
+
+    name = "misspelt"
+    state: ClassVar = {
+        "x": "f32",
+        "y": "f23",
+    }
+    actions = (Choice("move", ("stay", "go")),)
+    observations = (Observation("x"),)
+    keys: ClassVar = {
+        "KeyA": ("move", "stay"),
+        "KeyB": ("move", "gone"),
+    }
+
+    @rule
+    def tick(s, i):
+        s.x[i] += 1.0
+
+
+class Heir(Misspelt):
+    state: ClassVar = {"x": "f32"}
+    keys: ClassVar = {}
+    time_limit = 7
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i]
+
+
+class Unmarked(Heir):
+    time_limit = 8
+
+    def reset(s, i):
+        s.x[i] = 0.0
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 0.0
+
+
+class Resetless(Heir):
+    time_limit = 8
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 0.0
+
+
+@pytest.mark.parametrize(
+    "drill, line, said",
+    [
+        (Misspelt, '"KeyB": ("move", "gone"),', "did you mean 'go'"),
+        (type("Misspelt", (Misspelt,), {"keys": {}}), '"y": "f23",', "wanted a type of f32"),
+        (Heir, "time_limit = 7", "multiple of action_repeat"),
+        (Unmarked, "def reset(s, i):", "write @rule on the line above"),
+        (Resetless, "class Resetless(Heir):", "there is no rule 'reset': add `@rule def reset(s, i)"),
+    ],
+)
+def test_wrong_declarations_name_their_line(drill, line, said):
+    here = Path(__file__).read_text().splitlines()
+    number = next(k for k, text in enumerate(here, 1) if text.strip() == line)
+    with pytest.raises(
+        ValueError, match=rf"test_rules_messages.py:{number}: drill {drill.__name__}: .*{re.escape(said)}"
+    ):
+        compile_drill(drill)
+
+
+def observes_half(s, i, side, o):
+    for k in range(3):
+        o[2 * k, i] = s.x[i]
+
+
+def observes_at_times(s, i, side, o):
+    for k in range(6):
+        if s.n[i] == k:
+            o[k, i] = 1.0
+
+
+def observes_by_branch(s, i, side, o):
+    """Every element on every path: by constants, in both branches, and over a long loop's index."""
+    o[0, i] = s.x[i]
+    if s.n[i] > 3:
+        o[1, i] = 1.0
+    else:
+        o[1, i] = 0.0
+    for k in range(20):
+        o[2 + k // 5, i] = float(k)
+
+
+def observes_somewhere(s, i, side, o):
+    o[s.n[i], i] = 1.0  # may be any element, and nobody can say which
+
+
+SIX = tuple(Observation(f"seen {k}") for k in range(6))
+
+
+@pytest.mark.parametrize(
+    "observe, found, mend",
+    [
+        (observes_half, "does not write o[1], o[3] and o[5] ('seen 1', 'seen 3' and 'seen 5')", "`o[1, i] = ...`"),
+        (observes_at_times, "does not write o[0], o[1], o[2] and 3 more on some paths", "before the `if`"),
+    ],
+)
+def test_an_observation_that_is_not_written_is_named(observe, found, mend):
+    with pytest.raises(RulesError) as caught:
+        compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX))
+    line = inspect.getsourcelines(observe)[1]
+    text = str(caught.value)
+    assert found in text and mend in text and f"test_rules_messages.py:{line}: in rule {observe.__name__!r}" in text
+
+
+@pytest.mark.parametrize("observe", [observes_by_branch, observes_somewhere])
+def test_observations_written_on_every_path_pass(observe):
+    assert compile_drill(drill_with(reset_x, observe=rule(observe), observations=SIX)).spec["n_obs"] == 6
+
+
+def returns_a_float(s, i, side):
+    x = 2.0 * s.x[i]
+    return x + 1.0
+
+
+def test_a_wrong_return_names_its_line():
+    line = inspect.getsourcelines(returns_a_float)[1] + 2
+    with pytest.raises(RulesError, match=f"test_rules_messages.py:{line}: .*wanted i32, got f32"):
+        compile_drill(drill_with(reset_x, player=rule(returns_a_float), baselines=("player",)))
+
+
+def reads_titles(s, i):
+    s.x[i] = titles
+
+
+def test_a_constant_may_look_like_a_declaration():
+    assert compile_drill(drill_with(reads_titles, titles=0.5))
+
+
+def test_rules_hash_follows_the_rules():
+    a = compile_drill(drill_with(reset_x))
+    b = compile_drill(drill_with(reset_x))
+    c = compile_drill(drill_with(uses_table))
+    assert a.rules_hash == b.rules_hash != c.rules_hash
+
+
+def uses_table(s, i):
+    s.x[i] = float(TABLE[1])

@@ -1,0 +1,388 @@
+"""The self-play league: ratings, retention, sampling, the champion, the guard; alone and in a real learner."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from dshq_kernels.play.rollout import POLICY, SELF
+from dshq_widget.algorithms.ppo.games import RingGames
+from dshq_widget.algorithms.ppo.processes import _ring
+from dshq_widget.contract import protocol
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.cartpole import CartPole
+from dshq_widget.learning import elo, league
+from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, Guard
+from dshq_widget.learning.league import League
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
+from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.worker import chunk_fields, make_rollouts
+from dshq_widget.training.trainer import Trainer
+from tests.harness.lockstep import hashes
+
+PATIENCE = 300.0
+NAN = float("nan")
+
+
+# ---- ratings
+
+
+def table(strengths: np.ndarray, matches: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Results of players of known Elo who each met all others."""
+    n = len(strengths)
+    points, played = np.zeros((n, n)), np.full((n, n), float(matches)) - matches * np.eye(n)
+    for i in range(n):
+        for j in range(i):
+            chance = 1 / (1 + 10 ** ((strengths[j] - strengths[i]) / 400))
+            points[i, j] = rng.binomial(matches, chance)
+            points[j, i] = matches - points[i, j]
+    return points, played
+
+
+def test_two_players_by_hand():
+    """76 points of 100 are 200 Elo; the pinned player stays where it is."""
+    points = np.array([[0, 24.0], [76, 0]])
+    rating, half = elo.ratings(points, np.array([[0, 100.0], [100, 0]]), np.array([1000.0, NAN]))
+    assert rating[0] == 1000 and half[0] == 0
+    assert rating[1] == pytest.approx(1000 + 400 * np.log10(77 / 25), abs=1e-6)  # with two virtual draws
+    assert half[1] == pytest.approx(1.96 * elo.NATURAL / np.sqrt(102 * 77 / 102 * 25 / 102), rel=1e-3)
+    assert elo.difference(0.5, 1) == 0 and elo.difference(10, 10) < 800
+
+
+def test_the_band_holds_the_truth_about_as_often_as_it_says():
+    strengths = np.array([1000.0, 1400, 900, 1150, 1300, 1600])
+    pinned = np.array([1000.0, 1400, NAN, NAN, NAN, NAN])
+    inside = []
+    for seed in range(200):
+        rating, half = elo.ratings(*table(strengths, 60, np.random.default_rng(seed)), pinned)
+        assert (rating[:2] == strengths[:2]).all()
+        inside.append(np.abs(rating - strengths)[2:] <= half[2:])
+    assert 0.92 < np.mean(inside) < 0.98
+
+
+def test_more_matches_narrow_the_band_and_order_does_not_matter():
+    rng = np.random.default_rng(3)
+    points, matches = table(np.array([1000.0, 1200, 1300]), 40, rng)
+    pinned = np.array([1000.0, NAN, NAN])
+    few, many = elo.ratings(points, matches, pinned), elo.ratings(4 * points, 4 * matches, pinned)
+    assert (many[1][1:] < 0.6 * few[1][1:]).all()
+    order = [2, 0, 1]
+    turned = elo.ratings(points[np.ix_(order, order)], matches[np.ix_(order, order)], pinned[order])
+    assert turned[0] == pytest.approx(few[0][order]) and turned[1] == pytest.approx(few[1][order])
+
+
+def test_a_clean_sweep_is_finite_and_a_stranger_has_no_band():
+    points, matches = np.zeros((4, 4)), np.zeros((4, 4))
+    points[1, 0], matches[0, 1], matches[1, 0] = 500, 500, 500
+    points[2, 3] = matches[2, 3] = matches[3, 2] = 7  # these two met nobody who leads to the pinned one
+    rating, half = elo.ratings(points, matches, np.array([1000.0, NAN, NAN, NAN]))
+    assert 1500 < rating[1] < 3000 and np.isfinite(half[1])
+    assert (rating[2:] == 1000).all() and np.isinf(half[2:]).all()
+
+
+# ---- the league
+
+
+@pytest.fixture(scope="module")
+def ball():
+    drill = compile_drill(Ball)
+    return drill, PolicySpec.for_drill(drill.spec, (8,))
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Few matches a round: what is tested is not the players' strength."""
+    monkeypatch.setattr(league, "PINNED_MATCHES", 32)
+    monkeypatch.setattr(league, "RIVAL_MATCHES", 16)
+    monkeypatch.setattr(league, "BASE_MATCHES", 256)
+
+
+def weights(spec: PolicySpec, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0, 0.5, spec.floats).astype(np.float32)
+
+
+def filled(ball, rounds: int, capacity: int = 10) -> League:
+    found = League(*ball, seed=5)
+    found.capacity = capacity
+    for k in range(rounds):
+        found.hold_round(weights(ball[1], k), k + 1, 1000 * k, 100 * k, {"learning_rate": 0.003})
+    return found
+
+
+def test_the_cross_table_adds_up(ball, cheap):
+    rows = filled(ball, 6).rows()
+    assert json.loads(json.dumps(rows)) == rows
+    assert {row["name"] for row in rows} == {"random", "chaser", *(f"v{k}" for k in range(1, 7))}
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["random"]["elo"] == 1000 and by_name["random"]["elo_low"] == by_name["random"]["elo_high"]
+    assert by_name["chaser"]["elo"] > 1200, "the chaser beats random play"
+    for name, row in by_name.items():
+        for other, (points, matches) in row["against"].items():
+            back, again = by_name[other]["against"][name]
+            assert matches == again > 0 and points + back == matches and name != other
+        if not row["pinned"]:
+            assert {"random", "chaser"} <= set(row["against"])
+            assert row["elo_low"] < row["elo"] < row["elo_high"]
+            assert 0 <= row["share"] <= 1 and 0 <= row["win_rate"] <= 1 and row["hyper"] == {"learning_rate": 0.003}
+    assert [row["elo"] for row in rows] == sorted((row["elo"] for row in rows), reverse=True)
+    assert sum(row.get("champion", False) for row in rows) <= 1
+
+
+def test_retention_keeps_the_newest_and_the_best(ball, cheap):
+    found = filled(ball, 9)
+    for k in range(9, 30):
+        before = {s.name: r["elo"] for s in found.snapshots for r in found.rows() if r["name"] == s.name}
+        found.hold_round(weights(ball[1], k), k + 1, 1000 * k, 100 * k, {})
+        numbers = [s.number for s in found.snapshots]
+        assert len(numbers) <= 10 and numbers == sorted(numbers)
+        assert numbers[-6:] == list(range(k - 5, k + 1)), "the newest six stay"
+        assert len(found.points) == len(found.matches) == len(numbers) + 2
+        assert len(before) == len(found.snapshots) - (k == 9)
+    assert filled(ball, 20).rows() == filled(ball, 20).rows(), "the same seed keeps the same ones"
+
+
+def test_the_strongest_old_ones_are_never_dismissed(ball, cheap):
+    found = filled(ball, 10)
+    found._elo = np.arange(13, dtype=float)[
+        ::-1
+    ]  # the older, the stronger; eleven snapshots, the first two are the best
+    found.snapshots.append(found.snapshots[-1])
+    leavers = set()
+    for found.rounds in range(60):
+        leavers.add(found._leaver())
+    assert leavers == {2, 3, 4}
+
+
+def test_opponents_are_half_the_newest_and_else_any_or_hard(ball, cheap):
+    found = filled(ball, 6)
+    for k, snapshot in enumerate(found.snapshots):
+        snapshot.win_rate = 0.2 if k == 1 else 1.0
+    drawn = [id(w) for _ in range(500) for w in found.draw(8)]
+    share = {k: drawn.count(id(s.weights)) / len(drawn) for k, s in enumerate(found.snapshots)}
+    assert share[5] == pytest.approx(0.5 + 0.3 / 6, abs=0.03)
+    assert share[1] == pytest.approx(0.3 / 6 + 0.2, abs=0.03)
+    assert share[0] == pytest.approx(0.3 / 6, abs=0.02)
+
+
+def test_the_win_rate_against_a_snapshot_is_smoothed_per_match(ball, cheap, monkeypatch):
+    found = filled(ball, 1)
+    monkeypatch.setattr(League, "_meet", lambda self, w, player, matches, series: float(matches))
+    found.hold_round(weights(ball[1], 1), 2, 10, 100, {})
+    assert found.snapshots[0].win_rate == pytest.approx(1 - 0.5 * 0.95**16)
+
+
+def test_the_champion_has_to_win_twice(ball, cheap, monkeypatch):
+    found = filled(ball, 1)
+    shares = iter([0.9, 0.9, 0.5, 0.9, 0.9, 0.2, 0.2, 0.9, 0.9, 0.95, 0.95])
+    monkeypatch.setattr(League, "_meet", lambda self, w, player, matches, series: matches * next(shares))
+    monkeypatch.setattr(League, "_rivals", lambda self: [])
+    found.champion.points = 0.8 * found.champion.matches
+    first = found.champion.version
+    monkeypatch.setattr(league, "RIVALS", 0)
+    shares = iter([0.9, 0.9, 0.3, 0.3])
+    found.hold_round(weights(ball[1], 1), 2, 10, 100, {})
+    assert found.champion.version == first, "good once, bad the second time: luck"
+    shares = iter([0.9, 0.9, 0.95, 0.95])
+    found.hold_round(weights(ball[1], 2), 3, 20, 200, {})
+    assert found.champion.version == 3 and found.champion.share == pytest.approx(0.925)
+    shares = iter([0.9, 0.9])
+    found.hold_round(weights(ball[1], 3), 4, 30, 300, {})
+    assert found.champion.version == 3
+
+
+def test_rounds_fall_due_by_updates_and_have_to_be_paid_for(ball, cheap):
+    found = League(*ball, seed=0)
+    assert found.due(0, 0, 100)
+    found.hold_round(weights(ball[1], 0), 1, 0, 0, {})
+    assert not found.due(99, 10**9, 100) and found.due(100, 10**9, 100) and not found.due(100, 1000, 100)
+    alone = compile_drill(CartPole)
+    single = League(alone, PolicySpec.for_drill(alone.spec, (8,)), 0)
+    assert not single.due(10**9, 10**9, 1) and single.rows() == [] and single.metrics == {} and single.state() == {}
+
+
+def test_a_league_goes_on_from_its_state_to_the_bit(ball, cheap, tmp_path):
+    found = filled(ball, 12)
+    found.draw(3)
+    drill, spec = ball
+    state = found.state()
+    saved = checkpoint.Checkpoint("ball", "x", spec.layers, "tanh", weights(spec, 0), state=state)
+    path = checkpoint.save(tmp_path / "league.dshq", saved)
+    again = League(drill, spec, seed=5)
+    again.restore(checkpoint.load(path).state)
+    again.capacity = found.capacity
+    assert [w.tobytes() for w in again.opponents] == [w.tobytes() for w in found.opponents]
+    for one in (found, again):
+        one.hold_round(weights(spec, 50), 99, 99_000, 9900, {})
+    assert again.rows() == found.rows() and again.champion.version == found.champion.version
+    assert [w.tobytes() for w in again.draw(8)] == [w.tobytes() for w in found.draw(8)]
+    wrong = {**state, "train.league.table": state["train.league.table"][:, 1:, 1:]}
+    with pytest.raises(CheckpointError, match="another network"):
+        League(drill, spec, seed=5).restore(wrong)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        League(drill, spec, seed=5).restore({**state, "train.league.notes": np.zeros(3, np.uint8)})
+
+
+def test_a_large_network_has_a_small_pool(ball):
+    drill, _ = ball
+    assert League(drill, PolicySpec.for_drill(drill.spec, (64, 64)), 0).capacity == 100
+    large = PolicySpec.for_drill(drill.spec, (256, 256))
+    small = League(drill, large, 0).capacity
+    assert 10 <= small < 100 and small * large.floats * 4 <= league.MOST_BYTES
+
+
+# ---- the guard
+
+
+def test_the_guard_ignores_bad_luck_and_sees_a_collapse():
+    guard = Guard()
+    best = 0.95
+    for points in (240, 238, 243, 239, 220, 240):  # of 256: one bad round, and noise around 94 %
+        assert guard.after_round(points, 256, best) == ""
+    said = [guard.after_round(200, 256, best) for _ in range(ROUNDS)]
+    assert said[:-1] == [""] * (ROUNDS - 1) and "fell from 95.0 % to 78.1 %" in said[-1].replace("%", " %")
+    guard.begin_anew()
+    assert guard.after_round(200, 256, best) == ""
+    assert "to 39.1%" in Guard().after_round(100, 256, best), "so deep a fall needs no second look"
+    slowly = Guard()
+    said = [slowly.after_round(228, 256, best) for _ in range(MEMORY)]  # 89.1 %, where 90.3 % are wanted
+    assert said[: ROUNDS + 1] == [""] * (ROUNDS + 1) and "to 89.1%" in said[-1]
+    almost = Guard()
+    assert [almost.after_round(2.6, 3, best) for _ in range(9)] == [""] * 9, "three matches prove nothing"
+
+
+def test_the_guard_sees_updates_that_break_their_bounds():
+    guard = Guard()
+    good = {"approx_kl": 0.01, "loss_value": 0.2}
+    assert guard.after_update({**good, "loss_value": 80.0}) == "", "nothing is usual yet"
+    guard.begin_anew()
+    for k in range(VALUE_WARM_UP):
+        assert guard.after_update({**good, "loss_value": 0.2 + 0.1 * (k % 2)}) == ""
+    assert guard.after_update({}) == ""
+    wild, far = {**good, "loss_value": 80.0}, {**good, "approx_kl": 2.0}
+    assert [guard.after_update(wild), guard.after_update(wild), guard.after_update(good)] == [""] * 3, "not in a row"
+    assert [guard.after_update(far) for _ in range(STRIKES - 1)] == [""] * (STRIKES - 1)
+    guard.after_round(3, 4, 0.9)
+    twin = Guard()
+    twin.restore(guard.state())
+    assert np.array_equal(twin.state(), guard.state()) and twin.recent == [(3, 4)]
+    assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
+
+
+def test_a_weak_champion_is_nothing_to_go_back_to():
+    guard = Guard()
+    assert [guard.after_round(20, 256, 0.4) for _ in range(9)] == [""] * 9
+
+
+# ---- earlier policies on their way to the games
+
+
+def test_the_pool_shares_its_games_over_slots():
+    spec = compile_drill(Ball).spec
+    config = TrainConfig(opponents={"self": 0.75, "pool": 0.25})
+    assert slot_count(config) == 8
+    assert opponent_shares(config, spec) == {SELF: 0.75, **{POLICY - k: 0.25 / 8 for k in range(8)}}
+    assert slot_count(TrainConfig(num_envs=16, opponents={"self": 0.75, "pool": 0.25})) == 1
+    assert slot_count(TrainConfig()) == 0
+
+
+def test_policies_reach_another_process_memory():
+    drill = compile_drill(Ball)
+    config = TrainConfig(num_envs=64, rollout_length=2, opponents={"pool": 1.0}, hidden_sizes=(8,))
+    rollouts = make_rollouts(drill, config, 64, 0, 1)
+    spec = PolicySpec.for_config(drill.spec, config)
+    count = slot_count(config)
+    block, writer = OpponentSlots.create(spec.floats, count)
+    reader, opponents = OpponentSlots.attach(block, spec.floats, count), Opponents(rollouts.plan, count)
+    direct = Opponents(rollouts.plan, count)
+    newest = np.arange(opponents.params.shape[1], dtype=np.float32)
+    opponents.read(reader, newest)
+    assert (opponents.params == newest).all(), "before anything is published the newest policy plays"
+    for turn in range(3):
+        blobs = [weights(spec, 10 * turn + k) for k in range(count)]
+        writer.publish(blobs)
+        opponents.read(reader, newest)
+        direct.meet(blobs)
+        assert np.array_equal(opponents.params, direct.params)
+    block.close()
+
+
+def test_what_a_collapsed_policy_played_is_thrown_away():
+    drill = compile_drill(Ball)
+    config = TrainConfig(num_envs=16, rollout_length=2)
+    block, offsets = _ring(drill, config, (16,))
+    games = RingGames(drill, config, block, [16], offsets, None)
+    rollouts = make_rollouts(drill, config, 16, 0, 1)
+    spec = drill.spec
+    producer = Lane.attach(block, chunk_fields(rollouts.units, spec), offsets[0])
+    for version in (4, 5):
+        chunk = producer.reserve()
+        chunk.arrays["stats"][:] = version
+        producer.commit(version)
+    games.forget_before(5)
+    batch = games.next(None, config, 5)
+    assert (batch.stats == 5).all() and batch.lag == 0 and games.dropped == 1
+    batch.done()
+    assert games.next(None, config, 6) is None
+    block.close()
+
+
+# ---- in a real learner
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_training_with_a_pool(workers, tmp_path):
+    hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 512, "workers": workers}
+    with Trainer("ball", opponents="self=.5,pool=.5", seed=3, snapshot_every=2, **hyper) as t:
+        assert t.league == []
+        t.start()
+        assert t.wait(updates=3, progress=False) and t.error == ""
+        names = {row["name"] for row in t.league}
+        assert {"random", "chaser"} < names
+        assert {"elo", "elo_low", "elo_high"} <= set(t.metrics) <= {name for name in t.metrics if protocol.metric(name)}
+        path = t.save(tmp_path / "pool.dshq")
+        state = checkpoint.load(path).state
+        assert state["train.league.champion"].shape == t.latest_policy().weights.shape
+        assert len(state["train.league.opponents"]) == slot_count(t.config)
+    with Trainer(path) as again:
+        again.start()
+        deadline = time.monotonic() + PATIENCE
+        assert again.wait(updates=t.metrics["updates"] + 5, progress=False) and again.error == ""
+        assert time.monotonic() < deadline
+
+
+def test_a_run_with_a_pool_goes_on_to_the_bit(tmp_path):
+    """Opponents on the pitch, those drawn next and the games themselves come out of the file."""
+    hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 512, "pace": 64 * 32 * 30}
+    with Trainer("ball", opponents="self=.5,pool=.5", seed=3, deterministic=True, **hyper) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=12, progress=False)
+        path = trainer.save(tmp_path / "half.dshq")
+        first = checkpoint.load(path).version
+        ahead = hashes(trainer, first + 20, first)
+    with Trainer(path) as again:
+        again.start()
+        after = hashes(again, first + 20, first)
+    both = ahead.keys() & after.keys()
+    assert len(both) >= 5 and max(both) > first + 10
+    assert {version for version in both if ahead[version] != after[version]} == set()
+
+
+def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
+    """A learning rate that no policy survives: every update moves it by nats, and the guard steps in."""
+    hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 256, "workers": 0}
+    with Trainer("ball", seed=3, lr=1.0, lr_schedule="constant", max_grad_norm=0, min_entropy=0, **hyper) as t:
+        t.start()
+        deadline = time.monotonic() + PATIENCE
+        while "went back to its champion, version" not in caplog.text:
+            assert time.monotonic() < deadline and t.error == "", t.status_text
+            time.sleep(0.05)
+        seen = t.version
+        while t.version <= seen + 3:
+            assert time.monotonic() < deadline and t.error == "", "training goes on"
+            time.sleep(0.05)

@@ -1,0 +1,119 @@
+"""Metrics as CSV and TensorBoard files: what was reported is what is read back."""
+
+import csv
+import os
+import struct
+
+import pytest
+
+from dshq_widget.cli.main import main
+from dshq_widget.contract import protocol
+from dshq_widget.learning import tensorboard_events
+from dshq_widget.learning.writers import Logs, columns, full_name
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.trainer import Trainer
+from tests.harness.faults import SMALL
+
+SPEC = {"terms": [{"name": "goal"}, {"name": "approach"}]}
+
+
+def lines(folder):
+    with open(folder / "metrics.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def points(folder) -> dict[tuple[str, int], float]:
+    """(tag, step) -> value in all event files of a folder, as TensorBoard itself reads them."""
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
+    util = pytest.importorskip("tensorboard.util.tensor_util")
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        if "tfevents" in name:
+            for event in loader.EventFileLoader(str(folder / name)).Load():
+                for value in event.summary.value:
+                    found[value.tag, event.step] = float(util.make_ndarray(value.tensor))
+    return found
+
+
+def test_crc_of_the_standards_examples():
+    """RFC 3720, appendix B.4."""
+    assert tensorboard_events.crc32c(bytes(32)) == 0x8A9136AA
+    assert tensorboard_events.crc32c(b"\xff" * 32) == 0x62A8AB43
+    assert tensorboard_events.crc32c(bytes(range(32))) == 0x46DD794E
+
+
+def test_a_record_as_the_format_says():
+    data = tensorboard_events.event(1.5, 300, tensorboard_events.scalars({"A/b": 0.25}))
+    point = b"\x0a\x03A/b" + b"\x15" + struct.pack("<f", 0.25)
+    summary = b"\x0a" + bytes([len(point)]) + point
+    assert data == b"\x09" + struct.pack("<d", 1.5) + b"\x10\xac\x02" + b"\x2a" + bytes([len(summary)]) + summary
+    whole = tensorboard_events.record(data)
+    assert struct.unpack_from("<Q", whole)[0] == len(data) and whole[12:-4] == data
+
+
+def test_columns_are_grouped_and_complete():
+    names = columns(["goal"])
+    groups = [full_name(name).split("/")[0] for name in names]
+    assert groups == sorted(groups, key=protocol.METRIC_CATEGORIES.index)
+    assert set(names) == {*protocol.METRICS, "reward_goal"}
+    assert full_name("reward_goal") == "ACTOR/reward_goal" and full_name("entropy") == "TRAINER/entropy"
+
+
+def test_both_files_hold_the_rows(tmp_path):
+    rows = [{"agent_steps": 100 * k, "entropy": 0.5 * k, "reward_goal": -1.0 * k} for k in range(1, 5)]
+    for half in (rows[:2], rows[2:]):  # a run, and its continuation
+        logs = Logs(str(tmp_path / "new" / "run"), SPEC)
+        assert [logs.write(row) for row in half] == ["", ""]
+        logs.close()
+    table = lines(tmp_path / "new" / "run")
+    assert [float(line["TRAINER/entropy"]) for line in table] == [row["entropy"] for row in rows]
+    assert [line["ACTOR/agent_steps"] for line in table] == ["100", "200", "300", "400"]
+    assert {line["EVALUATOR/elo"] for line in table} == {""} and float(table[0]["time"]) > 1.7e9
+    found = points(tmp_path / "new" / "run")
+    assert found == {(full_name(name), row["agent_steps"]): value for row in rows for name, value in row.items()}
+
+
+def test_files_of_another_drill_are_not_mixed(tmp_path):
+    Logs(str(tmp_path), SPEC).close()
+    with pytest.raises(ValueError, match="choose another log_dir"):
+        Logs(str(tmp_path), {"terms": []})
+
+
+def test_a_full_disk_is_said_once():
+    logs = Logs.__new__(Logs)
+    with open("/dev/full", "w") as full:
+
+        class Full:
+            def add(self, now, row):
+                full.write("x")
+                full.flush()
+
+        logs._csv, logs._failed = Full(), False
+        assert "No space left" in logs.write({})
+        assert logs.write({}) == ""
+        with pytest.raises(OSError):
+            full.close()
+
+
+def test_training_writes_what_it_reports(tmp_path):
+    with Trainer("cartpole", log_dir=tmp_path / "run", **SMALL) as trainer:
+        trainer.start()
+        assert trainer.wait(seconds=1.5, progress=False)
+        trainer.stop()
+        assert trainer.join(60)
+        history = trainer.history
+    table = lines(tmp_path / "run")
+    assert [int(line["TRAINER/updates"]) for line in table] == [row["updates"] for row in history]
+    last = {full_name(name): value for name, value in history[-1].items()}
+    assert {name: float(text) for name, text in table[-1].items() if text and name != "time"} == pytest.approx(last)
+    assert checkpoint.load(tmp_path / "run" / "autosave.dshq").version == trainer.version, "the autosave is kept there"
+    found = points(tmp_path / "run")
+    assert found["TRAINER/updates", history[-1]["agent_steps"]] == history[-1]["updates"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError):
+        Trainer("cartpole", log_dir=tmp_path / "file" / "run")
+    assert main(["train", "cartpole", "--log-dir", str(tmp_path / "file" / "run")]) == 2
+    assert "cannot make the folder" in capsys.readouterr().err

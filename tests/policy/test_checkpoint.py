@@ -1,0 +1,330 @@
+"""`.dshq` files: what goes in comes out, what is wrong is refused quickly in one sentence, what was there survives."""
+
+import dataclasses
+import errno
+import json
+import os
+import pickle
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import textwrap
+import time
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dshq_widget.contract import protocol
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+
+LAYERS = (5, 8, 4)
+
+
+def sample(version: int = 7, seed: int = 3) -> Checkpoint:
+    rng = np.random.default_rng(seed)
+    floats = protocol.blob_floats(LAYERS)
+    return Checkpoint(
+        drill="ball",
+        rules_hash="0123456789abcdef",
+        layers=LAYERS,
+        activation="tanh",
+        weights=rng.standard_normal(floats, np.float32),
+        version=version,
+        step=123_456,
+        seed=seed,
+        config={"learning_rate": 0.003, "hidden_sizes": [8]},
+        metrics={"return_mean": 0.25, "loss_value": float("nan")},
+        state={
+            "adam_m": rng.standard_normal(floats, np.float32),
+            "adam_v": rng.random(floats, np.float32),
+            "adam_step": np.array([17], np.int64),
+            "generator": rng.integers(0, 1 << 63, 4, dtype=np.uint64),
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    return checkpoint.encode(sample())
+
+
+def assert_equal(got: Checkpoint, wanted: Checkpoint) -> None:
+    for field in dataclasses.fields(Checkpoint):
+        if field.name not in ("weights", "state", "metrics"):
+            assert getattr(got, field.name) == getattr(wanted, field.name), field.name
+    assert got.weights.tobytes() == wanted.weights.tobytes()
+    assert got.state.keys() == wanted.state.keys()
+    for name, tensor in wanted.state.items():
+        assert got.state[name].dtype == tensor.dtype and np.array_equal(got.state[name], tensor)
+
+
+def test_round_trip(tmp_path):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample())
+    got = checkpoint.load(path)
+    assert_equal(got, sample())
+    assert got.metrics == {"return_mean": 0.25}, "NaN is not JSON"
+    assert not got.weights.flags.writeable
+    assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
+def test_it_is_a_safetensors_file(tmp_path):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample())
+    assert np.array_equal(safetensors.numpy.load_file(path)["weights"], sample().weights)
+    with safetensors.safe_open(path, "numpy") as file:
+        assert file.metadata()["drill"] == "ball"
+
+
+def test_load_policy(tmp_path):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample())
+    policy = checkpoint.load_policy(path)
+    assert policy.metadata["version"] == 7 and policy.metadata["drill"] == "ball"
+    obs = np.zeros((3, LAYERS[0]), np.float32)
+    assert policy.act(obs, rng=np.random.default_rng(0)).shape == (3,)
+    assert policy.act(obs, greedy=True).max() < LAYERS[-1] - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"weights": np.zeros(3, np.float32)}, "weights are not the 84 floats"),
+        ({"weights": np.full(84, np.nan, np.float32)}, "not finite"),
+        ({"weights": np.zeros(84, np.float64)}, "weights are not the 84 floats"),
+        ({"activation": "sin"}, "shape"),
+        ({"layers": (5,)}, "list of layers"),
+        ({"version": -1}, "version is not a count"),
+        ({"state": {"adam_m": np.zeros(84, np.float32)}}, "moments"),
+        ({"state": {"__reduce__": np.zeros(1, np.float32)}}, "unknown name"),
+        ({"state": {"train.x": np.zeros((1,) * 5, np.float32)}}, "impossible shape"),
+        ({"state": {"train.x": np.zeros(1, np.float16)}}, "unknown type"),
+    ],
+)
+def test_nothing_is_saved_that_would_be_refused(tmp_path, change, sentence):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample())
+    with pytest.raises(CheckpointError, match=sentence):
+        checkpoint.save(path, dataclasses.replace(sample(), **change))
+    assert_equal(checkpoint.load(path), sample())
+
+
+def rebuilt(content: bytes, change) -> bytes:
+    """`content` with its header changed by `change(header)` and the hash made right again."""
+    (size,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + size])
+    change(header)
+    metadata = header["__metadata__"]
+    metadata["sha256"] = checkpoint._digest(metadata, memoryview(content)[8 + size :])
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + content[8 + size :]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda h: h["__metadata__"].update(format="other"), "another program"),
+        (lambda h: h["__metadata__"].update(format_version="2"), "update dshq-widget"),
+        (lambda h: h["__metadata__"].pop("drill"), "lacks drill"),
+        (lambda h: h["__metadata__"].update(step="1e5"), "step is not a count"),
+        (lambda h: h["__metadata__"].update(step="9" * 5000), "step is not a count"),
+        (lambda h: h["__metadata__"].update(layers="[5, 8.0, 4]"), "list of layers"),
+        (lambda h: h["__metadata__"].update(layers="[5, 65536, 65536, 4]"), "shape hash"),
+        (lambda h: h["__metadata__"].update(config="[" * 100_000), "config is not valid JSON"),
+        (lambda h: h["adam_m"].update(data_offsets=h["adam_v"]["data_offsets"]), "overlap or leave gaps"),
+        (lambda h: h["adam_m"].update(data_offsets=[0, 1 << 60]), "impossible place"),
+        (lambda h: h["adam_m"].update(shape=[-1, -84]), "impossible shape"),
+        (lambda h: h["adam_m"].update(shape=[True]), "impossible shape"),
+        (lambda h: h["adam_m"].update(shape=[85]), "wrong length"),
+        (lambda h: h["adam_m"].update(dtype="BF16"), "unknown type"),
+        (lambda h: h.update(weights=3), "not described"),
+        (lambda h: h.update({f"train{k}": {} for k in range(100)}), "more than 64"),
+    ],
+)
+def test_a_hostile_header_is_refused(content, change, sentence):
+    with pytest.raises(CheckpointError, match=sentence):
+        checkpoint.decode(rebuilt(content, change))
+
+
+def test_every_single_byte_flip_of_the_data_is_refused(content):
+    (size,) = struct.unpack_from("<Q", content)
+    damaged = bytearray(content)
+    for at in range(8 + size, len(content)):
+        damaged[at] ^= 0x40
+        with pytest.raises(CheckpointError, match="damaged"):
+            checkpoint.decode(bytes(damaged))
+        damaged[at] ^= 0x40
+
+
+def test_every_cut_is_refused(content):
+    for end in range(0, len(content), 7):
+        with pytest.raises(CheckpointError):
+            checkpoint.decode(content[:end])
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.data())
+def test_fuzzed_files_raise_nothing_else(content, data):
+    damaged = bytearray(content)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        piece = data.draw(st.binary(max_size=12))
+        damaged[at : at + data.draw(st.integers(0, 12))] = piece
+        damaged = damaged or bytearray(b"x")
+    try:
+        checkpoint.decode(bytes(damaged))
+    except CheckpointError as error:
+        assert "\n" not in str(error)
+
+
+ODD = [None, True, -1, 0, 1 << 62, 1e308, "", "F32", "nan", [], [0], [1 << 40] * 4, {}, "9" * 30, "[5, 8, 4, 4]", "{}"]
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
+    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header."""
+    rng = np.random.default_rng(0)
+    tracemalloc.start()
+    for _ in range(count):
+
+        def change(header: dict) -> None:
+            for _ in range(rng.integers(1, 3)):
+                place = header if rng.random() < 0.2 else header[str(rng.choice(list(header)))]
+                if isinstance(place, dict) and place and (key := str(rng.choice(list(place)))) != "__metadata__":
+                    odd = ODD[rng.integers(len(ODD))]
+                    place[key] = str(odd) if place is header["__metadata__"] else odd
+
+        try:
+            checkpoint.decode(rebuilt(content, change))
+        except CheckpointError as error:
+            assert "\n" not in str(error)
+    assert tracemalloc.get_traced_memory()[1] < 64e6
+    tracemalloc.stop()
+
+
+def refuse(path) -> str:
+    """The sentence with which `path` is refused, without much memory; the time is checked by the tests' time-out."""
+    tracemalloc.start()
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64e6 and "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_other_kinds_of_files(tmp_path):
+    np.savez(tmp_path / "a.npz", weights=np.zeros(3))
+    assert "zip archive" in refuse(tmp_path / "a.npz")
+
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    with zipfile.ZipFile(tmp_path / "a.pt", "w") as archive:  # what torch.save writes
+        archive.writestr("archive/data.pkl", pickle.dumps(Bomb()))
+    assert "zip archive" in refuse(tmp_path / "a.pt")
+    (tmp_path / "b.dshq").write_bytes(pickle.dumps(Bomb()))
+    assert "pickle" in refuse(tmp_path / "b.dshq") and not (tmp_path / "ran").exists()
+    (tmp_path / "empty.dshq").touch()
+    assert "only 0 bytes" in refuse(tmp_path / "empty.dshq")
+    (tmp_path / "bomb.dshq").write_bytes(struct.pack("<Q", 59_000_000) + b"{" + b" " * 59_000_000)
+    assert "does not start with a .dshq header" in refuse(tmp_path / "bomb.dshq")
+    safetensors.numpy.save_file({"weights": np.zeros(3, np.float32)}, tmp_path / "foreign.dshq")
+    assert "no metadata" in refuse(tmp_path / "foreign.dshq")
+    assert "No such file" in refuse(tmp_path / "missing.dshq")
+    assert "not a regular file" in refuse(tmp_path)
+
+
+def test_a_large_sparse_file(tmp_path):
+    with open(tmp_path / "sparse.dshq", "wb") as file:
+        file.truncate(1 << 30)
+    assert "more than" in refuse(tmp_path / "sparse.dshq")
+    with open(tmp_path / "smaller.dshq", "wb") as file:
+        file.truncate(200 << 20)
+    assert "does not start" in refuse(tmp_path / "smaller.dshq")
+
+
+def test_pipes_and_devices_do_not_block(tmp_path):
+    os.mkfifo(tmp_path / "fifo.dshq")
+    (tmp_path / "link.dshq").symlink_to("/dev/zero")
+    (tmp_path / "loop.dshq").symlink_to("loop.dshq")
+    began = time.monotonic()
+    assert "not a regular file" in refuse(tmp_path / "fifo.dshq")
+    assert "not a regular file" in refuse(tmp_path / "link.dshq")
+    refuse(tmp_path / "loop.dshq")
+    assert time.monotonic() - began < 30, "opening a pipe must not wait for a writer"
+
+
+def test_a_null_byte_in_the_name():
+    with pytest.raises(CheckpointError):
+        checkpoint.load("bot\0.dshq")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    """RLIMIT_FSIZE makes a real write fail half way, as a full disk does."""
+    path = checkpoint.save(tmp_path / "bot.dshq", sample(version=1))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, old[1]))
+    try:
+        with pytest.raises(CheckpointError, match=os.strerror(errno.EFBIG)):
+            checkpoint.save(path, sample(version=2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, before)
+    assert checkpoint.load(path).version == 1
+    assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
+def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, code):
+    path = checkpoint.save(tmp_path / "bot.dshq", sample(version=1))
+
+    def fail(*_arguments, **_more):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.os, step, fail)
+        with pytest.raises(CheckpointError, match=os.strerror(code)):
+            checkpoint.save(path, sample(version=2))
+    assert checkpoint.load(path).version == 1
+    assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
+def test_a_folder_that_is_missing(tmp_path):
+    with pytest.raises(CheckpointError, match=r"cannot save .*No such file"):
+        checkpoint.save(tmp_path / "none" / "bot.dshq", sample())
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(60, marks=pytest.mark.slow)])
+def test_killed_while_saving(tmp_path, kills):
+    """A process that saves without end is killed again and again: the file can be read, and leftovers are swept."""
+    script = textwrap.dedent("""
+        import sys
+        from tests.policy.test_checkpoint import sample
+        from dshq_widget.training import checkpoint
+        path = sys.argv[1]
+        print("ready", flush=True)
+        for version in range(1_000_000):
+            checkpoint.save(path, sample(version))
+    """)
+    path = tmp_path / "bot.dshq"
+    checkpoint.save(path, sample())
+    rng = np.random.default_rng(0)
+    for _ in range(kills):
+        child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
+        child.stdout.readline()
+        time.sleep(rng.uniform(0, 0.2))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        checkpoint.load(path)
+        assert len(os.listdir(tmp_path)) <= 2
+    checkpoint.save(path, sample())
+    assert os.listdir(tmp_path) == ["bot.dshq"]

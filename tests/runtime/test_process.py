@@ -1,0 +1,198 @@
+"""Life and death of children: nothing outlives the kernel, nothing short of its death ends them by accident."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from jupyter_client import KernelManager
+
+KERNEL = str(Path(__file__).parents[1] / "harness" / "runtime_kernel.py")
+PATIENCE = 30.0  # seconds that a loaded machine may take for what takes a quarter of one
+NAMED = re.compile(r"sem\.|psm_|mp-|torch_|dshq")  # names that leaked shared memory has had
+START = """
+from dshq_widget.runtime.supervisor import Supervisor
+from queue import Queue
+supervisor, heard = Supervisor(), Queue()
+hear = lambda child, message: message["type"] == "HEALTH" or heard.put(message["type"])
+children = [supervisor.start("dshq_widget.runtime.probe:run", on_message=hear) for _ in range(2)]
+assert [heard.get(timeout=60), heard.get(timeout=60)] == ["READY", "READY"]
+"""
+ECHO = """
+for child in children:
+    child.send({"type": "ECHO"})
+for child in children:
+    while heard.get(timeout=60) != "ECHO":
+        pass
+"""
+
+
+class Kernel:
+    """A stand-in kernel in a process group of its own; whatever is left of the group dies with the `with` block."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen(
+            [sys.executable, KERNEL, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if group(self.process.pid):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+    def up(self):
+        """Waits until the kernel is about to start its children."""
+        assert self.process.stdout.readline() == "up\n"
+        return self
+
+    def ready(self):
+        """Waits for the children; returns {"children": [pid...], "sibling": pid or None}."""
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def kill(self):
+        os.kill(self.process.pid, signal.SIGKILL)
+
+
+def group(leader):
+    """Living members of a process group."""
+    members = set()
+    for process in psutil.process_iter(["status"]):
+        try:
+            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getpgid(process.pid) == leader:
+                members.add(process.pid)
+        except ProcessLookupError:  # It ended while we looked.
+            continue
+    return members
+
+
+def wait_until(condition):
+    enough = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < enough, "it did not happen"
+        time.sleep(0.02)
+
+
+def shared_names():
+    return {name for name in os.listdir("/dev/shm") if NAMED.match(name)} if os.path.isdir("/dev/shm") else set()
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_killed_kernel_leaves_nobody_at_any_moment(kills):
+    dice = random.Random(kills)
+    for _ in range(kills):
+        with Kernel("2") as kernel:
+            time.sleep(dice.uniform(0, 1))
+            kernel.kill()
+            wait_until(lambda leader=kernel.process.pid: not group(leader))
+
+
+def test_nor_with_a_forked_copy_and_children_inside_compiled_code():
+    with Kernel("2", "--spin", "--fork").up() as kernel:
+        family = kernel.ready()
+        assert group(kernel.process.pid) == {kernel.process.pid, family["sibling"], *family["children"]}
+        kernel.kill()
+        wait_until(lambda: group(kernel.process.pid) == {family["sibling"]})
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_killed_group_leaves_no_name_in_shared_memory(kills):
+    before = shared_names()
+    for _ in range(kills):
+        with Kernel("2").up() as kernel:
+            for pid in [*kernel.ready()["children"], kernel.process.pid]:
+                with open(f"/proc/{pid}/maps") as maps:
+                    mapped = maps.read()
+                assert "/dev/shm" not in mapped
+                assert "memfd:dshq" in mapped
+            os.killpg(kernel.process.pid, signal.SIGKILL)
+            wait_until(lambda leader=kernel.process.pid: not group(leader))
+    assert not shared_names() - before
+
+
+def test_interrupts_lose_no_child():
+    with Kernel("3").up() as kernel:
+        for _ in range(5):  # Some arrive while the children start.
+            time.sleep(0.05)
+            os.killpg(kernel.process.pid, signal.SIGINT)
+        family = kernel.ready()
+        for _ in range(20):
+            os.killpg(kernel.process.pid, signal.SIGINT)
+            kernel.ask("ping")
+            assert kernel.process.stdout.readline() == "3\n"
+        assert group(kernel.process.pid) == {kernel.process.pid, *family["children"]}
+
+
+def test_a_normal_end_takes_everyone_along():
+    with Kernel("3").up() as kernel:
+        kernel.ready()
+        kernel.ask("quit")
+        assert kernel.process.wait(PATIENCE) == 0
+        assert not group(kernel.process.pid)
+
+
+def test_a_forked_copy_that_ends_normally_harms_no_child():
+    script = START + "import os, sys\nif os.fork() == 0: sys.exit()\nos.wait()\n" + ECHO
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("parent", ["right", "wrong"])
+def test_the_end_of_stdin_or_a_lost_parent_ends_a_child(parent):
+    """What remains where the system knows no parent-death signal."""
+    pid = os.getpid() if parent == "right" else 1
+    messages, child_end = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "dshq_widget.runtime.process", "dshq_widget.runtime.probe:run", str(pid)],
+        stdin=subprocess.PIPE,
+        pass_fds=[child_end],
+    )
+    os.close(child_end)
+    with child, open(messages) as heard:
+        if parent == "right":
+            settings = {"messages": child_end, "blocks": {}, "config": {}}
+            child.stdin.write(json.dumps(settings).encode() + b"\n")
+            child.stdin.flush()
+            assert "READY" in heard.readline()
+            child.stdin.close()
+        assert child.wait(PATIENCE) == 3
+
+
+@pytest.mark.parametrize("restarts", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_notebooks_restart_leaves_nobody_and_no_name(restarts):
+    before = shared_names()
+    manager = KernelManager()
+    manager.start_kernel()
+    client = manager.client()
+    try:
+        client.start_channels()
+        for _ in range(restarts):
+            client.wait_for_ready(timeout=60)
+            assert client.execute_interactive(START, timeout=60)["content"]["status"] == "ok"
+            leader = manager.provisioner.pid
+            assert len(group(leader)) == 3
+            manager.interrupt_kernel()
+            assert client.execute_interactive(ECHO, timeout=60)["content"]["status"] == "ok"
+            assert len(group(leader)) == 3
+            manager.restart_kernel(now=True)
+            wait_until(lambda leader=leader: not group(leader))
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert not shared_names() - before

@@ -1,0 +1,224 @@
+"""Whatever dies, and whenever: nobody is left over, training goes on, and nothing broken is ever published."""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+from jupyter_client import KernelManager
+
+from dshq_widget.training.trainer import Trainer
+from tests.harness.faults import PATIENCE, ROOT, SMALL, Family, Kernel, until
+
+MODES = [
+    pytest.param(["--gentle"], id="gentle"),
+    pytest.param([], id="alone", marks=pytest.mark.slow),
+]
+"""Beside a page the learner has a session of its own and no longer belongs to the kernel's group. (What happens to
+children within the group is also in test_runtime_process.py.)"""
+
+
+def named_blocks() -> set[str]:
+    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+
+# ---- the kernel dies
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_kernel_killed_at_any_moment_leaves_nobody(kills, mode):
+    dice = random.Random(kills)
+    for _ in range(kills):
+        with Kernel("--workers", "1", *mode) as kernel:
+            assert kernel.line() == "up\n"
+            time.sleep(dice.uniform(0, 4))
+            os.kill(kernel.process.pid, signal.SIGKILL)
+            until(lambda kernel=kernel: not kernel.family.members(), "the end of the family")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_nor_with_a_forked_copy_that_holds_its_pipes(mode):
+    with Kernel("--workers", "1", "--fork", *mode) as kernel:
+        assert kernel.line() == "up\n"
+        pids = json.loads(kernel.line())
+        wanted = {kernel.process.pid, pids["sibling"], pids["learner"], *pids["workers"]}
+        assert kernel.family.members() == wanted
+        os.kill(kernel.process.pid, signal.SIGKILL)
+        until(lambda: kernel.family.members() == {pids["sibling"]}, "the end of all but the copy")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("end", ["quit", pytest.param("killed", marks=pytest.mark.slow)])
+def test_interrupts_lose_nobody_and_the_end_takes_everyone_along(end, mode):
+    """The end is a normal one that closes nothing itself, or a SIGKILL to the whole group."""
+    before = named_blocks()
+    with Kernel("--workers", "1", *mode) as kernel:
+        assert kernel.line() == "up\n"
+        for _ in range(3):  # while its processes start
+            time.sleep(0.2)
+            os.killpg(kernel.process.pid, signal.SIGINT)
+        pids = json.loads(kernel.line())
+        versions = []
+        for _ in range(20):
+            os.killpg(kernel.process.pid, signal.SIGINT)
+            kernel.ask("version")
+            versions.append(int(kernel.line()))
+            time.sleep(0.05)
+        assert versions == sorted(versions) and versions[-1] > versions[0]
+        assert kernel.family.members() == {kernel.process.pid, pids["learner"], *pids["workers"]}
+        if end == "quit":
+            kernel.ask("quit")
+            assert kernel.process.wait(PATIENCE) == 0
+        else:
+            os.killpg(kernel.process.pid, signal.SIGKILL)
+        until(lambda: not kernel.family.members(), "the end of the family")
+    assert named_blocks() <= before
+
+
+@pytest.mark.parametrize("restarts", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_notebooks_interrupt_restart_and_shutdown(restarts):
+    settings = ", ".join(f"{key}={value}" for key, value in SMALL.items())
+    start = f"from dshq_widget import Trainer; t = Trainer('cartpole', gentle=True, {settings}); t.start()"
+    going = "before = t.version; t.wait(updates=t.metrics.get('updates', 0) + 5, progress=False); t.version > before"
+    before, family = named_blocks(), Family()
+    manager = KernelManager()
+    manager.start_kernel(cwd=ROOT, env=family.environment)
+    client = manager.client()
+
+    def run(code: str) -> str:
+        shown: list[str] = []
+        hook = lambda message: shown.append(message["content"].get("data", {}).get("text/plain", ""))  # noqa: E731
+        reply = client.execute_interactive(code, timeout=PATIENCE, output_hook=hook)
+        assert reply["content"]["status"] == "ok", reply["content"]
+        return "".join(shown)
+
+    try:
+        client.start_channels()
+        for _ in range(restarts):
+            client.wait_for_ready(timeout=PATIENCE)
+            run(start)
+            assert run(going) == "True"
+            members = family.members()
+            for _ in range(20):
+                manager.interrupt_kernel()
+            assert run(going) == "True"
+            assert family.members() == members and len(members) == 2
+            manager.restart_kernel(now=True)
+            until(lambda gone=members: not family.members() & gone, "the end of the old kernel's family")
+        client.wait_for_ready(timeout=PATIENCE)
+        run(start)
+        assert run(going) == "True"
+        manager.shutdown_kernel(now=False)
+        until(lambda: not family.members(), "the end of the family")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        family.kill()
+    assert named_blocks() <= before
+
+
+# ---- a learner or a worker dies, or hangs
+
+
+@pytest.fixture
+def two():
+    """Two trainers at once."""
+    trainers = [Trainer("cartpole", seed=seed, gentle=seed == 2, **SMALL) for seed in (1, 2)]
+    for trainer in trainers:
+        trainer.start()
+    for trainer in trainers:
+        assert trainer.wait(updates=3, progress=False)
+    yield trainers
+    for trainer in trainers:
+        trainer.close()
+
+
+def test_two_trainers_do_not_disturb_each_other(two):
+    """One learner is killed again and again and at last stopped: it comes back each time, the other one never knew."""
+    one, other = two
+    bystander = other._keeper.crew.learner.pid
+    for _ in range(2):
+        seen, newest = one.version, one.version
+        victim = one._keeper.crew.learner.pid
+        os.kill(victim, signal.SIGKILL)
+        enough = time.monotonic() + PATIENCE
+        while newest <= seen + 2:
+            policy = one.latest_policy()
+            assert policy.version >= newest, "versions never fall"
+            assert np.isfinite(policy.weights).all() and time.monotonic() < enough
+            newest = policy.version
+            time.sleep(0.01)
+        assert one._keeper.crew.learner.pid not in (victim, None) and one.error == ""
+    updates = one.metrics.get("updates", 0)
+    assert one.wait(updates=updates + 3, progress=False), "counting went on, too"
+    one.close()
+    seen = other.version
+    until(lambda: other.version > seen + 3, "another version of the other")
+    assert other._keeper.crew.learner.pid == bystander and other.error == "" and other.status == "training"
+
+
+def test_a_stopped_worker_is_flagged_and_holds_nobody_up():
+    with Trainer("cartpole", **{**SMALL, "workers": 2}) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=3, progress=False)
+        pid = trainer._keeper.crew.workers[0].pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            until(lambda: f"rollout process {pid} has not answered" in trainer.status_text, "the warning")
+            seen = trainer.version
+            until(lambda: trainer.version > seen + 3, "another version")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+# ---- what it takes from the machine
+
+
+def test_processes_outlive_the_thread_that_called_start_and_are_modest():
+    with Trainer("cartpole", **{**SMALL, "workers": 1, "pace": 1.0}) as trainer:
+        thread = threading.Thread(target=trainer.start)
+        thread.start()
+        thread.join()
+        assert trainer.wait(seconds=0, progress=False)
+        until(lambda: trainer.version > 1, "the first version of the learner's own")
+        children = (trainer._keeper.crew.learner, *trainer._keeper.crew.workers)
+        family = [psutil.Process(child.pid) for child in children]
+        assert [child.generation for child in children] == [0, 0]
+        for process in family:
+            assert process.nice() >= 10
+            assert process.net_connections() == [], "no listening socket of ours"
+        assert sum(process.memory_info().rss for process in family) < 1e9
+        time.sleep(1)
+        before = [sum(process.cpu_times()[:2]) for process in family]
+        time.sleep(2)
+        used = [sum(process.cpu_times()[:2]) - b for process, b in zip(family, before, strict=True)]
+        assert max(used) < 0.2, f"waiting is nearly free, not {used} of 2 s"
+
+
+@pytest.mark.parametrize("cycles", [2, pytest.param(60, marks=pytest.mark.slow)])
+def test_starting_and_stopping_over_and_over_leaves_nothing_behind(cycles):
+    me = psutil.Process()
+
+    def cycle() -> None:
+        with Trainer("cartpole", **SMALL) as trainer:
+            trainer.start()
+            assert trainer.wait(updates=1, progress=False)
+            child = trainer._keeper.crew.learner
+            trainer.stop()
+            assert trainer.join(PATIENCE) and child.join(PATIENCE)
+
+    cycle()
+    descriptors, threads, memory, children = me.num_fds(), me.num_threads(), me.memory_info().rss, me.children()
+    for _ in range(cycles):
+        cycle()
+    assert me.num_fds() <= descriptors
+    assert me.num_threads() <= threads
+    assert set(me.children()) <= set(children)
+    assert me.memory_info().rss - memory < 20e6

@@ -1,0 +1,105 @@
+"""Runs that outlive their kernel: which may be gone on with, and which are left alone."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.policy import checkpoint
+from dshq_widget.training import saved_runs
+from dshq_widget.training.saved_runs import AUTOSAVE, KEPT, Run, earlier
+from dshq_widget.training.trainer import Trainer
+
+RULES = compile_drill(Bandit).rules_hash
+
+
+def save(run: Path, version: int, at: float, **changes) -> None:
+    """An autosave of that version, written `at` seconds since 1970."""
+    with Trainer(Bandit) as trainer:
+        plain = checkpoint.parse(trainer.policy_file(), "plain")
+    fields = {**{name: getattr(plain, name) for name in plain.__dataclass_fields__}, "version": version, **changes}
+    checkpoint.save(str(run / AUTOSAVE), checkpoint.Checkpoint(**fields))
+    os.utime(run / AUTOSAVE, (at, at))
+
+
+def found(root: Path) -> int | None:
+    run = earlier(root, "bandit", RULES)
+    return run and run.version
+
+
+def test_the_newest_run_whose_owner_is_gone(tmp_path: Path):
+    assert found(tmp_path) is None
+    first, second, third = (Run(tmp_path, "bandit") for _ in range(3))
+    for version, run in enumerate((first, second, third), 1):
+        save(run.path, version, 1000.0 * version)
+    assert found(tmp_path) is None, "all of them are being trained"
+    first.close()
+    assert found(tmp_path) == 1
+    third.close()
+    assert found(tmp_path) == 3
+    assert earlier(tmp_path, "bandit", RULES).saved_at == 3000
+    assert earlier(tmp_path, "cartpole", RULES) is None and earlier(tmp_path, "bandit", "other rules") is None
+    second.close()
+
+
+def test_what_cannot_be_gone_on_with_is_passed_over(tmp_path: Path):
+    for at, version, spoil in ((1000, 7, False), (2000, 0, False), (3000, 9, True)):
+        run = Run(tmp_path, "bandit")
+        save(run.path, version, at)
+        if spoil:
+            (run.path / AUTOSAVE).write_bytes(b"half a file")
+        run.close()
+    assert found(tmp_path) == 7
+
+
+def test_few_are_kept_and_none_that_saved_nothing(tmp_path: Path):
+    Run(tmp_path, "bandit").close()
+    assert list(saved_runs.folder_of(tmp_path, "bandit").iterdir()) == []
+    living = Run(tmp_path, "bandit")
+    for version in range(1, KEPT + 4):
+        run = Run(tmp_path, "bandit")
+        save(run.path, version, 1000.0 * version)
+        run.close()
+    last = Run(tmp_path, "bandit")
+    kept = sorted(p.stat().st_mtime for p in saved_runs.folder_of(tmp_path, "bandit").glob(f"*/{AUTOSAVE}"))
+    assert kept == [1000.0 * version for version in range(4, KEPT + 4)]
+    assert living.path.is_dir() and last.path.is_dir()
+    living.close(), last.close()
+
+
+def test_a_killed_process_leaves_its_run(tmp_path: Path):
+    script = "import sys, time; from pathlib import Path; from dshq_widget.training.saved_runs import Run\n"
+    script += "run = Run(Path(sys.argv[1]), 'bandit'); print(run.path, flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            save(Path(process.stdout.readline().strip()), 4, 1000.0)
+            assert found(tmp_path) is None
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert found(tmp_path) == 4
+
+
+def test_a_trainer_goes_on_from_it_with_its_settings(tmp_path: Path):
+    with Trainer(Bandit, keep_in=tmp_path, learning_rate=0.02, num_envs=64) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=5, progress=False)
+        trainer.stop()
+        assert trainer.join(60)
+        version = trainer.version
+    run = earlier(tmp_path, "bandit", RULES)
+    assert run.version == version > 0
+
+    with Trainer(Bandit, keep_in=tmp_path) as again:
+        again.go_on_from(run.path)
+        assert (again.version, again.config.learning_rate, again.status) == (version, 0.02, "stopped")
+        again.start()
+        assert again.wait(updates=version + 3, progress=False)
+        with pytest.raises(RuntimeError, match="stop"):
+            again.go_on_from(run.path)
+    with Trainer("cartpole") as other, pytest.raises(checkpoint.CheckpointError):
+        other.go_on_from(run.path)

@@ -1,0 +1,35 @@
+"""Which panels `controls` may name, and what a widget tells the page for steering."""
+
+import re
+
+import pytest
+
+from dshq_widget.contract import protocol
+from dshq_widget.widget import page_protocol
+
+
+def test_panels_come_in_the_order_of_the_page_and_none_is_all():
+    assert page_protocol.controls(None) is None
+    assert page_protocol.controls([]) == []
+    assert page_protocol.controls(("hyper", "training", "hyper")) == ["training", "hyper"]
+    assert page_protocol.controls(iter(protocol.PANELS)) == list(protocol.PANELS)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("training", "controls must be a list of panels such as ['transport', 'training'], got 'training'"),
+        (7, "controls must be a list of panels"),
+        (["trainig"], "did you mean 'training'?"),
+        ([3], "each of controls must be one of 'transport', "),
+    ],
+)
+def test_what_is_no_panel_is_one_sentence(value, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        page_protocol.controls(value)
+
+
+def test_settings_travel_as_a_person_would_type_them():
+    typed = page_protocol.typed({"opponents": {"self": 0.75, "random": 0.25}, "hidden_sizes": [64], "pace": 0.0})
+    assert typed == {"opponents": "self=0.75,random=0.25", "hidden_sizes": [64], "pace": 0.0}
+    assert page_protocol.settings_in({"type": "NEXT_UPDATE", "epochs": 2}) == {"epochs": 2}

@@ -1,0 +1,108 @@
+"""Whatever a page sends, as messages, as state, as malformed comm traffic: the kernel's half lives on, unharmed."""
+
+import json
+import math
+import time
+
+import comm
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from dshq_widget.contract import protocol
+from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget import drill_widget
+from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.page_protocol import check_show
+from tests.harness.recorded_widget import PATIENCE, RecordingComm
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+scalars = (
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats()
+    | some.text(max_size=30)
+    | some.sampled_from([MARKUP, "__proto__", "constructor", "../../x", "\0", "x" * 100_000, 2**63, -(2**70), math.nan])
+)
+buffers = some.binary(max_size=64)
+values = some.recursive(
+    scalars | buffers,
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+kinds = protocol.MESSAGES["page_to_kernel"]
+fields = sorted({field for names in kinds.values() for field in names} | {"learning_rate", "hidden_sizes", "opponents"})
+messages = some.fixed_dictionaries(
+    {"type": some.sampled_from(sorted(kinds)) | values},
+    optional=dict.fromkeys(fields, values),
+)
+shows = some.dictionaries(some.sampled_from(sorted(protocol.SHOW_DEFAULTS)) | some.text(max_size=8), values)
+states = some.dictionaries(
+    some.sampled_from(["show", "snapshot", "policy", "status", "_esm", "seq", "controls", "layout"])
+    | some.text(max_size=8),
+    values | shows,
+    max_size=4,
+)
+comm_data = some.one_of(
+    messages.map(lambda content: {"method": "custom", "content": content}),
+    values.map(lambda content: {"method": "custom", "content": content}),
+    states.map(lambda state: {"method": "update", "state": state}),
+    some.fixed_dictionaries(
+        {"method": some.just("update"), "state": values, "buffer_paths": some.lists(values, max_size=3) | values}
+    ),
+    values,
+)
+
+
+class Untrained(Trainer):
+    """Takes orders and settings as ever, but never starts a process: what is tested here is who may give them."""
+
+    def start(self, **hyper: object) -> None:
+        self.set_hyper(**hyper)
+
+    def next_update(self, **hyper: object) -> None:
+        self.set_hyper(**hyper)
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory):
+    """One widget that has to live through all of it."""
+    patch = pytest.MonkeyPatch()
+    folder = tmp_path_factory.mktemp("static")
+    (folder / "widget.js").write_text("export default {};\n")
+    (folder / "widget.css").write_text("")
+    patch.setattr(drill_widget, "STATIC", folder)
+    patch.setattr(drill_widget, "Trainer", Untrained)
+    patch.setattr(comm, "create_comm", RecordingComm)
+    made = DrillWidget()
+    patch.undo()
+    yield made
+    made.close()
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(said=some.lists(some.tuples(comm_data, some.lists(buffers, max_size=3)), min_size=1, max_size=25))
+def test_no_message_harms_the_kernel(victim, said):
+    drill, policy, esm = victim.drill, victim.policy["layers"], victim._esm
+    for data, attached in said:
+        victim.comm.handle_msg({"content": {"data": data}, "buffers": attached})
+    victim.comm.log.clear()
+    victim.comm.say({"type": "HELLO"})
+    deadline = time.monotonic() + PATIENCE
+    while not victim.comm.customs("HISTORY"):
+        assert victim._sender.is_alive(), "the sender thread ended"
+        assert time.monotonic() < deadline, "no answer any more"
+        time.sleep(0.002)
+    assert victim.drill is drill and victim._esm == esm
+    assert victim.status == "idle"
+    assert len(victim.policy["layers"]) >= 2 and victim.policy["layers"][0] == policy[0]
+    for name, value in victim.show.items():
+        assert check_show(name, value, victim._rivals.opponents) == value
+    json.dumps(victim.show, allow_nan=False)
+    json.dumps(victim.config["values"])

@@ -1,0 +1,80 @@
+"""The league as the page gets it: bounded, the players that matter among it, and in step with the trainer's."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dshq_widget.widget import page_protocol
+from tests.harness.recorded_widget import bundle, make, until  # noqa: F401  (fixtures)
+
+
+def player(name: str, elo: float, **more: Any) -> dict[str, Any]:
+    return {"name": name, "elo": elo, "elo_low": elo - 30, "elo_high": elo + 30, "pinned": True, "against": {}, **more}
+
+
+def table(snapshots: int, champion: int) -> list[dict[str, Any]]:
+    """Random, the chaser, and snapshots that get weaker with their version: the newest are the weakest."""
+    names = [f"v{7 * k}" for k in range(snapshots)]
+    met = {name: [16.0, 32] for name in ["random", "chaser", *names]}
+    rows = [player("random", 1000.0), player("chaser", 1400.0)]
+    for k, name in enumerate(names):
+        extra = {
+            "version": 7 * k,
+            "step": 1000 * k,
+            "champion": k == champion,
+            "share": 0.5,
+            "win_rate": 0.5,
+            "hyper": {},
+        }
+        rows.append(player(name, 1900.0 - 5 * k, pinned=False, against=met, **extra))
+    return sorted(rows, key=lambda row: -row["elo"])
+
+
+def test_a_long_league_is_cut_to_those_who_matter():
+    whole = table(snapshots=100, champion=60)
+    rows = page_protocol.league(whole)
+    assert len(rows) == page_protocol.LEAGUE_ROWS
+    names = [row["name"] for row in rows]
+    assert {"random", "chaser", "v420"} <= set(names), "the pinned and the champion"
+    assert [f"v{7 * k}" for k in range(95, 100)] == names[-7:-2], "the newest, the scripts below them"
+    assert names[:12] == [f"v{7 * k}" for k in range(12)], "the strongest"
+    assert [row["rank"] for row in rows] == [1 + [r["name"] for r in whole].index(name) for name in names]
+    assert all(set(row["against"]) <= {"random", "chaser"} for row in rows)
+    assert len(json.dumps(rows)) < 8000
+
+
+def test_a_short_league_is_sent_whole():
+    rows = page_protocol.league(table(snapshots=4, champion=0))
+    assert [row["name"] for row in rows] == ["v0", "v7", "v14", "v21", "chaser", "random"]
+    assert rows[0]["champion"] and rows[0]["against"]["chaser"] == [16.0, 32] and "hyper" not in rows[0]
+    assert page_protocol.league([]) == []
+
+
+def test_the_trait_follows_the_trainer(make):  # noqa: F811
+    widget = make()
+    assert widget.league == []
+    widget._trainer._standing.league = table(snapshots=3, champion=1)
+    widget._refresh()
+    assert [row["name"] for row in widget.league if row.get("champion")] == ["v7"]
+    widget.comm.say({"type": "HELLO"})
+    until(lambda: any(update.get("league") == widget.league for update in widget.comm.updates()))
+    widget.reset_training()
+    assert widget.league == []
+
+
+@pytest.mark.parametrize("league", [[], "none", [{"name": "v1"}]])
+def test_the_page_cannot_change_it(make, league):  # noqa: F811
+    widget = make()
+    widget.comm.say({"state": {"league": league}, "buffer_paths": []}, "update")
+    widget._inbox.work()
+    assert widget.league == []
+
+
+def test_warnings_of_the_trainer_reach_the_page(make):  # noqa: F811
+    widget = make()
+    widget.comm.say({"type": "HELLO"})
+    widget._trainer._standing.warn("something is odd")
+    assert until(lambda: widget.comm.customs("LOG")) == [
+        {"type": "LOG", "level": "warning", "text": "something is odd"}
+    ]

@@ -1,0 +1,60 @@
+"""Opponents that are policies: the ladder's, and files that a person names."""
+
+import numpy as np
+import pytest
+
+from dshq_widget.contract import protocol
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.export_html import match_of
+from dshq_widget.widget.rivals import Rivals
+
+
+def test_the_ladder_is_offered_and_read_when_it_is_met():
+    rivals = Rivals(compiled("ball"))
+    assert rivals.opponents == ("chaser", "bronze", "silver", "gold")
+    assert rivals.known == {"bronze": None, "silver": None, "gold": None}
+    before = rivals.known
+    rivals.meet("chaser")
+    rivals.meet("")
+    assert rivals.known is before
+    rivals.meet("gold")
+    gold = rivals.known["gold"]
+    saved = checkpoint.load(ladder.path("ball", "gold"))
+    assert (np.frombuffer(gold["data"], "<f4") == saved.weights).all() and gold["version"] == saved.version
+    assert gold["shape_hash"] == protocol.shape_hash(gold["layers"], gold["activation"])
+    assert rivals.known["silver"] is None
+    met = rivals.known
+    rivals.meet("gold")
+    assert rivals.known is met
+
+
+def test_drills_without_a_ladder_have_their_scripts():
+    assert Rivals(compiled("sumo")).opponents == ("pusher",)
+    with pytest.raises(ValueError, match="opponent must be one of 'idle', 'random', 'pusher'"):
+        DrillWidget("sumo", opponent="gold")
+
+
+def test_a_file_joins_under_its_name(tmp_path):
+    (tmp_path / "rooney.dshq").write_bytes(ladder.path("ball", "bronze").read_bytes())
+    with DrillWidget(mode="sandbox", opponent=tmp_path / "rooney.dshq") as w:
+        assert w.opponent == "rooney" and w.rivals["rooney"]["data"]
+        w.opponent = "silver"
+        assert w.rivals["silver"]["data"] and w.rivals["gold"] is None
+        w.opponent = "rooney"
+        with pytest.raises(checkpoint.CheckpointError, match="cannot read"):
+            w.opponent = tmp_path / "nobody.dshq"
+        assert w.opponent == "rooney"
+
+
+def test_a_policy_of_another_drill_is_refused(tmp_path):
+    with pytest.raises(checkpoint.CheckpointError, match="plays 'ball', not 'sumo'"):
+        DrillWidget("sumo", opponent=str(ladder.path("ball", "gold")))
+
+
+def test_an_exported_match_keeps_the_opponents_that_were_met():
+    with DrillWidget(mode="sandbox", opponent="gold") as w:
+        names = ("drill", "policy", "rivals", "show", "controls", "config")
+        kept = match_of({name: getattr(w, name) for name in names})
+    assert list(kept["rivals"]) == ["gold"] and isinstance(kept["rivals"]["gold"]["data"], str)
