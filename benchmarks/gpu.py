@@ -55,7 +55,7 @@ class Run:
     def __init__(self, drill: CompiledDrill, config: TrainConfig, kind: str, device: str):
         self.drill, self.config, self.done, self.seconds = drill, config, 0, 0.0
         self.spec = PolicySpec.for_config(drill.spec, config)
-        threads = min(budget.team_size(budget.cpu_budget()), budget.MOST_THREADS)
+        threads = min(budget.usable_processors(budget.cpu_budget()), budget.MOST_THREADS)
         options: dict[str, Any] = {"seed": config.seed, "threads": threads}
         self.games: Any
         if kind == "resident":

@@ -1,1 +1,22 @@
-"""One folder per algorithm: its losses, its learners, and its runs, each readable from top to bottom."""
+"""The algorithms, one folder each: its losses, its learners, and its runs, each readable from top to bottom.
+
+`algorithms` is their registry: to add one, write its folder and put its `ALGORITHM` here.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.algorithms.ppo import ALGORITHM as PPO
+
+algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO,)}
+
+
+def get(name: str) -> Algorithm:
+    """The algorithm called `name`. Raises ValueError that names the nearest one."""
+    if name not in algorithms:
+        near = get_close_matches(str(name), algorithms, 1, cutoff=0.4)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there is no algorithm {name!r}: known are {', '.join(algorithms)}.{hint}")
+    return algorithms[name]

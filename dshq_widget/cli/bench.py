@@ -116,7 +116,7 @@ def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
     """
     config = of_drill(drill.spec)
     network = PolicySpec.for_config(drill.spec, config)
-    threads = min(budget.team_size(budget.cpu_budget()), budget.MOST_THREADS)
+    threads = min(budget.usable_processors(budget.cpu_budget()), budget.MOST_THREADS)
     return {
         "inferences_per_second_per_core": inference(network, seconds),
         "update_samples_per_second": turns(drill, config, network, 1, seconds, playing=False),

@@ -142,7 +142,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "learner_to_kernel": {
         "PHASE": ("phase", "text", "device", "workers", "threads", "tuning"),
-        "ANOTHER_TEAM": (),
+        "ANOTHER_ALLOCATION": (),
         "METRICS": ("values",),
         "LEAGUE": ("rows",),
         "SCENES": ("rows",),

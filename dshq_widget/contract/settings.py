@@ -22,6 +22,10 @@ NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
 TILE_LANES = 16  # games per record tile; see dshq_kernels.backends.cpu
 
 
+EVALUATE_ALONE_SECONDS = 0.25
+"""Default of `evaluate_seconds` for drills of one side, whose evaluation is short."""
+
+
 class ConfigError(ValueError):
     """A setting that cannot be used: says the key, what was wanted and what was got, in one sentence."""
 
@@ -169,6 +173,16 @@ class TrainConfig:
     """The same bits every time: one thread plays and learns in turns on the CPU, whatever `workers` says."""
     pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
     """Upper limit of the training speed; 0 is full speed."""
+    evaluate_seconds: float = setting(
+        1.5, "float", "Evaluation interval", NEXT_UPDATE, "machine", unit="s", lo=0.0, hi=86_400.0
+    )
+    """Seconds between two evaluations of the policy, 0.25 for drills of one side unless given; evaluation takes at most
+    a tenth of the time.
+    """
+    autosave_seconds: float = setting(
+        300.0, "float", "Autosave interval", NEXT_UPDATE, "machine", unit="s", lo=0.0, hi=86_400.0
+    )
+    """Seconds between two autosaves; the first comes within 10 s."""
 
     def __post_init__(self) -> None:
         for name, spec in FIELDS.items():
@@ -369,6 +383,8 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
         if "opponents" in given:
             raise ConfigError("opponents must be left out: this drill has one side and nobody to play against")
         config = dataclasses.replace(config, opponents={"self": 1.0})
+        if "evaluate_seconds" not in given and config.evaluate_seconds == TrainConfig.evaluate_seconds:
+            config = dataclasses.replace(config, evaluate_seconds=EVALUATE_ALONE_SECONDS)
     else:
         known = ["self", "pool", "idle", "random", *baselines]
         strangers = [name for name in config.opponents if name not in known]

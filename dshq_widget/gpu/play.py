@@ -141,7 +141,7 @@ class Play:
         if weights is not None:
             self.turns.weights.copy_(torch.from_numpy(weights))
 
-    def meet(self, policies: Sequence[np.ndarray]) -> None:
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
         """From now on the games against earlier policies are played by these flat weights, one for each code."""
         for kind in self.others:
             blob = torch.from_numpy(np.ascontiguousarray(policies[POLICY - kind], np.float32))

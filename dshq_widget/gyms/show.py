@@ -19,7 +19,7 @@ from dshq_widget.gyms.making import make
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.process import Channel
+from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
 LONGEST_GAP = 0.25
@@ -31,6 +31,7 @@ QUALITY = 85
 """Of a JPEG: no artefacts to be seen in line drawings (assumed)."""
 
 
+@role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Play until told to stop. `job` is made by screen.py."""
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory, and needs no screen for it

@@ -25,7 +25,7 @@ WORTH = 0.5
 """A champion that makes less than this share of the points is nothing to go back to (assumed)."""
 
 
-class Guard:
+class CollapseGuard:
     """Fed with every update and every round of evaluation; answers "" or, as part of a sentence, what went wrong."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Guard:
                 return f"the score against the pinned opponents fell from {best:.1%} to {share:.1%}{over}"
         return ""
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """Training went back to other weights: what was usual before says nothing any more."""
         self.typical, self.updates, self.strikes, self.recent = 0.0, 0, 0, []
 

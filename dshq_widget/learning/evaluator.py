@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
 from dshq_widget.policy.network import PolicySpec
@@ -17,10 +18,8 @@ EMA = 0.5
 """Weight of the newest evaluation in the smoothed win rate (assumed; 128 matches each)."""
 EPISODES = 100
 """Of one evaluation of a drill of one side; Gymnasium's `reward_threshold` speaks of as many."""
-PAUSE_SECONDS, PAUSE_ALONE_SECONDS = 1.5, 0.25
-"""Between two evaluations, of drills of two sides and of one; longer where an evaluation itself takes long."""
 MOST_SHARE = 0.1
-"""Share of the time that evaluation may take (assumed)."""
+"""Share of the time that evaluation may take (assumed): where it takes long, the next one comes later."""
 
 
 class Evaluator:
@@ -32,13 +31,16 @@ class Evaluator:
         self.names = [] if self.alone else [*drill.spec["baselines"][:1], "random"]
         self.metrics: dict[str, float] = {}
         self.episodes = 0
-        self.pause = PAUSE_ALONE_SECONDS if self.alone else PAUSE_SECONDS
-        """Seconds until the next evaluation."""
+        self._took = 0.0  # seconds
 
     @property
     def solved(self) -> bool:
         """Whether the newest evaluation reached the drill's target."""
         return self.metrics.get("solved", 0) == 1
+
+    def pause(self, config: TrainConfig) -> float:
+        """Seconds from the end of an evaluation to the next."""
+        return max(config.evaluate_seconds, self._took / MOST_SHARE)
 
     def warm_up(self, weights: np.ndarray) -> None:
         """Compile what evaluation needs; counts nothing."""
@@ -66,9 +68,8 @@ class Evaluator:
             self._smooth("win_rate_ema" if scripted else "win_rate_random", result["win_rate"])
             self._smooth("win_share" if scripted else "win_share_random", result["win_share"])
             self.episodes += MATCHES
-        took = time.monotonic() - begin
-        self.pause = max(PAUSE_ALONE_SECONDS if self.alone else PAUSE_SECONDS, took / MOST_SHARE)
-        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * took}
+        self._took = time.monotonic() - begin
+        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
 
     def _smooth(self, name: str, value: float) -> None:
         self.metrics[name] = value if name not in self.metrics else (1 - EMA) * self.metrics[name] + EMA * value

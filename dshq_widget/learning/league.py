@@ -118,14 +118,14 @@ class League:
     ) -> tuple[float, int]:
         """Admit `weights` and let them play. -> their points and matches against the pinned opponents."""
         rivals = self._rivals()
-        against = [self._meet(weights, player, PINNED_MATCHES, k) for k, player in enumerate(self.pinned.values())]
+        against = [self._match(weights, player, PINNED_MATCHES, k) for k, player in enumerate(self.pinned.values())]
         points, matches = sum(against), PINNED_MATCHES * len(against)
         newcomer = Snapshot(weights, self.rounds, version, step, dict(hyper), points / matches)
         row = np.zeros((2, len(self.points)))
         row[:, : len(against)] = against, [PINNED_MATCHES] * len(against)
         for k, rival in enumerate(rivals):
             snapshot = self.snapshots[rival]
-            won = self._meet(weights, self._player(snapshot.weights), RIVAL_MATCHES, len(against) + k)
+            won = self._match(weights, self._player(snapshot.weights), RIVAL_MATCHES, len(against) + k)
             row[:, len(against) + rival] = won, RIVAL_MATCHES
             kept = (1 - EMA) ** RIVAL_MATCHES  # as if the matches had come in one by one, each with their mean
             snapshot.win_rate = kept * snapshot.win_rate + (1 - kept) * won / RIVAL_MATCHES
@@ -144,7 +144,7 @@ class League:
         others = [k for k in range(count) if k not in chosen]
         return [*chosen, *rng.choice(others, RIVALS - len(chosen), replace=False).tolist()]
 
-    def _meet(self, weights: np.ndarray, player: Player, matches: int, series: int) -> float:
+    def _match(self, weights: np.ndarray, player: Player, matches: int, series: int) -> float:
         """Points of `weights` in matches that no other series of this run repeats."""
         seed = self.seed + 1 + self.rounds * 64 + series
         result = evaluate(self.drill, self._player(weights), player, matches, seed=seed)
@@ -158,7 +158,7 @@ class League:
         if self.champion is not None and points / matches <= self.champion.share:
             return
         for k, player in enumerate(self.pinned.values()):
-            points += self._meet(newcomer.weights, player, PINNED_MATCHES, 32 + k)
+            points += self._match(newcomer.weights, player, PINNED_MATCHES, 32 + k)
             matches += PINNED_MATCHES
         if self.champion is None or points / matches > self.champion.share:
             self.champion = Champion(newcomer.weights, newcomer.version, newcomer.step, points, matches)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import resource
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from dshq_kernels.play.rollout import STATS
-from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.drill.compiled import CompiledDrill
 
 RETURN_MIN, RETURN_MAX = STATS.index("return_min"), STATS.index("return_max")
 
@@ -43,8 +42,8 @@ class Tally:
         self.rollout_seconds += rollout
         self.update_seconds += update
 
-    def row(self, drill: CompiledDrill, hyper: Hyper, now: float) -> dict[str, float]:
-        """The metrics of this report; there must be one update in it."""
+    def row(self, spec: Mapping[str, Any], now: float) -> dict[str, float]:
+        """The metrics of this report on a drill of this `spec`; there must be one update in it."""
         total = merge(self.stats)
         sums = dict(zip(STATS, total, strict=False))
         n, wall = len(self.learned), max(now - self.began, 1e-9)
@@ -52,12 +51,8 @@ class Tally:
             "agent_steps_per_second": sums["agent_steps"] / wall,
             "updates_per_second": n / wall,
             "policy_lag": self.lag,
-            "learning_rate": hyper.learning_rate,
-            "clip_epsilon": hyper.clip_epsilon,
-            "entropy_coef": hyper.entropy_coef,
             "rollout_ms": 1000 * self.rollout_seconds / n,
             "update_ms": 1000 * self.update_seconds / n,
-            "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
         for name in {key for row in self.learned for key in row}:
             values[name] = float(np.mean([row[name] for row in self.learned if name in row]))
@@ -66,6 +61,6 @@ class Tally:
         if sums["returns"]:
             values["return_mean"] = sums["return_sum"] / sums["returns"]
             values["return_min"], values["return_max"] = sums["return_min"], sums["return_max"]
-            for term, value in zip(drill.spec["terms"], total[len(STATS) :], strict=True):
+            for term, value in zip(spec["terms"], total[len(STATS) :], strict=True):
                 values[f"reward_{term['name']}"] = value / sums["returns"]
         return {name: value for name, value in values.items() if math.isfinite(value)}

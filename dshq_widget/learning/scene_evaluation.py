@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from dshq_kernels.play.rollout import play_matches
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.learning.scenes import key_of, state_words
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.run import Companion, Run
+from dshq_widget.learning.scenes import key_of, saved_state, state_words
 from dshq_widget.policy.evaluate import network, opponent
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.worker import unpack
 
 MATCHES = 128
 PAUSE_SECONDS = 5.0
@@ -55,3 +59,48 @@ class SceneEvaluation:
         self._played = time.monotonic()
         self.pause = max(PAUSE_SECONDS, (self._played - begin) / MOST_SHARE)
         return rows
+
+
+class TakesScenes(Protocol):
+    """Games of which a share may begin as a scene."""
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """u32 `[n, words]`."""
+        ...
+
+
+class ScenePractice(Companion):
+    """Lets `source` practise from scenes, and reports how the policy does on each: on a new one before it learns from
+    it, on all of them now and then.
+    """
+
+    def __init__(self, evaluation: SceneEvaluation, source: TakesScenes) -> None:
+        self.evaluation, self.source = evaluation, source
+
+    def begin(self, run: Run) -> None:
+        self._take(run, run.job.get("scenes", []))
+
+    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
+        if command["type"] == "SCENES":
+            self._take(run, command["scenes"])
+
+    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
+        if self.evaluation.due:
+            self._evaluate(run)
+
+    def _take(self, run: Run, packed: list[str]) -> None:
+        scenes = unpack(packed, self.evaluation.scenes.shape[1])
+        self.source.practise(scenes)
+        self.evaluation.take(scenes)
+        if self.evaluation.due:
+            self._evaluate(run)
+
+    def _evaluate(self, run: Run) -> None:
+        """Rates leave this time out."""
+        begin = time.monotonic()
+        rows = self.evaluation.play(run.learner.blob(), run.version)
+        run.channel.send({"type": "SCENES", "rows": rows})
+        run.tally.began += time.monotonic() - begin
+
+    def state(self) -> dict[str, np.ndarray]:
+        return saved_state(self.evaluation.scenes)

@@ -8,6 +8,8 @@ Elsewhere affinity and the machine's own size remain.
 """
 
 import os
+import resource
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +20,13 @@ DEFAULT_BYTES = 1e9  # what a session takes at most unless asked
 MOST_THREADS = 8  # assumed: small networks gain nothing from more
 
 
-def team_size(cpu: float) -> int:
+def peak_memory_mb() -> float:
+    """The most memory that this process has had resident, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)  # bytes there, KiB elsewhere: getrusage(2)
+
+
+def usable_processors(cpu: float) -> int:
     """Processors to compute on, of `cpu`: every whole one, but from three on one stays with the notebook and the page.
 
     At least 1: a part of a processor is one thread that runs part of the time.

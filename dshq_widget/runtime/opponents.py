@@ -64,7 +64,7 @@ class Opponents:
         self.plan, self.versions = plan, [0] * count
         self.params = aligned((count, mlp.plan_floats(plan))) if count else None  # f32, a padded block per slot
 
-    def meet(self, blobs: Sequence[np.ndarray]) -> None:
+    def set_opponents(self, blobs: Sequence[np.ndarray]) -> None:
         """One policy's f32 weights for each slot."""
         for slot, blob in enumerate(blobs):
             self._take(slot, blob)

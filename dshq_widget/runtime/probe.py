@@ -10,7 +10,10 @@ import time
 
 import numpy as np
 
+from dshq_widget.runtime.process import role
 
+
+@role
 def run(channel, config: dict, blocks: dict) -> None:
     """Announces itself with READY {pid, nice, config}, then obeys commands until the channel closes."""
     channel.send({"type": "READY", "pid": os.getpid(), "nice": os.nice(0), "config": config})

@@ -1,6 +1,6 @@
 """The child's side of a supervised process: `python -m dshq_widget.runtime.process ROLE PARENT_PID`.
 
-A role is a function of this package, named "dshq_widget.module:function" and called as `function(channel, config,
+A role is a function marked with `@role`, named "module:function" and called as `function(channel, config,
 blocks)`: its `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON
 line on stdin, `{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. What
 it sends goes as JSON lines down the pipe `messages`, so that stray prints cannot disturb it.
@@ -22,11 +22,14 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Callable
+from typing import TypeVar
 
 from dshq_widget.runtime.memory import SharedBlock
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
-ROLE = re.compile(r"dshq_widget(\.\w+)+:\w+")
+Role = TypeVar("Role", bound=Callable[..., None])
+ROLE = re.compile(r"[a-z_]\w*(\.\w+)*:\w+")
 STDIN = 0
 WATCH_SECONDS = 0.5
 NICENESS = 10
@@ -191,12 +194,21 @@ def _text(path: str) -> str:
         return ""
 
 
-def resolve(role: str):
-    """The function that "dshq_widget.module:function" names. Raises ValueError for a name outside this package."""
-    if not ROLE.fullmatch(role):
-        raise ValueError(f'a role is named "dshq_widget.module:function", not "{role}"; roles live in this package')
-    module, function = role.split(":")
-    return getattr(importlib.import_module(module), function)
+def role(function: Role) -> Role:
+    """Mark a function as a role: something that a child process may be started to do."""
+    function.__dshq_role__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def resolve(name: str) -> Callable[..., None]:
+    """The role that "module:function" names. Raises ValueError for what is not marked with `@role`."""
+    if not ROLE.fullmatch(name):
+        raise ValueError(f'a role is named "module:function", not "{name}"')
+    module, function = name.split(":")
+    found = getattr(importlib.import_module(module), function)
+    if not getattr(found, "__dshq_role__", False):
+        raise ValueError(f'"{name}" is no role: mark the function with @role (dshq_widget/runtime/process.py)')
+    return found
 
 
 def _die_with_parent(parent: int) -> None:

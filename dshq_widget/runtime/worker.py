@@ -18,9 +18,10 @@ from dshq_kernels.play.rollout import STATS, Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.budget import peak_memory_mb
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
-from dshq_widget.runtime.process import Channel, step_aside
+from dshq_widget.runtime.process import Channel, role, step_aside
 from dshq_widget.runtime.ring import Fields, Lane
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -35,7 +36,8 @@ measured).
 def chunk_fields(units: int, spec: Mapping[str, Any]) -> Fields:
     """One chunk of the ring: a whole rollout of one worker on a compiled drill."""
     floats = Samples.floats(units, *Samples.sizes(spec))
-    return {"samples": ("f4", (floats,)), "stats": ("f8", (len(STATS) + len(spec["terms"]),))}
+    stats = len(STATS) + len(spec["terms"])
+    return {"samples": ("f4", (floats,)), "stats": ("f8", (stats,)), "memory_mb": ("f8", (1,))}
 
 
 def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: int, parts: int) -> Rollouts:
@@ -61,6 +63,7 @@ def unpack(packed: Sequence[str], words: int) -> np.ndarray:
     return np.array(rows, np.uint32).reshape(-1, words)
 
 
+@role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Play until told to stop."""
     if job.get("gentle"):
@@ -115,4 +118,5 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         rollouts.advance()
         rollouts.mend(samples)
         chunk.arrays["stats"][:] = stats
+        chunk.arrays["memory_mb"][:] = peak_memory_mb()
         lane.commit(version)

@@ -58,21 +58,21 @@ class Goals:
         return min(max(shares), 1.0)
 
 
-def wait_for(goals: Goals, standing: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
+def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
     """Block until one of `goals` is reached, or training has ended, or at Ctrl-C: then False. Raises RuntimeError where
-    training failed. `changed` is notified whenever `standing` may have changed.
+    training failed. `changed` is notified whenever `status` may have changed.
     """
     began = None
     try:
         while True:
-            if standing.status == "error":
-                raise RuntimeError(standing.error)
-            if began is None and standing.status == "training":
+            if status.status == "error":
+                raise RuntimeError(status.error)
+            if began is None and status.status == "training":
                 began = time.monotonic()
-            done = goals.share(standing.metrics, None if began is None else time.monotonic() - began)
-            status, text = standing.status, standing.text
-            bar.show(done, text if text.startswith(status) else f"{status}: {text}")
-            if done >= 1 or standing.status in ("idle", "stopped"):
+            done = goals.share(status.metrics, None if began is None else time.monotonic() - began)
+            now, text = status.status, status.text
+            bar.show(done, text if text.startswith(now) else f"{now}: {text}")
+            if done >= 1 or status.status in ("idle", "stopped"):
                 return done >= 1
             with changed:
                 changed.wait(0.1)

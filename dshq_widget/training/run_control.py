@@ -1,4 +1,4 @@
-"""Keeps one crew at work: started, told, stopped, and replaced when it is lost."""
+"""One run at a time: its processes are started, steered, stopped, and replaced when they are lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.ppo.processes import DrillProcesses
+    from dshq_widget.algorithms.algorithm import Processes
     from dshq_widget.runtime.supervisor import Exit
 
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
@@ -23,30 +23,31 @@ log = logging.getLogger("dshq_widget")
 
 
 class RunControl:
-    """Every method is called under the trainer's lock, so what a crew says first waits until it is known here.
+    """Every method is called under the trainer's lock, so what new processes say first waits until they are
+    known here.
 
-    `hire` starts a crew from the newest policy with orders beside its job: `until_solved`, `paused`, and `asked`, the
-    updates to make all the same. It may raise MemoryError.
+    `start` starts the processes of a run from the newest policy, with orders beside its job: `until_solved`, `paused`,
+    and `asked`, the updates to make all the same. It may raise MemoryError.
     """
 
     def __init__(
-        self, standing: TrainingStatus, published: LatestPolicy, hire: Callable[[dict[str, Any]], DrillProcesses]
+        self, status: TrainingStatus, latest: LatestPolicy, start: Callable[[dict[str, Any]], Processes]
     ) -> None:
-        self._standing, self._published, self._hire = standing, published, hire
-        self.crew: DrillProcesses | None = None
+        self._status, self._latest, self._start = status, latest, start
+        self.processes: Processes | None = None
         self._until_solved = self._start_again = False
         self._asked = self._deaths = 0
 
     def start(self, *, until_solved: bool) -> None:
-        """Learn, or learn on; where a crew is stopping, the next one begins after it."""
+        """Start or continue learning; where a run is stopping, the next one begins after it."""
         self._until_solved = until_solved
-        if self._standing.paused:
+        if self._status.paused:
             self.tell("RESUME_TRAINING", held=False)
         self._begin(held=False)
 
     def next_update(self) -> None:
         """Learn once, then hold."""
-        if self._standing.going:
+        if self._status.going:
             self.tell("NEXT_UPDATE", held=True)
         else:
             self._until_solved = False
@@ -55,75 +56,75 @@ class RunControl:
 
     def tell(self, message: str, held: bool) -> None:
         """Whether it is to hold from now on. Raises RuntimeError when nothing is training."""
-        if not self._standing.going or self.crew is None:
+        if not self._status.going or self.processes is None:
             raise RuntimeError("nothing is training, so there is nothing to hold: call train() or start() first")
-        self.crew.send({"type": message})
-        self._standing.hold(held)
+        self.processes.send({"type": message})
+        self._status.hold(held)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Any other message, to whoever runs; the next one is told when it starts."""
-        if self.crew is not None:
-            self.crew.send(message)
+        if self.processes is not None:
+            self.processes.send(message)
 
     def stop(self, autosave: Callable[[], Path]) -> None:
         """Finish the update, write the file that `autosave` names, and end. Returns at once."""
-        self._start_again = self._standing.held = False
+        self._start_again = self._status.held = False
         self._asked = 0
-        if self._standing.going and self.crew is not None:
-            patience = STOP_SECONDS if self._standing.status == "training" else ABANDON_SECONDS
-            self._standing.set("stopping", "stopping after this update, and saving")
-            self.crew.send({"type": "SAVE", "path": str(autosave())})
-            self.crew.stop(patience)
+        if self._status.going and self.processes is not None:
+            patience = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
+            self._status.set("stopping", "stopping after this update, and saving")
+            self.processes.send({"type": "SAVE", "path": str(autosave())})
+            self.processes.stop(patience)
 
     def abandon(self) -> None:
-        """Let go of the crew at once: it is told to stop, and nobody listens to it any more."""
+        """Let go of the processes at once: they are asked to stop, and nobody listens to them any more."""
         self._start_again, self._asked = False, 0
-        crew, self.crew = self.crew, None
-        if crew is not None:
-            crew.stop(ABANDON_SECONDS)
+        processes, self.processes = self.processes, None
+        if processes is not None:
+            processes.stop(ABANDON_SECONDS)
 
     def over(self, end: Exit) -> None:
-        """The crew has ended: as it was asked to, or else another one takes its place."""
-        self.crew = None
-        if self._standing.status == "stopping" or end.expected:
-            solved = self._until_solved and self._standing.metrics.get("solved") == 1
-            version = self._published.newest().version
-            self._standing.set("stopped", f"{'solved' if solved else 'stopped'} at version {version}")
+        """The processes have ended: as they were asked to, or else others take their place."""
+        self.processes = None
+        if self._status.status == "stopping" or end.expected:
+            solved = self._until_solved and self._status.metrics.get("solved") == 1
+            version = self._latest.newest().version
+            self._status.set("stopped", f"{'solved' if solved else 'stopped'} at version {version}")
         else:
             self._replace(end)
 
     def start_again(self) -> None:
-        """Begin anew where somebody has asked for it while the last crew was stopping."""
+        """Start where somebody asked for it while the last run was stopping."""
         if self._start_again:
             self._start_again = False
             self._spawn()
 
     def _begin(self, held: bool) -> None:
-        self._standing.held = held
-        if self._standing.status == "stopping":
+        self._status.held = held
+        if self._status.status == "stopping":
             self._start_again = True
-        elif self._standing.status not in RUNNING:
+        elif self._status.status not in RUNNING:
             self._deaths = 0
             self._spawn()
 
     def _spawn(self) -> None:
-        self._standing.error = ""
-        self._standing.set("starting", "starting the learner")
-        orders = {"until_solved": self._until_solved, "paused": self._standing.held, "asked": self._asked}
+        self._status.error = ""
+        self._status.set("starting", "starting the learner")
+        orders = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
         try:
-            self.crew = self._hire(orders)
+            self.processes = self._start(orders)
             self._asked = 0
         except MemoryError as error:
-            self._standing.fail(str(error))
+            self._status.fail(str(error))
 
     def _replace(self, end: Exit) -> None:
-        """A crew was lost: another goes on from the last published weights, unless that leads nowhere."""
-        advanced = self._published.advanced
+        """The learner was lost: another continues from the last published weights, unless that leads nowhere."""
+        advanced = self._latest.advanced
         self._deaths = 1 if advanced else self._deaths + 1
         if end.traceback:
-            log.warning("the learner of %s failed:\n%s", self._standing.name, end.traceback)
+            log.warning("the learner of %s failed:\n%s", self._status.name, end.traceback)
         if self._deaths >= MAX_DEATHS or (end.traceback and not advanced):
-            self._standing.fail(end.error)
+            self._status.fail(end.error)
             return
         self._spawn()
-        self._standing.warn(f"{end.error}; a new learner goes on from version {self._published.newest().version}")
+        self._status.warn(f"{end.error}; a new learner continues from version {self._latest.newest().version}")

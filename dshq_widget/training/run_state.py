@@ -29,21 +29,21 @@ class RunState:
         self,
         drill: CompiledDrill | Environment | Any,
         config: RunConfig,
-        published: LatestPolicy,
-        standing: TrainingStatus,
+        latest: LatestPolicy,
+        status: TrainingStatus,
         scenes: Scenes,
         files: RunFiles,
     ) -> None:
         self._spec = drill.spec
-        self._config, self._published, self._standing = config, published, standing
+        self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
 
     def forget(self) -> None:
         """Back to version 0; scenes stay, but how the policy did on them does not."""
         self._files.resume = None
-        self._standing.forget()
+        self._status.forget()
         self._scenes.forget()
-        self._published.replace(self._config.untrained())
+        self._latest.replace(self._config.untrained())
 
     def adopt(self, saved: Checkpoint, path: Path) -> None:
         """Go on from a file; raises CheckpointError where it does not fit the drill."""
@@ -51,9 +51,9 @@ class RunState:
         compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
         if saved.rules_hash != spec["rules_hash"]:
             log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
-        self._published.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
-        self._standing.metrics = clean(saved.metrics)
-        self._standing.text = f"loaded {path.name}"
+        self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
+        self._status.metrics = clean(saved.metrics)
+        self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())
         if saved.rules_hash == spec["rules_hash"]:
             try:
@@ -68,7 +68,7 @@ class RunState:
         self.forget()
         self.adopt(saved, self._files.put(saved))
         where = f"; what was trained before is kept in {kept}" if kept else ""
-        self._standing.set("stopped", f"playing {name}, version {saved.version}{where}")
+        self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
         """That policy with the optimiser's `state`, as a file holds it."""
@@ -82,7 +82,7 @@ class RunState:
             newest.step,
             self._config.values.seed,
             self._config.values.to_json(),
-            self._standing.metrics,
+            self._status.metrics,
             self._scenes.put_into(state),
             self._spec.get("environment", {}),
         )

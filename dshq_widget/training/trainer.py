@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget import drills
+from dshq_widget import algorithms, drills
 from dshq_widget.contract import presets, settings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
@@ -32,7 +32,7 @@ from dshq_widget.training.run_state import RunState
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
 if TYPE_CHECKING:
-    from dshq_widget.algorithms.ppo.processes import DrillProcesses
+    from dshq_widget.algorithms.algorithm import Processes
     from dshq_widget.runtime.supervisor import Exit
 
 
@@ -43,7 +43,8 @@ class Trainer:
     drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md); those of a
     `preset` (presets.py) stand below them. `log_dir` is a folder for metrics as CSV and TensorBoard files and for the
     autosave; else that lies in a folder below `keep_in` that outlives the kernel (runs.py), or in a temporary one.
-    Raises ConfigError, CheckpointError, OSError for such a folder, or the drill's own error before anything is started.
+    `algorithm` is the name of one (algorithms/). Raises ConfigError, CheckpointError, ValueError for an algorithm that
+    is not known, OSError for such a folder, or the drill's own error before anything is started.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Trainer:
         keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
+        algorithm: str = "ppo",
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -65,41 +67,42 @@ class Trainer:
             drill = compatibility.known_drill(saved, path, f"pass its class, and the file as resume={path!r}")
         self.drill = _compiled(drill)
         self._gentle = gentle
+        self._algorithm = algorithms.get(algorithm)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
-        self._standing = TrainingStatus(self.drill.spec["name"])
-        self._files = RunFiles(self.drill.name, log_dir, keep_in, self._standing.warn)
+        self._status = TrainingStatus(self.drill.spec["name"])
+        self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn)
         self._scenes = Scenes(self.drill.spec)
         self._config = RunConfig(self.drill, None if saved is None else compatibility.settings_of(saved))
         if preset is not None:
             self._config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
             self._config.named = set(presets.PRESETS[preset].hyper)  # what it leaves as it is may yet be fitted
         self._config.change(hyper)
-        self._published = LatestPolicy(self._config.untrained())
-        self._keeper = RunControl(self._standing, self._published, self._hire)
-        self._learned = RunState(self.drill, self._config, self._published, self._standing, self._scenes, self._files)
+        self._latest = LatestPolicy(self._config.untrained())
+        self._control = RunControl(self._status, self._latest, self._start_processes)
+        self._state = RunState(self.drill, self._config, self._latest, self._status, self._scenes, self._files)
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._closed = False
         if saved is not None:
-            self._learned.adopt(saved, Path(os.fspath(resume or "")).expanduser())
+            self._state.adopt(saved, Path(os.fspath(resume or "")).expanduser())
 
     # ---- what a user reads
 
     @property
     def status(self) -> str:
         """idle, starting, training, stopping, stopped or error."""
-        return self._standing.status
+        return self._status.status
 
     @property
     def status_text(self) -> str:
         """What is going on, as a sentence."""
-        return self._standing.text
+        return self._status.text
 
     @property
     def error(self) -> str:
         """What went wrong, as a sentence; empty when nothing did."""
-        return self._standing.error
+        return self._status.error
 
     @property
     def config(self) -> TrainConfig:
@@ -109,35 +112,35 @@ class Trainer:
     @property
     def device(self) -> str:
         """What the learner computes on, cpu or cuda; empty before it has said so."""
-        return self._standing.device
+        return self._status.device
 
     @property
     def workers(self) -> int:
         """Rollout processes that the learner uses."""
-        return self._standing.workers
+        return self._status.workers
 
     @property
     def tuning(self) -> dict[str, Any]:
         """What was chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
         `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
         """
-        return dict(self._standing.tuning)
+        return dict(self._status.tuning)
 
     @property
     def paused(self) -> bool:
         """Whether a learner runs and holds between two updates."""
-        return self._standing.paused
+        return self._status.paused
 
     @property
     def metrics(self) -> dict[str, float | int]:
         """The newest metrics by flat name (docs/contract.md); a copy."""
         with self._lock:
-            return dict(self._standing.metrics)
+            return dict(self._status.metrics)
 
     @property
     def history(self) -> list[dict[str, float | int]]:
         """All metrics since the last reset, oldest first, thinned when there are very many."""
-        return self._standing.history.rows()
+        return self._status.history.rows()
 
     @property
     def league(self) -> list[dict[str, Any]]:
@@ -147,7 +150,7 @@ class Trainer:
         by the name of each player it met; a snapshot also has `version`, `step`, `share` (points per match against the
         pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`. Empty before the first round.
         """
-        return self._standing.league
+        return self._status.league
 
     @property
     def scenes(self) -> list[dict[str, Any]]:
@@ -177,7 +180,7 @@ class Trainer:
     def latest_policy(self) -> PolicyVersion:
         """The newest complete policy. Never waits for the learner."""
         with self._lock:
-            return self._published.newest()
+            return self._latest.newest()
 
     # ---- what a user does
 
@@ -193,7 +196,7 @@ class Trainer:
             if until_solved and self.drill.spec.get("target") is None:
                 raise ValueError(f"until_solved: {self.drill.name!r} has no target; drills of one side may declare one")
             self.set_hyper(**hyper)
-            self._keeper.start(until_solved=until_solved)
+            self._control.start(until_solved=until_solved)
         self._notify()
 
     def pause_training(self) -> None:
@@ -215,34 +218,34 @@ class Trainer:
         with self._lock:
             self._check_open()
             self.set_hyper(**hyper)
-            self._keeper.next_update()
+            self._control.next_update()
         self._notify()
 
     def _tell(self, message: str, held: bool) -> None:
         with self._lock:
             self._check_open()
-            self._keeper.tell(message, held)
+            self._control.tell(message, held)
         self._notify()
 
     def stop(self) -> None:
         """Stop training; returns at once. The policy stays, and `start` goes on from it."""
         with self._lock:
-            self._keeper.stop(self._files.autosave)
+            self._control.stop(self._files.autosave)
         self._notify()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False when one still does after `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._keeper.crew is None, timeout)
+            return self._changed.wait_for(lambda: self._control.processes is None, timeout)
 
     def reset_training(self) -> None:
         """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
         with self._lock:
             self._check_open()
             self._arriving = None
-            self._keeper.abandon()
-            self._learned.forget()
-            self._standing.set("idle", "not started")
+            self._control.abandon()
+            self._state.forget()
+            self._status.set("idle", "not started")
         self._notify()
 
     def set_hyper(self, **values: Any) -> None:
@@ -261,12 +264,12 @@ class Trainer:
             waiting = [key for key in changed if settings.FIELDS[key]["effect"] == settings.RESTART]
             for key, value in changed.items():
                 if key not in waiting:
-                    self._keeper.send({"type": "SET_HYPER", "key": key, "value": value})
-            if self._keeper.crew is not None and waiting:
-                self._standing.text = f"{', '.join(waiting)} will change at the next start"
-            elif self._keeper.crew is None and self.version == 0:
+                    self._control.send({"type": "SET_HYPER", "key": key, "value": value})
+            if self._control.processes is not None and waiting:
+                self._status.text = f"{', '.join(waiting)} will change at the next start"
+            elif self._control.processes is None and self.version == 0:
                 self._files.resume = None
-                self._published.replace(self._config.untrained())
+                self._latest.replace(self._config.untrained())
         self._notify()
 
     def add_scene(self, state: bytes) -> str:
@@ -295,7 +298,7 @@ class Trainer:
         self._notify()
 
     def _tell_scenes(self) -> None:
-        self._keeper.send({"type": "SCENES", "scenes": self._scenes.packed()})
+        self._control.send({"type": "SCENES", "scenes": self._scenes.packed()})
 
     def wait(
         self,
@@ -316,7 +319,7 @@ class Trainer:
         goals = Goals(self.drill.spec, seconds, updates, win_rate, return_mean)
         if self.status in ("idle", "stopped"):
             raise RuntimeError("nothing is training, so there is nothing to wait for: call train() or start() first")
-        return wait_for(goals, self._standing, self._changed, Progress(enabled=progress))
+        return wait_for(goals, self._status, self._changed, Progress(enabled=progress))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
@@ -326,25 +329,27 @@ class Trainer:
         target = str(Path(os.path.abspath(os.path.expanduser(path))))
         with self._changed:
             asked = self.status == "training" and os.path.isdir(os.path.dirname(target))
-            crew, awaited = self._keeper.crew if asked else None, self._files.awaited
-            if crew is not None:
+            processes, awaited = self._control.processes if asked else None, self._files.awaited
+            if processes is not None:
                 awaited[target] = False
-                crew.send({"type": "SAVE", "path": target})
-                self._changed.wait_for(lambda: awaited[target] or self._keeper.crew is not crew, STOP_SECONDS)
+                processes.send({"type": "SAVE", "path": target})
+                self._changed.wait_for(
+                    lambda: awaited[target] or self._control.processes is not processes, STOP_SECONDS
+                )
                 if awaited.pop(target):
                     return Path(target)
         newest = self.latest_policy()
-        return checkpoint.save(target, self._learned.checkpoint(newest, self._files.state_of(newest)))
+        return checkpoint.save(target, self._state.checkpoint(newest, self._files.state_of(newest)))
 
     def autosave(self) -> None:
         """Have the learner, where one trains, write the autosave soon; returns at once."""
         with self._lock:
             if self.status == "training":
-                self._keeper.send({"type": "SAVE", "path": str(self._files.autosave())})
+                self._control.send({"type": "SAVE", "path": str(self._files.autosave())})
 
     def policy_file(self) -> bytes:
         """The newest policy, without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
-        return checkpoint.encode(self._learned.checkpoint(self.latest_policy(), {}))
+        return checkpoint.encode(self._state.checkpoint(self.latest_policy(), {}))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Take over the policy of a `.dshq` file; raises CheckpointError and changes nothing where it does not fit."""
@@ -359,12 +364,12 @@ class Trainer:
         with self._lock:
             self._check_open()
             compatibility.shape_of(saved, name, self.drill.spec)
-            if self._keeper.crew is None:
-                self._learned.replace(saved, name)
+            if self._control.processes is None:
+                self._state.replace(saved, name)
             else:
                 self._arriving = saved, name
                 self.stop()
-                self._standing.text = f"stopping after this update and saving, then {name} plays"
+                self._status.text = f"stopping after this update and saving, then {name} plays"
         self._notify()
 
     def go_on_from(self, path: str | os.PathLike[str]) -> None:
@@ -373,14 +378,14 @@ class Trainer:
         """
         with self._lock:
             self._check_open()
-            if self._keeper.crew is not None:
+            if self._control.processes is not None:
                 raise RuntimeError("something trains already: call stop() first, then go on with the other run")
             saved = checkpoint.load(path)
             compatibility.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
             self._config.values = compatibility.settings_of(saved)
-            self._learned.forget()
-            self._learned.adopt(saved, Path(os.fspath(path)).expanduser())
-            self._standing.set("stopped", f"at version {saved.version} of the run saved before")
+            self._state.forget()
+            self._state.adopt(saved, Path(os.fspath(path)).expanduser())
+            self._status.set("stopped", f"at version {saved.version} of the run saved before")
         self._notify()
 
     def close(self) -> None:
@@ -388,11 +393,11 @@ class Trainer:
         with self._lock:
             if self._closed:
                 return
-            self._keeper.abandon()
+            self._control.abandon()
             self.latest_policy()
-            self._published.release()
+            self._latest.release()
             if self.status in RUNNING:
-                self._standing.set("stopped", "closed")
+                self._status.set("stopped", "closed")
             self._closed = True
             self._files.close()
         self._notify()
@@ -409,58 +414,52 @@ class Trainer:
 
     def on_warning(self, listener: Callable[[str], None]) -> None:
         """Call `listener`, from any thread, with the sentence of each warning. It must return at once."""
-        self._standing.warned.append(listener)
+        self._status.warned.append(listener)
 
     # ---- the learner process
 
-    def _hire(self, orders: Mapping[str, Any]) -> DrillProcesses:
-        """A crew on the newest policy, or on an untrained one where the settings ask for another network."""
-        from dshq_widget.algorithms.ppo.gym_processes import GymProcesses
-        from dshq_widget.algorithms.ppo.processes import (
-            DrillProcesses,  # numba comes with these; keep it out of the import
-        )
-
-        foreign = isinstance(self.drill, Environment)
-        if not self.version and not foreign:  # what has begun to learn goes on as it was
+    def _start_processes(self, orders: Mapping[str, Any]) -> Processes:
+        """A run's processes on the newest policy, or on an untrained one where the settings ask for another network."""
+        if not self.version and isinstance(self.drill, CompiledDrill):  # what has begun to learn goes on as it was
             self._config.fit(self._gentle)
         newest, network = self.latest_policy(), self._config.network()
         wanted = (network.layers, network.activation)
         if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
-            self._learned.forget()
+            self._state.forget()
         job = {
             **orders,
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
-            "updates": self._standing.metrics.get("updates", 0),
+            "updates": self._status.metrics.get("updates", 0),
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "scenes": self._scenes.packed(),
         }
-        crew: Any = GymProcesses if foreign else DrillProcesses
-        return crew(self.drill, self.config, self._published.memory(), job, self._on_message, self._on_exit)
+        memory = self._latest.memory()
+        return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
 
-    def _on_message(self, crew: DrillProcesses, message: Mapping[str, Any]) -> None:
+    def _on_message(self, processes: Processes, message: Mapping[str, Any]) -> None:
         with self._lock:
-            if crew is not self._keeper.crew:
+            if processes is not self._control.processes:
                 return
             if message["type"] == "SCENES":
                 self._scenes.measured(message["rows"])
             elif message["type"] == "CHECKPOINT":
                 self._files.written(message["path"])
             else:
-                self._standing.hear(message)
+                self._status.hear(message)
         self._notify()
 
-    def _on_exit(self, crew: DrillProcesses, end: Exit) -> None:
+    def _on_exit(self, processes: Processes, end: Exit) -> None:
         with self._lock:
-            if crew is not self._keeper.crew:
+            if processes is not self._control.processes:
                 return
-            self._keeper.over(end)
+            self._control.over(end)
             if self.status == "stopped":
                 if self._arriving:
                     arrived, self._arriving = self._arriving, None
-                    self._learned.replace(*arrived)
-                self._keeper.start_again()
+                    self._state.replace(*arrived)
+                self._control.start_again()
         self._notify()
 
     # ---- small things

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from dshq_widget.algorithms.ppo.drill_run import MOST_RETURNS, MOST_SKIPS, Session
+from dshq_widget.algorithms.ppo.drill_run import DrillPPO
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
+from dshq_widget.learning.run import MOST_RETURNS, MOST_SKIPS, Run
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
@@ -76,9 +77,9 @@ def test_a_lasting_fault_ends_training_with_a_sentence(caplog):
     with Trainer(Broken, **SMALL) as trainer:
         before = trainer.latest_policy().weights
         trainer.start()
-        with pytest.raises(RuntimeError, match="look at the rewards and observations"):
+        with pytest.raises(RuntimeError, match="check the rewards and observations"):
             trainer.wait(updates=1000, progress=False)
-        assert caplog.text.count("training went back to version 0") == MOST_RETURNS
+        assert caplog.text.count("reverted to version 0") == MOST_RETURNS
         assert "0.5 of the learning rate" in caplog.text and "0.25 of the learning rate" in caplog.text
         assert trainer.status == "error" and trainer.version == 0
         assert np.array_equal(trainer.latest_policy().weights, before)
@@ -125,10 +126,10 @@ class Sick(FusedPPO):
         return learned
 
 
-class Ward(Session):
-    """A session with a sick learner."""
+class SickPPO(DrillPPO):
+    """A run with a sick learner."""
 
-    def _make_learner(self):
+    def make_learner(self, threads=0):
         return Sick(self.spec, seed=self.config.seed, threads=1)
 
 
@@ -141,49 +142,47 @@ def ward():
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
     job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
-    session = Ward(Ears(), job, {"weights": block})
-    yield session
+    yield SickPPO(Ears(), job).compose({"weights": block})
     block.close()
 
 
-def turns(session: Session, count: int) -> None:
+def turns(run: Run, count: int) -> None:
     for _ in range(count):
-        batch = session.games.next(session.learner, session.config, session.version)
-        session.learn(batch.samples, batch.units)
+        run.learn(run.source.next(run.learner.player, run.config, run.version))
 
 
 def test_weights_that_are_not_finite_are_taken_back_at_once(ward):
     turns(ward, 3)
     assert ward.version == 3 and ward.channel.warnings() == []
-    good, rate = ward.slots.read(2), ward.hyper().learning_rate
-    ward.learner.illness = "weights"
+    good, rate = ward.publisher.slots.read(2), ward.learner.hyper(ward.progress).learning_rate
+    ward.learner.ppo.illness = "weights"
     turns(ward, 1)
-    assert ward.slots.latest == ward.version == 3 and np.array_equal(ward.learner.blob(), good[2])
-    assert "went back to version 3 and goes on with 0.5 of the learning rate" in ward.channel.warnings()[0]
-    assert ward.hyper().learning_rate == pytest.approx(rate / 2, rel=1e-3)
-    ward.learner.illness = ""
+    assert ward.publisher.slots.latest == ward.version == 3 and np.array_equal(ward.learner.blob(), good[2])
+    assert "reverted to version 3; continuing with 0.5 of the learning rate" in ward.channel.warnings()[0]
+    assert ward.learner.hyper(ward.progress).learning_rate == pytest.approx(rate / 2, rel=1e-3)
+    ward.learner.ppo.illness = ""
     turns(ward, 2)
-    assert ward.slots.latest == 5 and len(ward.channel.warnings()) == 1
+    assert ward.publisher.slots.latest == 5 and len(ward.channel.warnings()) == 1
 
 
 def test_three_skipped_updates_in_a_row_lead_back(ward):
     turns(ward, 2)
-    good = ward.slots.read(1)
-    ward.learner.illness = "gradient"
+    good = ward.publisher.slots.read(1)
+    ward.learner.ppo.illness = "gradient"
     turns(ward, MOST_SKIPS - 1)
     assert ward.rate == 1.0 and [text[:21] for text in ward.channel.warnings()] == ["an update was skipped"]
     turns(ward, 1)
     assert ward.rate == 0.5 and "3 updates in a row were skipped" in ward.channel.warnings()[-1]
-    assert ward.slots.latest == 2 and ward.updates == 2 and np.array_equal(ward.learner.blob(), good[2])
-    ward.learner.illness = ""
+    assert ward.publisher.slots.latest == 2 and ward.updates == 2 and np.array_equal(ward.learner.blob(), good[2])
+    ward.learner.ppo.illness = ""
     turns(ward, 2)
-    assert ward.slots.latest == 4
+    assert ward.publisher.slots.latest == 4
 
 
 def test_it_gives_up_when_going_back_leads_nowhere(ward):
     turns(ward, 1)
-    ward.learner.illness = "weights"
+    ward.learner.ppo.illness = "weights"
     turns(ward, MOST_RETURNS)
     with pytest.raises(RuntimeError, match="training cannot go on.*not finite"):
         turns(ward, 1)
-    assert ward.slots.latest == 1 and np.isfinite(ward.slots.read(0)[2]).all()
+    assert ward.publisher.slots.latest == 1 and np.isfinite(ward.publisher.slots.read(0)[2]).all()

@@ -18,7 +18,7 @@ from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator, compare
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning.entropy_guard import EntropyGuard
+from dshq_widget.learning.exploration import EntropyGuard
 from dshq_widget.policy.network import Policy, PolicySpec, initial_weights
 from tests.harness.samples import METRICS, SPEC, make_samples
 

@@ -78,7 +78,7 @@ def test_a_stop_and_a_start_count_on(tmp_path):
         assert trainer.version > stopped.version and np.isfinite(trainer.latest_policy().weights).all()
 
 
-def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path, monkeypatch):
+def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path):
     drill, config = compile_drill(CartPole), TrainConfig(num_envs=64, rollout_length=8, opponents={"self": 1.0})
     spec = PolicySpec.for_config(drill.spec, config)
     path = tmp_path / "autosave.dshq"
@@ -89,19 +89,19 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
 
     calm = Turns(3)
     drill_run.run(calm, {**job, "autosave": str(path)}, {"weights": block})
-    assert "CHECKPOINT" not in calm.kinds(), "five minutes have not passed"
-    monkeypatch.setattr(drill_run, "AUTOSAVE_SECONDS", 0.0)
+    assert "CHECKPOINT" not in calm.kinds(), "ten seconds have not passed"
     busy = Turns(3)
-    drill_run.run(busy, {**job, "autosave": str(path)}, {"weights": block})
+    often = {**job, "hyper": {**job["hyper"], "autosave_seconds": 0.0}}
+    drill_run.run(busy, {**often, "autosave": str(path)}, {"weights": block})
     assert busy.kinds().count("CHECKPOINT") >= 2
     saved = checkpoint.load(path)
     assert saved.version == slots.latest == 6
 
-    again = drill_run.Session(Turns(1), {**job, "resume": str(path)}, {"weights": block})
+    again = drill_run.DrillPPO(Turns(1), {**job, "resume": str(path)}).compose({"weights": block})
     assert "WARNING" not in again.channel.kinds()
     assert np.array_equal(again.learner.state()["adam_m"], saved.state["adam_m"])
     slots.publish(7, saved.step + 1, saved.weights)
-    later = drill_run.Session(Turns(1), {**job, "resume": str(path), "updates": 7}, {"weights": block})
+    later = drill_run.DrillPPO(Turns(1), {**job, "resume": str(path), "updates": 7}).compose({"weights": block})
     assert "from version 7 with a fresh optimiser" in later.channel.said[-1]["text"]
     assert (later.updates, later.agent_steps) == (7, saved.step + 1)
     block.close()

@@ -24,7 +24,7 @@ class Acting(Trainer):
         self.stops = self.saves = 0
 
     def become(self, status: str, paused: bool = False) -> None:
-        self._standing.status, self._standing.held = status, paused
+        self._status.status, self._status.held = status, paused
 
     def stop(self) -> None:
         self.stops += 1

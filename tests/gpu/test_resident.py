@@ -220,7 +220,7 @@ def test_earlier_policies_play_the_other_side():
         learner.spec.split(blob)[-1][1][favourite] = 60
         blobs.append(blob)
     learner.load(blobs[1])
-    play.meet(blobs)
+    play.set_opponents(blobs)
     for _ in range(2):
         found = host(play.next())
     for group, favourite in zip(sorted(play.groups, key=lambda g: -g.kind), (0, 2), strict=True):

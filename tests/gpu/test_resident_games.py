@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dshq_kernels.play.loops import AGENT_STEPS
-from dshq_widget.algorithms.ppo import drill_run, games
+from dshq_widget.algorithms.ppo import drill_run
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
@@ -13,6 +13,7 @@ from dshq_widget.algorithms.ppo.resident_games import ResidentGames
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
+from dshq_widget.learning import run as runs
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -28,7 +29,7 @@ def job():
     drill = compile_drill(drills["ball"])
     shares = {"self": 0.5, "chaser": 0.25, "pool": 0.25}
     normal = {"normalize_observations": True, "normalize_rewards": True}
-    config = TrainConfig(**SMALL, **normal, opponents=shares, validate_every=2, snapshot_every=2)
+    config = TrainConfig(**SMALL, **normal, opponents=shares, validate_every=2, snapshot_every=2, autosave_seconds=0)
     spec = PolicySpec.for_config(drill.spec, config)
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
@@ -39,13 +40,12 @@ def job():
 
 def on_a_device(monkeypatch):
     monkeypatch.setattr(drill_run, "choose_device", lambda wanted: "cpu:0")
-    monkeypatch.setattr(games, "trouble", lambda: "")
+    monkeypatch.setattr(drill_run, "trouble", lambda: "")
 
 
 def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch, tmp_path):
     on_a_device(monkeypatch)
-    for seconds in ("REPORT_SECONDS", "AUTOSAVE_SECONDS"):
-        monkeypatch.setattr(drill_run, seconds, 0.0)
+    monkeypatch.setattr(runs, "REPORT_SECONDS", 0.0)
     given, blocks = job
     path = tmp_path / "autosave.dshq"
     channel = Turns(6)
@@ -57,27 +57,27 @@ def test_the_loop_plays_learns_and_reports_where_the_learner_is(job, monkeypatch
     assert rows[-1]["agent_steps"] % (8 * 96) == 0 and rows[-1]["version"] >= 3, "32 games on both sides, 32 on one"
     errors = [row["validation_relative_error"] for row in rows if "validation_relative_error" in row]
     assert errors and max(errors) < 1e-3 and "LEAGUE" in channel.kinds()
-    session = drill_run.Session(Turns(1), {**given, "resume": str(path)}, blocks)
-    assert isinstance(session.learner, ResidentPPO) and isinstance(session.games, ResidentGames)
-    assert np.array_equal(session.games.play.games.words(), checkpoint.load(path).state["train.games"])
+    run = drill_run.DrillPPO(Turns(1), {**given, "resume": str(path)}).compose(blocks)
+    assert isinstance(run.learner.ppo, ResidentPPO) and isinstance(run.source, ResidentGames)
+    assert np.array_equal(run.source.play.games.words(), checkpoint.load(path).state["train.games"])
 
 
 def test_rules_that_a_gpu_cannot_run_are_played_as_before(job, monkeypatch):
     given, blocks = job
     on_a_device(monkeypatch)
 
-    monkeypatch.setattr(games, "trouble", lambda: "no compiler")
-    session = drill_run.Session(Turns(1), given, blocks)
-    assert isinstance(session.games, OwnGames) and isinstance(session.learner, ResidentPPO)
-    assert "numba cannot use the GPU (no compiler)" in session.channel.said[-1]["text"]
+    monkeypatch.setattr(drill_run, "trouble", lambda: "no compiler")
+    run = drill_run.DrillPPO(Turns(1), given).compose(blocks)
+    assert isinstance(run.source, OwnGames) and isinstance(run.learner.ppo, ResidentPPO)
+    assert "numba cannot use the GPU (no compiler)" in run.channel.said[-1]["text"]
 
 
 def test_a_network_that_looks_ahead_plays_on_the_processor(monkeypatch):
     drill = compile_drill(drills["maze"])
     config = TrainConfig(**SMALL, opponents={"self": 1.0})
-    monkeypatch.setattr(games, "trouble", lambda: pytest.fail("nobody need ask"))
+    monkeypatch.setattr(drill_run, "trouble", lambda: pytest.fail("nobody need ask"))
     learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=0)
-    found, trouble = games.own_games(drill, config, learner, "cuda", 1)
+    found, trouble = drill_run.own_games(drill, config, learner, "cuda", 1)
     assert isinstance(found, OwnGames) and not trouble
 
 

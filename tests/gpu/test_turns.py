@@ -75,7 +75,7 @@ def start(case: str, kernels: bool) -> Play:
     if not kernels:
         play.turns = Turns(play.games, play.rollout, play.rows)
     play.settings(0.97, 0.9)
-    play.meet([learner.blob()])
+    play.set_opponents([learner.blob()])
     if scenes:
         play.practise(play.games.words()[:3], 0.5)
     return play

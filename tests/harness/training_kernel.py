@@ -32,8 +32,12 @@ def main() -> None:
     if sibling == 0:
         time.sleep(600)
         os._exit(0)
-    crew = trainer._keeper.crew
-    pids = {"learner": crew.learner.pid, "workers": [worker.pid for worker in crew.workers], "sibling": sibling}
+    processes = trainer._control.processes
+    pids = {
+        "learner": processes.learner.pid,
+        "workers": [worker.pid for worker in processes.workers],
+        "sibling": sibling,
+    }
     print(json.dumps(pids), flush=True)
     while (line := sys.stdin.readline().strip()) != "quit":
         if line == "version":

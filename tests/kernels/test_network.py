@@ -130,7 +130,7 @@ def test_a_rollout_is_torchs(drill, shares):
         play = Play(games, learner, losses.gae, length=12, shares=shares, seed=3)
         play.settings(0.97, 0.9)
         if play.others:
-            play.meet([noisy(spec, seed=5).blob()])
+            play.set_opponents([noisy(spec, seed=5).blob()])
         for _ in range(2):
             rollout = {name: field.cpu().numpy().copy() for name, field in vars(play.next()).items()}
         found.append({**rollout, "games": games.words()})

@@ -15,7 +15,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.learning import elo, league
-from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, Guard
+from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, CollapseGuard
 from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -240,27 +240,27 @@ def test_a_large_network_has_a_small_pool(ball):
 
 
 def test_the_guard_ignores_bad_luck_and_sees_a_collapse():
-    guard = Guard()
+    guard = CollapseGuard()
     best = 0.95
     for points in (240, 238, 243, 239, 220, 240):  # of 256: one bad round, and noise around 94 %
         assert guard.after_round(points, 256, best) == ""
     said = [guard.after_round(200, 256, best) for _ in range(ROUNDS)]
     assert said[:-1] == [""] * (ROUNDS - 1) and "fell from 95.0 % to 78.1 %" in said[-1].replace("%", " %")
-    guard.begin_anew()
+    guard.start_over()
     assert guard.after_round(200, 256, best) == ""
-    assert "to 39.1%" in Guard().after_round(100, 256, best), "so deep a fall needs no second look"
-    slowly = Guard()
+    assert "to 39.1%" in CollapseGuard().after_round(100, 256, best), "so deep a fall needs no second look"
+    slowly = CollapseGuard()
     said = [slowly.after_round(228, 256, best) for _ in range(MEMORY)]  # 89.1 %, where 90.3 % are wanted
     assert said[: ROUNDS + 1] == [""] * (ROUNDS + 1) and "to 89.1%" in said[-1]
-    almost = Guard()
+    almost = CollapseGuard()
     assert [almost.after_round(2.6, 3, best) for _ in range(9)] == [""] * 9, "three matches prove nothing"
 
 
 def test_the_guard_sees_updates_that_break_their_bounds():
-    guard = Guard()
+    guard = CollapseGuard()
     good = {"approx_kl": 0.01, "loss_value": 0.2}
     assert guard.after_update({**good, "loss_value": 80.0}) == "", "nothing is usual yet"
-    guard.begin_anew()
+    guard.start_over()
     for k in range(VALUE_WARM_UP):
         assert guard.after_update({**good, "loss_value": 0.2 + 0.1 * (k % 2)}) == ""
     assert guard.after_update({}) == ""
@@ -268,14 +268,14 @@ def test_the_guard_sees_updates_that_break_their_bounds():
     assert [guard.after_update(wild), guard.after_update(wild), guard.after_update(good)] == [""] * 3, "not in a row"
     assert [guard.after_update(far) for _ in range(STRIKES - 1)] == [""] * (STRIKES - 1)
     guard.after_round(3, 4, 0.9)
-    twin = Guard()
+    twin = CollapseGuard()
     twin.restore(guard.state())
     assert np.array_equal(twin.state(), guard.state()) and twin.recent == [(3, 4)]
     assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
 
 
 def test_a_weak_champion_is_nothing_to_go_back_to():
-    guard = Guard()
+    guard = CollapseGuard()
     assert [guard.after_round(20, 256, 0.4) for _ in range(9)] == [""] * 9
 
 
@@ -307,7 +307,7 @@ def test_policies_reach_another_process_memory():
         blobs = [weights(spec, 10 * turn + k) for k in range(count)]
         writer.publish(blobs)
         opponents.read(reader, newest)
-        direct.meet(blobs)
+        direct.set_opponents(blobs)
         assert np.array_equal(opponents.params, direct.params)
     block.close()
 
@@ -379,7 +379,7 @@ def test_training_that_falls_apart_goes_back_to_its_champion(caplog):
     with Trainer("ball", seed=3, lr=1.0, lr_schedule="constant", max_grad_norm=0, min_entropy=0, **hyper) as t:
         t.start()
         deadline = time.monotonic() + PATIENCE
-        while "went back to its champion, version" not in caplog.text:
+        while "reverted to champion v" not in caplog.text:
             assert time.monotonic() < deadline and t.error == "", t.status_text
             time.sleep(0.05)
         seen = t.version

@@ -140,9 +140,9 @@ def test_a_learner_that_dies_while_it_is_paused_comes_back_paused():
         until(lambda: updates(t) >= 1)
         t.pause_training()
         time.sleep(1.0)
-        held, victim = t.version, t._keeper.crew.learner.pid
+        held, victim = t.version, t._control.processes.learner.pid
         os.kill(victim, signal.SIGKILL)
-        until(lambda: t.status == "training" and t._keeper.crew.learner.pid not in (victim, None))
+        until(lambda: t.status == "training" and t._control.processes.learner.pid not in (victim, None))
         time.sleep(1.0)
         assert t.paused and t.version == held
         t.next_update()

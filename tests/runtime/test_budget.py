@@ -14,7 +14,7 @@ from dshq_widget.runtime.budget import (
     memory_limit,
     most_workers,
     processor_seconds,
-    team_size,
+    usable_processors,
 )
 
 GB = 1e9
@@ -142,7 +142,7 @@ def test_affinity_counts():
 
 @pytest.mark.parametrize(("cpu", "size"), [(0.1, 1), (0.5, 1), (1.9, 1), (2, 2), (2.9, 2), (3, 2), (4, 3), (64, 63)])
 def test_a_team_takes_whole_processors_and_leaves_one_of_many(cpu, size):
-    assert team_size(cpu) == size
+    assert usable_processors(cpu) == size
 
 
 @pytest.mark.parametrize(("memory", "workers"), [(0.25 * GB, 0), (GB, 1), (1.9 * GB, 4), (500 * GB, 5)])

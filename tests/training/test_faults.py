@@ -143,10 +143,10 @@ def two():
 def test_two_trainers_do_not_disturb_each_other(two):
     """One learner is killed again and again and at last stopped: it comes back each time, the other one never knew."""
     one, other = two
-    bystander = other._keeper.crew.learner.pid
+    bystander = other._control.processes.learner.pid
     for _ in range(2):
         seen, newest = one.version, one.version
-        victim = one._keeper.crew.learner.pid
+        victim = one._control.processes.learner.pid
         os.kill(victim, signal.SIGKILL)
         enough = time.monotonic() + PATIENCE
         while newest <= seen + 2:
@@ -155,20 +155,20 @@ def test_two_trainers_do_not_disturb_each_other(two):
             assert np.isfinite(policy.weights).all() and time.monotonic() < enough
             newest = policy.version
             time.sleep(0.01)
-        assert one._keeper.crew.learner.pid not in (victim, None) and one.error == ""
+        assert one._control.processes.learner.pid not in (victim, None) and one.error == ""
     updates = one.metrics.get("updates", 0)
     assert one.wait(updates=updates + 3, progress=False), "counting went on, too"
     one.close()
     seen = other.version
     until(lambda: other.version > seen + 3, "another version of the other")
-    assert other._keeper.crew.learner.pid == bystander and other.error == "" and other.status == "training"
+    assert other._control.processes.learner.pid == bystander and other.error == "" and other.status == "training"
 
 
 def test_a_stopped_worker_is_flagged_and_holds_nobody_up():
     with Trainer("cartpole", **{**SMALL, "workers": 2}) as trainer:
         trainer.start()
         assert trainer.wait(updates=3, progress=False)
-        pid = trainer._keeper.crew.workers[0].pid
+        pid = trainer._control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
         try:
             until(lambda: f"rollout process {pid} has not answered" in trainer.status_text, "the warning")
@@ -188,7 +188,7 @@ def test_processes_outlive_the_thread_that_called_start_and_are_modest():
         thread.join()
         assert trainer.wait(seconds=0, progress=False)
         until(lambda: trainer.version > 1, "the first version of the learner's own")
-        children = (trainer._keeper.crew.learner, *trainer._keeper.crew.workers)
+        children = (trainer._control.processes.learner, *trainer._control.processes.workers)
         family = [psutil.Process(child.pid) for child in children]
         assert [child.generation for child in children] == [0, 0]
         for process in family:
@@ -210,7 +210,7 @@ def test_starting_and_stopping_over_and_over_leaves_nothing_behind(cycles):
         with Trainer("cartpole", **SMALL) as trainer:
             trainer.start()
             assert trainer.wait(updates=1, progress=False)
-            child = trainer._keeper.crew.learner
+            child = trainer._control.processes.learner
             trainer.stop()
             assert trainer.join(PATIENCE) and child.join(PATIENCE)
 

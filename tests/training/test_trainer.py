@@ -282,11 +282,11 @@ def test_a_killed_learner_is_replaced_and_versions_never_fall(trained):
     t = running(trained)
     until(lambda: t.version > 0)
     seen = t.version
-    victim = t._keeper.crew.learner.pid
+    victim = t._control.processes.learner.pid
     os.kill(victim, signal.SIGKILL)
     newest = seen
     deadline = time.monotonic() + PATIENCE
-    while t._keeper.crew is None or t._keeper.crew.learner.pid in (victim, None) or t.version <= seen + 2:
+    while t._control.processes is None or t._control.processes.learner.pid in (victim, None) or t.version <= seen + 2:
         version = t.version
         assert version >= newest and time.monotonic() < deadline
         newest = version
@@ -353,9 +353,9 @@ def test_a_learner_that_cannot_work_is_one_sentence():
 def test_close_leaves_no_process():
     t = Trainer(Walk, **SMALL)
     running(t)
-    pid, crew = t._keeper.crew.learner.pid, t._keeper.crew
+    pid, processes = t._control.processes.learner.pid, t._control.processes
     t.close()
-    assert crew.learner.join(PATIENCE)
+    assert processes.learner.join(PATIENCE)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -364,9 +364,9 @@ def test_rollout_processes_and_the_loss_of_one():
     with Trainer(Walk, **{**SMALL, "workers": 2}) as t:
         t.start()
         assert t.wait(updates=3, progress=False) and t.workers == 2
-        os.kill(t._keeper.crew.workers[0].pid, signal.SIGKILL)
+        os.kill(t._control.processes.workers[0].pid, signal.SIGKILL)
         until(lambda: "a rollout process was lost, it is being replaced" in t.status_text)
-        until(lambda: t._keeper.crew.workers[0].generation == 1)
+        until(lambda: t._control.processes.workers[0].generation == 1)
         before = t.version
         until(lambda: t.version > before + 3)
 

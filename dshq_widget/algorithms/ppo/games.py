@@ -3,59 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 
-from dshq_kernels.backends.cuda import trouble
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Rollouts, Samples
-from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.report import merge
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 
-if TYPE_CHECKING:
-    from dshq_widget.algorithms.ppo.resident_games import ResidentGames
-
 STALE_VERSIONS = 64
 """Samples made by a policy older than this many versions are thrown away and counted (assumed; normal is 1 or 2)."""
 
 
-@dataclass
-class Batch:
-    """One rollout's samples, ready to learn from."""
+class Player(Protocol):
+    """What the games are played with."""
 
-    samples: Any
-    """Samples, or a rollout that lies where the learner does."""
-    units: np.ndarray
-    stats: np.ndarray
-    lag: int
-    done: Callable[[], None]
-
-
-def own_games(
-    drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
-) -> tuple[OwnGames | ResidentGames, str]:
-    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
-    rules cannot run there, or something stands in front of the network: cell by cell, in torch, a grid is thousands of
-    kernels, and pairs have not been tried there.
-    """
-    if device == "cpu" or learner.spec.front is not None:
-        return OwnGames(drill, config, threads), ""
-    if why := trouble():
-        told = f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`"
-        return OwnGames(drill, config, threads), told
-    from dshq_widget.algorithms.ppo.resident_games import ResidentGames  # imports torch
-
-    return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO
+    def blob(self) -> np.ndarray:
+        """The policy's flat f32 weights."""
+        ...
 
 
 class OwnGames:
@@ -63,6 +37,7 @@ class OwnGames:
 
     resident = False
     """Whether they live on the learner's device."""
+    memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
@@ -73,7 +48,7 @@ class OwnGames:
         self.pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-play")
         self.dropped = 0
 
-    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch:
+    def next(self, learner: Player, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         rollouts = self.rollouts
         rollouts.weights[:] = self.drill.term_weights(config.reward_weights)
@@ -97,11 +72,11 @@ class OwnGames:
         for other in others:
             other.result()
         rollouts.advance()
-        return Batch(self.samples, self.units, merge(stats), 0, lambda: None)
+        return Experience(self.samples, self.units, merge(stats))
 
-    def meet(self, policies: Sequence[np.ndarray]) -> None:
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
         """From now on the pool's games are played against these earlier policies, one blob for each slot."""
-        self.opponents.meet(policies)
+        self.opponents.set_opponents(policies)
 
     def practise(self, scenes: np.ndarray) -> None:
         """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""
@@ -160,12 +135,13 @@ class RingGames:
             self.units.append(shape.trainable)
             self.shapes.append((shape.units, *Samples.sizes(spec)))
         self.turn, self.stale, self.oldest = 0, 0, 0
+        self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
 
     def forget_before(self, version: int) -> None:
         """Throw away, and count, what policies older than this version have played and will yet have played."""
         self.oldest = version
 
-    def meet(self, policies: Sequence[np.ndarray]) -> None:
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
         """From their next rollout on, the pool's games are played against these earlier policies."""
         if self.pool is not None:
             self.pool.publish(policies)
@@ -184,10 +160,15 @@ class RingGames:
         """Nothing to take over."""
 
     @property
+    def memory_mb(self) -> float:
+        """Memory of the rollout processes together, at its highest."""
+        return sum(self.memory)
+
+    @property
     def dropped(self) -> int:
         return self.stale + sum(lane.dropped for lane in self.lanes)
 
-    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch | None:
+    def next(self, learner: Player, config: TrainConfig, version: int) -> Experience | None:
         """The next chunk of any lane, or None when nothing has come for a while."""
         for wait in (0.0, 0.0005, 0.0005, 0.001, 0.002, 0.005):
             if wait:
@@ -203,5 +184,6 @@ class RingGames:
                     self.lanes[k].release()
                     continue
                 samples = Samples.over(chunk.arrays["samples"], *self.shapes[k])
-                return Batch(samples, self.units[k], chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
+                self.memory[k] = float(chunk.arrays["memory_mb"][0])
+                return Experience(samples, self.units[k], chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
         return None

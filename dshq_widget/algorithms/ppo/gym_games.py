@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import math
+import multiprocessing
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import psutil
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
 from dshq_kernels.play.returns import gae
 from dshq_kernels.play.rollout import STATS
-from dshq_widget.algorithms.ppo.games import Batch
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TILE_LANES, TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
+from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
 
 JUDGED = 100
@@ -36,7 +38,6 @@ class Episodes:
 
     target: float | None
     returns: deque[float]
-    pause: float = math.inf
 
     @classmethod
     def judged_by(cls, target: float | None) -> Episodes:
@@ -56,10 +57,12 @@ class Episodes:
         found = {"evaluated_return": float(np.mean(self.returns))}
         return found if self.target is None else {**found, "solved": float(self.solved)}
 
-    def play(self, blob: NDArray) -> None:
-        """Nothing: the episodes of training are the evaluation."""
+    def pause(self, config: TrainConfig) -> float:
+        """Never: the episodes of training are the evaluation."""
+        return math.inf
 
-    warm_up = play
+    def play(self, blob: NDArray) -> None:
+        """Nothing, for the same reason."""
 
 
 def processes(environment: Environment, config: TrainConfig, processors: int) -> int:
@@ -119,7 +122,7 @@ class GymGames:
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
         self.obs = self._read(self._call("reset", seed=config.seed)[0])
 
-    def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Batch:
+    def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         steps, count = config.rollout_length, self.count
         stats = np.zeros(len(STATS))
@@ -157,7 +160,7 @@ class GymGames:
             returns=_units(returns),
         )
         units = np.arange(len(samples.value))
-        return Batch(samples, units, stats, 0, lambda: None)
+        return Experience(samples, units, stats)
 
     def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
         """Adds one step to the episodes, and those that are over to the sums."""
@@ -197,6 +200,19 @@ class GymGames:
 
     def mend(self, samples: Any) -> None:
         """Nothing: observations are finite, or `next` would have raised."""
+
+    @property
+    def memory_mb(self) -> float:
+        """Memory of the environments' own processes."""
+        pids = [process.pid for process in multiprocessing.active_children()]
+        return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
+
+    def state(self) -> dict[str, NDArray]:
+        """Nothing: the environments' states cannot be saved, and a continuation begins with new episodes."""
+        return {}
+
+    def restore(self, state: Mapping[str, NDArray]) -> None:
+        """Nothing to take over."""
 
 
 def _units(values: NDArray) -> NDArray:

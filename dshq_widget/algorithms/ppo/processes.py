@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.play.rollout import make_groups, share_tiles
+from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import TILE_LANES, TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
@@ -19,9 +21,10 @@ from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
 from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
+GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
+GYM_STUCK_SECONDS = 60.0
+"""An environment may be slow to start, and a rollout of it takes as long as it takes."""
 LINE = 64  # bytes; lanes begin on a cache line
-
-Message = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,19 +40,19 @@ class Shares:
 def share_out(
     config: TrainConfig, cpu: float, memory: float, rates: tuning.Rates | None = None, gentle: bool = False
 ) -> Shares:
-    """Split the games over the team that is chosen for `cpu` processors and `memory` bytes."""
-    team = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
+    """Split the games over the allocation that is chosen for `cpu` processors and `memory` bytes."""
+    allocation = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
     tiles = config.num_envs // TILE_LANES
-    workers = min(team.workers, tiles)
+    workers = min(allocation.workers, tiles)
     shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
-    return Shares(tuple(TILE_LANES * share for share in shares), team.threads)
+    return Shares(tuple(TILE_LANES * share for share in shares), allocation.threads)
 
 
 class DrillProcesses:
     """Started when made. Raises MemoryError.
 
-    `on_message(crew, message)` and `on_exit(crew, exit)` speak of the learner and come on the supervisor's thread. A
-    worker that is lost is replaced and reported as a WARNING; when none is left, the learner's exit says why.
+    `on_message(processes, message)` and `on_exit(processes, exit)` speak of the learner and come on the supervisor's
+    thread. A worker that is lost is replaced and reported as a WARNING; when none is left, the learner's exit says why.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class DrillProcesses:
     def _start(self) -> None:
         """Start everybody: those that the rates speak for, which the learner measures first where nobody has yet."""
         drill, config, weights, job = self._drill, self._config, self._weights, self._job
-        self._another_team = False
+        self._another_allocation = False
         machine = tuning.Machine.this(bool(job.get("gentle")))
         rates = tuning.recall(drill.spec, config, machine) if tuning.open_choice(config, machine) else None
         shares = share_out(config, machine.cpu, machine.memory, rates, machine.gentle)
@@ -95,9 +98,10 @@ class DrillProcesses:
             )
             for index, (games, offset) in enumerate(zip(shares.games, offsets, strict=True))
         ]
-        team = {"workers": len(shares.games), "threads": shares.threads, "games": shares.games, "lane_offsets": offsets}
+        allocation: dict[str, Any] = {"workers": len(shares.games), "threads": shares.threads}
+        allocation |= {"games": shares.games, "lane_offsets": offsets}
         self.learner: Child = start(
-            LEARNER, {**common, **team, **job}, blocks, self._learner_message, self._learner_exit, shares.threads
+            LEARNER, {**common, **allocation, **job}, blocks, self._learner_message, self._learner_exit, shares.threads
         )
 
     def send(self, message: Message) -> None:
@@ -121,8 +125,8 @@ class DrillProcesses:
             child.stop(seconds)
 
     def _learner_message(self, _child: Child, message: Message) -> None:
-        if message["type"] == "ANOTHER_TEAM":
-            self._another_team = True
+        if message["type"] == "ANOTHER_ALLOCATION":
+            self._another_allocation = True
             return
         if message["type"] == "PHASE" and message["phase"] == "training":
             self._early = None
@@ -134,12 +138,12 @@ class DrillProcesses:
         for block in (self._ring, self._pool):
             if block is not None:
                 block.close()
-        if self._another_team and end.expected and self._stop_seconds is None:
-            self._start_another_team()
+        if self._another_allocation and end.expected and self._stop_seconds is None:
+            self._start_anew()
         else:
             self._on_exit(self, self._lost or end)
 
-    def _start_another_team(self) -> None:
+    def _start_anew(self) -> None:
         """The learner has measured that others are faster: they start, and hear what it was told."""
         try:
             self._start()
@@ -193,3 +197,22 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     for field, offset in zip(fields, offsets, strict=True):
         Lane.create(block, field, CAPACITY, offset)
     return block, offsets
+
+
+def start_processes(
+    drill: CompiledDrill | Environment,
+    config: TrainConfig,
+    weights: SharedBlock,
+    job: Mapping[str, Any],
+    on_message: Callable[[Any, Message], None],
+    on_exit: Callable[[Any, Exit], None],
+) -> Processes:
+    """A learner with rollout workers for a drill, one learner for an environment, which it steps itself."""
+    if isinstance(drill, CompiledDrill):
+        return DrillProcesses(drill, config, weights, job, on_message, on_exit)
+    machine = tuning.Machine.this(bool(job.get("gentle")))
+    processors = 1 if config.deterministic else machine.size
+    threads = processors if drill.spec["pixels"] else 1  # more only slow a small network down
+    job = {"processors": processors, **job}
+    stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
+    return OneProcess(GYM_LEARNER, drill.spec, config, weights, job, on_message, on_exit, threads, **stuck)

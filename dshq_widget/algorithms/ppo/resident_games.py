@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from dshq_widget.algorithms.ppo.games import Batch
 from dshq_widget.algorithms.ppo.learners import losses
 from dshq_widget.algorithms.ppo.learners.learner import Learner
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
@@ -15,6 +14,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.games import make_games
 from dshq_widget.gpu.play import Play
+from dshq_widget.learning.parts import Experience
 from dshq_widget.runtime.opponents import opponent_shares
 
 
@@ -22,6 +22,7 @@ class ResidentGames:
     """The games of one learner, on its device; see `games.OwnGames`."""
 
     resident = True
+    memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
         """Raises what numba raises where it cannot use the GPU: ask `dshq_kernels.backends.cuda.trouble` first."""
@@ -38,17 +39,17 @@ class ResidentGames:
         self.units = np.arange(self.play.rollout.samples // 16)
         self._scenes = np.zeros((0, self.play.games.words().shape[1]), np.uint32)
 
-    def next(self, learner: Learner, config: TrainConfig, version: int) -> Batch:
+    def next(self, learner: Learner, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         play = self.play
         play.settings(config.gamma, config.gae_lambda, self.drill.term_weights(config.reward_weights))
         play.practise(self._scenes, config.scene_share)
         rollout = play.next()
-        return Batch(rollout, self.units, rollout.stats.cpu().numpy(), 0, lambda: None)
+        return Experience(rollout, self.units, rollout.stats.cpu().numpy())
 
-    def meet(self, policies: Sequence[np.ndarray]) -> None:
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
         """From now on the pool's games are played against these earlier policies, one blob for each slot."""
-        self.play.meet(policies)
+        self.play.set_opponents(policies)
 
     def practise(self, scenes: np.ndarray) -> None:
         """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""

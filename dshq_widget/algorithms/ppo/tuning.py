@@ -75,7 +75,7 @@ class Rates:
 
 
 @dataclasses.dataclass(frozen=True)
-class Team:
+class Allocation:
     """Who computes, and how many agent steps/s that should give (0: not known)."""
 
     workers: int
@@ -105,7 +105,7 @@ class Machine:
         """Processors to compute on. Beside a page one less: threads that wait for one another while it draws learn less
         than one thread that need not (measured: docs/LOG.md).
         """
-        size = budget.team_size(self.cpu)
+        size = budget.usable_processors(self.cpu)
         return max(1, size - 1) if self.gentle else size
 
 
@@ -146,15 +146,15 @@ def sample_bytes(spec: Mapping[str, Any], games: int, length: int) -> int:
 # ---- who computes
 
 
-def teams(rates: Rates, machine: Machine) -> Iterator[Team]:
+def allocations(rates: Rates, machine: Machine) -> Iterator[Allocation]:
     """Everybody there could be, with the speed that the rates promise: first the learner alone, which plays and learns
     in turns, then with rollout processes of one thread each, where the slower of both sides sets the pace.
     """
     alone = min(machine.size, budget.MOST_THREADS)
-    yield Team(0, alone, 1 / (rates.play(alone) + rates.learn(alone)))
+    yield Allocation(0, alone, 1 / (rates.play(alone) + rates.learn(alone)))
     for workers in range(1, min(machine.size - 1, budget.most_workers(machine.memory)) + 1):
         threads = min(machine.size - workers, budget.MOST_THREADS)
-        yield Team(workers, threads, min(workers / rates.play(1), 1 / rates.learn(threads)))
+        yield Allocation(workers, threads, min(workers / rates.play(1), 1 / rates.learn(threads)))
 
 
 def open_choice(config: TrainConfig, machine: Machine) -> bool:
@@ -165,21 +165,21 @@ def open_choice(config: TrainConfig, machine: Machine) -> bool:
     return not asked and machine.size > 1
 
 
-def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Team:
+def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Allocation:
     """Who computes. Without rates the learner does alone, and can measure them undisturbed.
 
     Lock-step has one thread, since sums on several differ in the last bits with their number.
     """
     if config.deterministic:
-        return Team(0, 1)
+        return Allocation(0, 1)
     if config.workers >= 0:
         workers = min(config.workers, config.num_envs // TILE_LANES)
         size = machine.size if workers == 0 else max(1, int(machine.cpu) - workers)
-        return Team(workers, min(size, budget.MOST_THREADS))
+        return Allocation(workers, min(size, budget.MOST_THREADS))
     if rates is None or not rates.trusted or not open_choice(config, machine):
-        return Team(0, min(machine.size, budget.MOST_THREADS))
-    alone, *others = teams(rates, machine)
-    best = max(others, key=lambda team: team.rate, default=alone)
+        return Allocation(0, min(machine.size, budget.MOST_THREADS))
+    alone, *others = allocations(rates, machine)
+    best = max(others, key=lambda allocation: allocation.rate, default=alone)
     return best if best.rate >= ADVANTAGE * alone.rate else alone
 
 
@@ -257,21 +257,21 @@ def _path(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> An
 # ---- in words
 
 
-def report(config: TrainConfig, machine: Machine, rates: Rates | None, team: Team) -> dict[str, Any]:
+def report(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: Allocation) -> dict[str, Any]:
     """What was chosen and why, as plain values: `Trainer.tuning`."""
     return {
         "processors": machine.cpu,
         "memory_gb": round(machine.memory / 1e9, 2),
-        "workers": team.workers,
-        "threads": team.threads,
+        "workers": allocation.workers,
+        "threads": allocation.threads,
         **{key: getattr(config, key) for key in FREE},
         "rates": None if rates is None else dataclasses.asdict(rates),
-        "why": why(config, machine, rates, team),
+        "why": why(config, machine, rates, allocation),
     }
 
 
-def why(config: TrainConfig, machine: Machine, rates: Rates | None, team: Team) -> str:
-    """The reason for this team, as part of a sentence."""
+def why(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: Allocation) -> str:
+    """The reason for this allocation, as part of a sentence."""
     if config.deterministic:
         return "lock-step is always one thread"
     if config.workers >= 0:
@@ -282,11 +282,11 @@ def why(config: TrainConfig, machine: Machine, rates: Rates | None, team: Team) 
         return "nothing is measured yet"
     if not rates.trusted:
         return f"not measured: others use this machine, threads waited {rates.busy:.0%} of the time"
-    alone, *others = teams(rates, machine)
+    alone, *others = allocations(rates, machine)
     if not others:
         return f"{machine.memory / 1e9:.1f} GB of memory leave no room for rollout processes"
     best = max(others, key=lambda other: other.rate)
-    if team.workers:
+    if allocation.workers:
         return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads without them"
     change = best.rate / alone.rate - 1
     return f"measured: rollout processes would be {abs(change):.0%} {'faster' if change > 0 else 'slower'}"

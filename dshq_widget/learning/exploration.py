@@ -7,16 +7,20 @@ second condition training never passed 98 %).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
+
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.run import Companion, Run
 
 UPDATES = 3
 """Updates in a row below the floor that count as a collapse."""
 RESERVE = 2.0
 """Weights are worth going back to while their entropy is at least so many times the floor."""
 FIRST_BONUS, LARGEST_BONUS = 0.01, 0.1
-"""What the first collapse adds to the entropy bonus; each further one doubles the sum, up to the second. Whom that does
-not keep awake nothing will, and no more is said (assumed)."""
+"""What the first collapse adds to the entropy bonus; each further one doubles the sum, up to the second. A policy
+that this does not help is left alone, and no more is said (assumed)."""
 MEMORY = 0.1
 """Weight of the newest update in the mean of returns (assumed)."""
 
@@ -55,9 +59,39 @@ class EntropyGuard:
         kept = {} if self.awake is None else {"train.awake": self.awake}
         return {"train.entropy": np.array([self.low, self.bonus, np.nan_to_num(self.usual)]), **kept}
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned."""
         if "train.entropy" in state:
             low, self.bonus, usual = state["train.entropy"].tolist()
             self.low, self.awake = int(low), state.get("train.awake")
             self.usual = math.nan if self.awake is None else usual
+
+
+class Exploration(Companion):
+    """Goes back to the newest weights that still explored, with a larger entropy bonus, when a policy has stopped."""
+
+    def __init__(self) -> None:
+        self.guard = EntropyGuard()
+
+    def begin(self, run: Run) -> None:
+        run.entropy_bonus = self.guard.bonus
+
+    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
+        if run.skips or run.returns:
+            return  # nothing was learned
+        returns, entropy = experience.samples.mean_return(experience.units), learned.get("entropy", math.inf)
+        trouble = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
+        run.entropy_bonus = self.guard.bonus
+        if not trouble:
+            return
+        reverted = self.guard.awake is not None
+        if self.guard.awake is not None:
+            run.replace_weights(self.guard.awake)
+        done = "reverted to a policy that still explored; continuing" if reverted else "continuing"
+        run.warn(f"{done} with {self.guard.bonus:.3g} more entropy bonus: {trouble}")
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self.guard.state()
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        self.guard.restore(state)

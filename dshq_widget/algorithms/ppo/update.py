@@ -1,0 +1,80 @@
+"""PPO's learner as a run sees it: schedules applied, and now and then held beside the torch reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.learners.learner import Learner as PPOLearner
+from dshq_widget.learning.parts import Experience, Learner, Progress
+
+if TYPE_CHECKING:
+    from dshq_widget.algorithms.ppo.learners.validation import Validator
+
+
+class PPOUpdate(Learner):
+    """`ppo` is one of the learners; `warn` hears where it and the reference part. `validate` is False for learners that
+    are the reference.
+    """
+
+    def __init__(self, ppo: PPOLearner, warn: Callable[[str], None], validate: bool = True) -> None:
+        self.ppo, self._warn, self._validate = ppo, warn, validate
+        self._validator: Validator | None = None
+
+    @property
+    def player(self) -> PPOLearner:
+        return self.ppo
+
+    @property
+    def skipped(self) -> int:
+        return self.ppo.skipped
+
+    def hyper(self, progress: Progress) -> Hyper:
+        """The settings of the next update, schedules and setbacks applied."""
+        hyper = Hyper.at(progress.config, progress.agent_steps)
+        return replace(
+            hyper,
+            learning_rate=hyper.learning_rate * progress.rate,
+            entropy_coef=hyper.entropy_coef + progress.entropy_bonus,
+        )
+
+    def schedule(self, progress: Progress) -> dict[str, float]:
+        return {key: value for key, value in asdict(self.hyper(progress)).items() if isinstance(value, (int, float))}
+
+    def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
+        compared = self._compare(experience, progress)
+        return self.ppo.update(experience.samples, experience.units, self.hyper(progress)) | compared
+
+    def _compare(self, experience: Experience, progress: Progress) -> dict[str, float]:
+        """Every `validate_every` updates one minibatch through both, before it is learned from. -> metrics."""
+        every = progress.config.validate_every
+        if not self._validate or not every or progress.updates % every:
+            return {}
+        from dshq_widget.algorithms.ppo.learners.validation import Validator  # imports torch
+
+        self._validator = self._validator or Validator(self.ppo)
+        seed = (progress.config.seed, progress.updates)
+        finding = self._validator.compare(self.ppo, experience.samples, experience.units, self.hyper(progress), seed)
+        if finding.first is not None:
+            self._warn(finding.sentence())
+        return {
+            "validation_absolute_error": finding.largest_absolute,
+            "validation_relative_error": finding.largest_relative,
+        }
+
+    def blob(self) -> np.ndarray:
+        return self.ppo.blob()
+
+    def load(self, blob: np.ndarray) -> None:
+        self.ppo.load(blob)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self.ppo.state()
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        if "adam_m" in state:
+            self.ppo.restore(dict(state))

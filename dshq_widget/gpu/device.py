@@ -1,0 +1,23 @@
+"""Which device a learner computes on."""
+
+from __future__ import annotations
+
+import shutil
+
+
+def choose_device(wanted: str) -> str:
+    """`cuda` or `cpu` for the setting `device`; torch is imported only where there is a GPU to ask about. Raises
+    RuntimeError for a GPU that is not there.
+    """
+    if wanted == "cpu" or (wanted == "auto" and shutil.which("nvidia-smi") is None):
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if wanted == "cuda":
+        raise RuntimeError(
+            "device=cuda was asked for, but torch finds no GPU: "
+            "use device=auto, or install a CUDA build of torch (see dshq doctor)"
+        )
+    return "cpu"

@@ -1,0 +1,90 @@
+"""Rates the policy against earlier ones and pinned opponents while it trains, and notices when it falls apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from dshq_widget.learning.collapse_guard import CollapseGuard
+from dshq_widget.learning.league import League
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.run import Companion, Run
+
+
+class TakesOpponents(Protocol):
+    """Games of which some may be played against earlier policies."""
+
+    def set_opponents(self, policies: list[np.ndarray]) -> None:
+        """One blob for each opponent of the pool."""
+        ...
+
+
+class Competition(Companion):
+    """The league and the collapse guard. `pool` opponents at once are drawn from it for the games of `source`."""
+
+    def __init__(self, league: League, source: TakesOpponents, pool: int) -> None:
+        self.league, self.source, self.pool = league, source, pool
+        self.guard = CollapseGuard()
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return self.league.metrics
+
+    def begin(self, run: Run) -> None:
+        """The first snapshot of a run that has none, and the first opponents of the pool."""
+        if self.league.pinned and not self.league.snapshots:
+            self._hold_round(run)
+        if self.pool:
+            chosen = self.league.opponents
+            self.source.set_opponents(chosen if len(chosen) == self.pool else self.league.draw(self.pool))
+
+    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
+        """Rate the policy when that is due, draw new opponents, and revert to the champion where training has fallen
+        apart.
+        """
+        trouble = self.guard.after_update(learned)
+        if self.league.due(run.updates, run.agent_steps, run.config.snapshot_every):
+            points, matches = self._hold_round(run)
+            assert self.league.champion is not None
+            trouble = trouble or self.guard.after_round(points, matches, self.league.champion.share)
+        if trouble and run.config.collapse_guard and self.league.champion is not None:
+            self._revert(run, trouble)
+        if self.pool and run.updates % self._rollouts_per_match(run) == 0:
+            self.source.set_opponents(self.league.draw(self.pool))
+
+    def weights_replaced(self) -> None:
+        self.guard.start_over()
+
+    def _revert(self, run: Run, why: str) -> None:
+        """Take up the champion's weights with a smaller step."""
+        champion = self.league.champion
+        assert champion is not None
+        run.slow_down()
+        run.replace_weights(champion.weights)
+        run.source.forget_before(run.version)
+        back = f"reverted to champion v{champion.version}; continuing with {run.rate:.3g} of the learning rate"
+        run.warn(f"{back}: {why}")
+
+    def _hold_round(self, run: Run) -> tuple[float, int]:
+        champion = self.league.champion
+        hyper: dict[str, Any] = run.learner.schedule(run.progress)
+        result = self.league.hold_round(run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
+        if self.league.champion is not champion:
+            run.recover()  # a better one than ever: no reason for caution
+        run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
+        return result
+
+    def _rollouts_per_match(self, run: Run) -> int:
+        """Rollouts in which every match ends: so long an opponent stays."""
+        spec = run.drill.spec
+        return -(-spec["time_limit"] // (spec["action_repeat"] * run.config.rollout_length))
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {**self.league.state(), "train.guard": self.guard.state()}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        self.league.restore(state)
+        if "train.guard" in state:
+            self.guard.restore(state["train.guard"])

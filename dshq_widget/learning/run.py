@@ -1,0 +1,333 @@
+"""One training run in a learner process, put together from parts: play, learn, publish, report, over and over.
+
+An algorithm's run module makes the parts (parts.py), hands them to a `Run` and calls `train`; see
+algorithms/ppo/drill_run.py. Everything a run sends and receives is in protocol.py (`learner_to_kernel`,
+`kernel_to_learner`). The clock `seconds` runs only while it plays and learns: not while it compiles, evaluates, saves
+or keeps a slower pace.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.contract import protocol
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.pace import Pace
+from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
+from dshq_widget.learning.publisher import Publisher
+from dshq_widget.learning.report import Tally
+from dshq_widget.learning.writers import Logs
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.budget import peak_memory_mb
+from dshq_widget.runtime.process import Channel, step_aside
+
+REPORT_SECONDS = 0.5
+REST_SECONDS = 0.5
+"""Longest time without a look at the clock and a sign of life; commands are received at once all the same."""
+FIRST_AUTOSAVE_SECONDS = 10.0
+"""The first autosave comes no later than this; the setting `autosave_seconds` says when the others do."""
+ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
+"""What a rollback multiplies the learning rate with, and the smallest product of such (assumed); every new champion
+takes one back."""
+MOST_SKIPS = 3
+"""Updates with a gradient that was not finite, one after the other, that lead back to the last published weights."""
+MOST_RETURNS = 5
+"""Ways back without a good update in between before training gives up."""
+
+
+def announce(channel: Channel, text: str) -> None:
+    """Say what is being prepared before training begins."""
+    channel.send({"type": "PHASE", "phase": "starting", "text": text})
+
+
+class Companion:
+    """What accompanies a run and may act on it; each hook does nothing unless a companion needs it."""
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Joins every row of metrics."""
+        return {}
+
+    def begin(self, run: Run) -> None:
+        """The run is about to begin."""
+
+    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
+        """The learner has made an update; `learned` lacks `loss_value` where nothing was learned."""
+
+    def weights_replaced(self) -> None:
+        """The learner went back to other weights: what was usual before says nothing any more."""
+
+    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
+        """A command of the kernel that the run itself does not know (protocol.py, kernel_to_learner)."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What a checkpoint keeps of it; names begin with `train.`."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, where it is there."""
+
+
+class Run:
+    """The parts of one run and its counters. It resumes from `job["resume"]` when it is made.
+
+    `job` holds what the kernel decided: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`,
+    `until_solved`, `log_dir`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        job: Mapping[str, Any],
+        *,
+        drill: Any,
+        config: TrainConfig,
+        spec: PolicySpec,
+        learner: Learner,
+        source: Source,
+        evaluator: Evaluator,
+        publisher: Publisher,
+        companions: Sequence[Companion] = (),
+    ) -> None:
+        self.channel, self.job = channel, job
+        self.drill, self.config, self.spec = drill, config, spec
+        self.learner, self.source, self.evaluator, self.publisher = learner, source, evaluator, publisher
+        self.companions = tuple(companions)
+        self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
+        self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
+        self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
+        self.metrics: dict[str, float] = {}
+        self.agent_steps, self.updates, self.seconds = 0, int(job.get("updates", 0)), 0.0
+        self.rate, self.entropy_bonus = 1.0, 0.0
+        self.tally = Tally(time.monotonic())
+        self._resume()
+
+    @property
+    def version(self) -> int:
+        """The newest published version."""
+        return self.publisher.version
+
+    @property
+    def progress(self) -> Progress:
+        """How far it has come, for the learner."""
+        return Progress(self.config, self.agent_steps, self.updates, self.rate, self.entropy_bonus)
+
+    def train(self, ready: Mapping[str, Any]) -> None:
+        """The loop. Returns when the kernel asks for the end, or when the drill is solved and that was asked for.
+        `ready` is what is sent beside the phase `training` once the clock starts: `text`, `device`, `workers`, ...
+        """
+        channel, job = self.channel, self.job
+        for companion in self.companions:
+            companion.begin(self)
+        channel.send({"type": "PHASE", "phase": "training", **ready})
+        if job.get("gentle"):
+            step_aside()
+        evaluated = saved = time.monotonic()
+        save_after = min(FIRST_AUTOSAVE_SECONDS, self.config.autosave_seconds)
+        self.tally = Tally(evaluated)
+        until_solved = bool(job.get("until_solved"))
+        while not channel.closed and not (until_solved and self.evaluator.solved):
+            if rest := self.pace.rest(time.monotonic(), self.config.pace):
+                self._rest(rest)
+                continue
+            self.receive()
+            begin = time.monotonic()
+            experience = self.source.next(self.learner.player, self.config, self.version)
+            if experience is None:
+                continue
+            played = time.monotonic()
+            learned = self.learn(experience)
+            experience.done()
+            now = time.monotonic()
+            self.tally.add(experience.stats, learned, experience.lag, played - begin, now - played)
+            self.seconds += now - begin
+            for companion in self.companions:
+                companion.after_update(self, experience, learned)
+            self.pace.made(begin, experience.agent_steps)
+            if now - evaluated >= self.evaluator.pause(self.config):
+                self.evaluator.play(self.learner.blob())
+                evaluated = time.monotonic()
+            if now - self.tally.began >= REPORT_SECONDS:
+                self.report(now)
+            if now - saved >= save_after and job.get("autosave"):
+                self.save(job["autosave"])
+                saved, save_after = time.monotonic(), self.config.autosave_seconds
+        if self.tally.learned:
+            self.report(time.monotonic())
+        if not channel.closed and job.get("autosave"):
+            self.save(job["autosave"])
+        self.receive()
+        if self.logs:
+            self.logs.close()
+        channel.send({"type": "STOPPED"})
+
+    def _rest(self, seconds: float) -> None:
+        """Wait for the next update's time, or for a command."""
+        now = time.monotonic()
+        if self.tally.learned and seconds > REPORT_SECONDS:  # what was learned is reported before a long rest
+            self.report(now)
+        if self.pace.paused:
+            self.tally.began = now  # waiting to be asked has no rate
+        self.receive(min(seconds, REST_SECONDS))
+
+    def receive(self, seconds: float = 0.0) -> None:
+        """Do what the kernel has asked for, and wait for it so long at most."""
+        for command in self.channel.poll(seconds):
+            if command["type"] == "SET_HYPER":
+                self.config = self.config.replace({command["key"]: command["value"]})
+            elif command["type"] == "PAUSE_TRAINING":
+                self.pace.paused = True
+            elif command["type"] == "RESUME_TRAINING":
+                self.pace.resume()
+            elif command["type"] == "NEXT_UPDATE":
+                self.pace.next_update()
+            elif command["type"] == "SAVE":
+                self.save(command["path"])
+            else:
+                for companion in self.companions:
+                    companion.receive(self, command)
+
+    # ---- updates, and what follows from bad ones
+
+    def learn(self, experience: Experience) -> dict[str, float]:
+        """One update, published unless something in it was not finite. -> the learner's metrics."""
+        skipped = self.learner.skipped
+        learned = self.learner.update(experience, self.progress)
+        self.agent_steps += experience.agent_steps
+        skipped = self.learner.skipped - skipped
+        if skipped:
+            self._skip(experience.samples, skipped)
+            return learned
+        try:
+            self.publish()
+        except ValueError as error:
+            self.go_back(str(error))
+            return learned
+        self.updates += 1
+        self.skips = self.returns = 0
+        return learned
+
+    def publish(self) -> None:
+        """Raises ValueError, with nothing published, for weights that are not finite."""
+        self.publisher.publish(self.agent_steps, self.learner.blob())
+
+    def replace_weights(self, weights: np.ndarray) -> None:
+        """Take up other weights with a fresh optimiser, and publish them at once."""
+        self.learner.load(weights)
+        for companion in self.companions:
+            companion.weights_replaced()
+        self.publish()
+
+    def slow_down(self) -> None:
+        """Halve the learning rate after a setback, down to `LEAST_RATE` of it."""
+        self.rate = max(self.rate * ROLLBACK_RATE, LEAST_RATE)
+
+    def recover(self) -> None:
+        """Take one such halving back."""
+        self.rate = min(self.rate / ROLLBACK_RATE, 1.0)
+
+    def go_back(self, why: str) -> None:
+        """Take up the last published weights with a fresh optimiser and a smaller step. Raises RuntimeError where doing
+        so has led nowhere several times.
+        """
+        self.returns += 1
+        if self.returns > MOST_RETURNS:
+            raise RuntimeError(
+                f"training cannot go on: it went back to the last good weights {MOST_RETURNS} times without one good "
+                f"update in between, the last time because {why}"
+            )
+        self.skips = 0
+        self.rate *= ROLLBACK_RATE
+        good = self.publisher.latest()
+        self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
+        self.warn(f"reverted to version {self.version}; continuing with {self.rate:.3g} of the learning rate: {why}")
+
+    def _skip(self, samples: Any, minibatches: int) -> None:
+        """Leave out an update in which `minibatches` had a gradient that was not finite."""
+        self.source.mend(samples)
+        self.skips += 1
+        what = f"{minibatches} minibatches had a gradient that is not finite; check the rewards and observations"
+        if self.skips >= MOST_SKIPS:
+            self.go_back(f"{self.skips} updates in a row were skipped, in the last one {what}")
+        elif self.skips == 1:
+            self.warn(f"an update was skipped: {what}")
+
+    # ---- what it reports and saves
+
+    def warn(self, text: str) -> None:
+        """A sentence for the status line and the log."""
+        self.channel.send({"type": "WARNING", "text": text})
+
+    def report(self, now: float) -> None:
+        """Send one row of metrics of what was tallied, and begin the next."""
+        tally, self.tally = self.tally, Tally(now)
+        row = tally.row(self.drill.spec, now)
+        row |= {key: value for key, value in self.learner.schedule(self.progress).items() if protocol.metric(key)}
+        row["memory_mb"] = peak_memory_mb() + self.source.memory_mb
+        if now - tally.began < REPORT_SECONDS / 2:  # the last moment before a stop says nothing about rates
+            rates = ("agent_steps_per_second", "updates_per_second")
+            row |= {key: self.metrics[key] for key in rates if key in self.metrics}
+        counters = {
+            "agent_steps": self.agent_steps,
+            "updates": self.updates,
+            "version": self.version,
+            "seconds": self.seconds,
+            "dropped_chunks": self.source.dropped,
+        }
+        self.metrics = row | counters | self.evaluator.metrics
+        for companion in self.companions:
+            self.metrics |= companion.metrics
+        self.channel.send({"type": "METRICS", "values": self.metrics})
+        if self.logs and (trouble := self.logs.write(self.metrics)):
+            self.warn(trouble)
+
+    def save(self, path: str) -> None:
+        """Write everything that an exact continuation needs; a failure is a warning, and training goes on."""
+        counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
+        state = {**self.learner.state(), **self.source.state(), **counts}
+        for companion in self.companions:
+            state |= companion.state()
+        saved = checkpoint.Checkpoint(
+            drill=self.drill.name,
+            rules_hash=self.drill.rules_hash,
+            layers=self.spec.layers,
+            activation=self.spec.activation,
+            weights=self.learner.blob(),
+            version=self.version,
+            step=self.agent_steps,
+            seed=self.config.seed,
+            config=self.config.to_json(),
+            metrics=self.metrics | {"seconds": self.seconds},
+            state=state,
+            environment=dict(self.drill.spec.get("environment", {})),
+        )
+        try:
+            checkpoint.save(path, saved)
+        except checkpoint.CheckpointError as error:
+            self.warn(str(error))
+            return
+        self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
+
+    def _resume(self) -> None:
+        """Take over the newest published weights, and all else from a file of the very same version."""
+        published = self.publisher.latest()
+        saved = checkpoint.load(self.job["resume"]) if self.job.get("resume") else None
+        if saved is not None and (published is None or saved.version == published[0]):
+            self.learner.load(saved.weights)
+            self.learner.restore(saved.state)
+            self.source.restore(saved.state)
+            for companion in self.companions:
+                companion.restore(saved.state)
+            self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
+            self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
+            self.rate = float(saved.state.get("train.rate", 1.0))
+        elif published is not None:
+            self.learner.load(published[2])
+            self.agent_steps = published[1]
+            self.warn(f"continuing from version {published[0]} with a fresh optimiser")
