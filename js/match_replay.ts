@@ -3,15 +3,15 @@
  * from a recording. First the whole of it is played without drawing, and the hash of its final state compared with the published one.
  * `dshq_widget/classroom/pages.py` writes the page; what is played stands in it as JSON.
  */
-import { button, h, setText } from "./dom";
-import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./protocol";
+import { button, h, setText } from "./ui/dom";
+import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./contract/protocol";
 import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
 import { Stage, type Motion } from "./renderer/stage";
 import type { Overlay } from "./renderer/scene";
-import { played, replay } from "./replay";
-import { loadRules, type Game, type GameState } from "./rules";
-import { detectTheme, reducedMotion, watchTheme } from "./theme";
+import { played, replay } from "./match/replay";
+import { loadRules, type Game, type GameState } from "./match/rules";
+import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
 
 interface Published {
   spec: DrillSpec;

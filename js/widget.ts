@@ -1,11 +1,11 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
-import { placePanels } from "./controls";
-import { h, setAttribute } from "./dom";
-import type { Model } from "./model";
+import { placePanels } from "./view/controls";
+import { h, setAttribute } from "./ui/dom";
+import type { Model } from "./contract/model";
 import type { View } from "./panels/panel";
-import { Session, type Ready } from "./session";
-import { buildStage } from "./stage";
-import { detectTheme, watchTheme } from "./theme";
+import { Session, type Ready } from "./session/session";
+import { buildStage } from "./view/stage";
+import { detectTheme, watchTheme } from "./ui/theme";
 
 type CleanUp = () => void;
 

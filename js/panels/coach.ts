@@ -2,10 +2,10 @@
  * Coach by dragging: arrange the ball and the players while the match is paused, and let a share of the practice games begin
  * right there. Says how often blue wins from each scene, when it was first practised and now.
  */
-import { button, h, icon, setAttribute, setText } from "../dom";
-import { percent } from "../format";
-import type { DrillSpec, SceneRow } from "../protocol";
-import { sideName } from "../sides";
+import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import { percent } from "../ui/format";
+import type { DrillSpec, SceneRow } from "../contract/protocol";
+import { sideName } from "../contract/sides";
 import type { Panel, View } from "./panel";
 
 export const coach: Panel = { area: "more", build };

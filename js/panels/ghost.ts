@@ -2,8 +2,8 @@
  * The ghost of yesterday: a slider over the versions that this page has seen. The one it stands at plays orange in AI vs AI against
  * the version of now, and says so. The match goes on; nothing is restarted.
  */
-import { field, h, setAttribute, setText } from "../dom";
-import { ghostOf } from "../players";
+import { field, h, setAttribute, setText } from "../ui/dom";
+import { ghostOf } from "../session/players";
 import type { Panel, View } from "./panel";
 
 export const ghost: Panel = { area: "play", build };

@@ -1,7 +1,7 @@
 /** The four numbers that say how the training goes. */
-import { h, setText } from "../dom";
-import { clock, compact, percent } from "../format";
-import type { MetricsRow } from "../protocol";
+import { h, setText } from "../ui/dom";
+import { clock, compact, percent } from "../ui/format";
+import type { MetricsRow } from "../contract/protocol";
 import type { Panel, View } from "./panel";
 
 export const headline: Panel = { area: "learn", build };

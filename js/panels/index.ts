@@ -2,16 +2,16 @@
  * Every panel by name. A new one is one file here, a line below and one in protocol.py's PANELS, whose order is the order in
  * which the panels stand.
  */
-import { PANELS as NAMES } from "../tables";
-import { charts } from "./charts";
+import { PANELS as NAMES } from "../contract/tables";
+import { charts } from "./charts/charts";
 import { coach } from "./coach";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
-import { hyper } from "./hyper";
+import { hyper } from "./hyper/hyper";
 import { league } from "./league";
 import { log } from "./log";
-import { mind } from "./mind";
-import { pace } from "./pace";
+import { mind } from "./mind/mind";
+import { pace } from "./pace/pace";
 import type { Panel } from "./panel";
 import { rewards } from "./rewards";
 import { seat } from "./seat";

@@ -2,9 +2,9 @@
  * The league: how strong the champion, the newest versions and the best earlier ones are, each with the band in which its
  * rating lies, drawn on one scale. Drawn only while it is open.
  */
-import { h, icon, setText } from "../dom";
-import { compact, percent } from "../format";
-import type { LeagueRow } from "../protocol";
+import { h, icon, setText } from "../ui/dom";
+import { compact, percent } from "../ui/format";
+import type { LeagueRow } from "../contract/protocol";
 import type { Panel, View } from "./panel";
 
 const ELO = "Elo says who wins: 200 points more win three matches in four, 400 more ten in eleven. The bar is the range that holds it with 95 % certainty.";

@@ -1,7 +1,7 @@
 /** What happened, newest first. Lines are only made while it is open, and each of them once. */
-import { h, icon, setText } from "../dom";
-import { clock } from "../format";
-import type { Kind, Line } from "../journal";
+import { h, icon, setText } from "../ui/dom";
+import { clock } from "../ui/format";
+import type { Kind, Line } from "../session/journal";
 import type { Panel, View } from "./panel";
 
 const KINDS: Record<Kind, string> = {

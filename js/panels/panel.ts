@@ -1,5 +1,5 @@
 /** What a panel is: a function from a view to an element. Panels know the session, never one another. */
-import type { Session } from "../session";
+import type { Session } from "../session/session";
 
 export interface View {
   readonly session: Session;

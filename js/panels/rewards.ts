@@ -2,10 +2,10 @@
  * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
  * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
  */
-import { button, h, icon, setAttribute, setBalance, setText } from "../dom";
-import { compact, signed } from "../format";
-import type { DrillSpec } from "../protocol";
-import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../scores";
+import { button, h, icon, setAttribute, setBalance, setText } from "../ui/dom";
+import { compact, signed } from "../ui/format";
+import type { DrillSpec } from "../contract/protocol";
+import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../match/scores";
 import type { Panel, View } from "./panel";
 
 export const rewards: Panel = { area: "more", build };

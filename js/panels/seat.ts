@@ -2,8 +2,8 @@
  * A place on a shared server: how long training may still run, the run that a lost kernel left behind, and sending the policy to the
  * class league. Hidden where the server has none of these.
  */
-import { button, h, setText } from "../dom";
-import { clock, compact } from "../format";
+import { button, h, setText } from "../ui/dom";
+import { clock, compact } from "../ui/format";
 import type { Panel, View } from "./panel";
 
 const SHORT = 120; // s; from here on the time that is left stands out

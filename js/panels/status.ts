@@ -1,6 +1,6 @@
 /** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
-import { h, setText } from "../dom";
-import type { Status } from "../protocol";
+import { h, setText } from "../ui/dom";
+import type { Status } from "../contract/protocol";
 import type { Panel, View } from "./panel";
 
 const NAMES: Record<Status, string> = {

@@ -1,6 +1,6 @@
 /** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
-import { button, h, icon, setAttribute, setText } from "../dom";
-import type { Status } from "../protocol";
+import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import type { Status } from "../contract/protocol";
 import type { Panel, View } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];

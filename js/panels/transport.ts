@@ -1,6 +1,6 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
-import { button, field, h, select, selectValue, setAttribute, setOptions } from "../dom";
-import { MODES, SPEEDS, type Mode } from "../protocol";
+import { button, field, h, select, selectValue, setAttribute, setOptions } from "../ui/dom";
+import { MODES, SPEEDS, type Mode } from "../contract/protocol";
 import type { Panel, View } from "./panel";
 
 const MODE_NAMES: Record<Mode, string> = {

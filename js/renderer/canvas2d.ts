@@ -2,7 +2,7 @@
  * Canvas2D: the same picture as WebGPU, shape by shape, for browsers and pages without a GPU. What stands still is painted once
  * and copied under every frame.
  */
-import { KIND, SHAPE_FLOATS } from "../protocol";
+import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
 import { newCanvas, place, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";

@@ -2,7 +2,7 @@
  * A grid of numbers as a picture to lay over the ground: interpolated smoothly, blue where it is good for side 0, orange where it
  * is bad, clear in between. Blue and orange stay apart for the common kinds of colour blindness (Okabe and Ito, 2008).
  */
-import type { Theme } from "../protocol";
+import type { Theme } from "../contract/protocol";
 import type { Field } from "./scene";
 
 const ZOOM = 4; // pixels per cell along each side

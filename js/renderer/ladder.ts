@@ -3,7 +3,7 @@
  * a 2d one, and a canvas handed to a worker never comes back, so the page asks first (PROBE -> CAPABILITIES, in the worker, and if
  * that has no device, on the page), chooses, and only then touches the canvas.
  */
-import type { Capabilities, RendererKind, Thread } from "../protocol";
+import type { Capabilities, RendererKind, Thread } from "../contract/protocol";
 
 export interface Choice {
   renderer: RendererKind;

@@ -1,6 +1,6 @@
 /** What a palette name looks like, by theme: the table of dshq_widget/palette.py as renderers want it. */
-import type { Theme } from "../protocol";
-import { GROUNDS, PAINTS } from "../tables";
+import type { Theme } from "../contract/protocol";
+import { GROUNDS, PAINTS } from "../contract/tables";
 
 /** How a colour is painted; dshq_widget/palette.py says what each means. */
 interface Paint {

@@ -1,5 +1,5 @@
 /** Shapes as the rules draw them (docs/architecture.md, "Scene"), the moment between two ticks, and what a renderer is. */
-import { KIND, SHAPE_FLOATS, type RendererKind, type Theme } from "../protocol";
+import { KIND, SHAPE_FLOATS, type RendererKind, type Theme } from "../contract/protocol";
 import type { Look } from "./palette";
 
 /** A tag is drawn this many times as wide as its size. */

@@ -1,5 +1,5 @@
 /** One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good. */
-import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type RendererKind, type Theme, type Thread } from "../protocol";
+import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type RendererKind, type Theme, type Thread } from "../contract/protocol";
 import { Canvas2dRenderer } from "./canvas2d";
 import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
 import type { Gpu } from "./gpu";

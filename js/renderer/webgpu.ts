@@ -3,7 +3,7 @@
  * instanced quads, one draw per run of shapes that are painted alike. Buffers and bind groups are built once; the instance buffer
  * grows by doubling.
  */
-import { KIND, SHAPE_FLOATS } from "../protocol";
+import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import { FixedPart } from "./fixed";
 import { ENTRY_FLOATS, MAX_ENTRIES, type Look } from "./palette";
 import { newCanvas, place, putShape, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";

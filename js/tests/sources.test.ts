@@ -15,7 +15,7 @@ describe.each(sources)("%s", (name) => {
 
   it("parses no strings as HTML or code, and reaches no address", () => {
     expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(/);
-    if (name !== "rules.ts") expect(text, "only rules.ts turns checked rules into code").not.toMatch(/new Function\b|\bFunction\(/);
+    if (name !== join("match", "rules.ts")) expect(text, "only rules.ts turns checked rules into code").not.toMatch(/new Function\b|\bFunction\(/);
     expect(text.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/["'`](https?:)?\/\/[a-z]/);
   });
 });

@@ -1,0 +1,70 @@
+/**
+ * What was done to a match, decision by decision, so that it can be played again: seed or starting state, inputs, actions. Bounded: when
+ * a part is full the one before it is let go, and the recording begins where that ended.
+ */
+import type { Deed, Recording, Stamped } from "../contract/protocol";
+
+const PART_ACTIONS = 60_000; // 1,000 s of a two-player drill at 30 decisions a second
+const PART_INPUTS = 20_000;
+
+type Start = Recording["start"];
+
+class Part {
+  readonly inputs: Stamped[] = [];
+  readonly actions: number[] = [];
+
+  constructor(readonly start: Start) {}
+}
+
+export class MatchLog {
+  private older: Part | null = null;
+  private newer = new Part(null);
+
+  constructor(
+    private readonly mostActions = PART_ACTIONS,
+    private readonly mostInputs = PART_INPUTS,
+  ) {}
+
+  /** Forget everything; the match begins here, at its reset (null) or in the middle. */
+  begin(start: Start): void {
+    this.older = null;
+    this.newer = new Part(start);
+  }
+
+  get full(): boolean {
+    return this.newer.actions.length >= this.mostActions || this.newer.inputs.length >= this.mostInputs;
+  }
+
+  /** Go on in a fresh part that begins at `start`. */
+  turn(start: Start): void {
+    this.older = this.newer;
+    this.newer = new Part(start);
+  }
+
+  /** `deed` was done before tick `tick`. What is held and moved twice between two ticks was moved once. */
+  did(tick: number, deed: Deed): void {
+    const inputs = this.newer.inputs;
+    const last = inputs.at(-1);
+    if (last?.tick === tick && last.kind === "hold" && deed.kind === "hold" && last.handle === deed.handle) inputs.pop();
+    inputs.push({ tick, ...deed });
+  }
+
+  /** The actions of all sides at one decision. */
+  decided(actions: Iterable<number>): void {
+    this.newer.actions.push(...actions);
+  }
+
+  read(): Pick<Recording, "start" | "inputs" | "actions"> {
+    const parts = this.older ? [this.older, this.newer] : [this.newer];
+    return { start: parts[0]!.start, inputs: parts.flatMap((part) => part.inputs), actions: parts.flatMap((part) => part.actions) };
+  }
+}
+
+/** The bytes of a state in hex. */
+export function hex(state: ArrayBuffer): string {
+  return Array.from(new Uint8Array(state), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function fromHex(text: string): Uint8Array {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}

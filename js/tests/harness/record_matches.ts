@@ -1,0 +1,19 @@
+/** For tests/test_replay.py and the browser: matches of a scripted person, recorded, and played again with js/match/replay.ts. */
+import { sha256, type DrillTrait, type Recording } from "../../contract/protocol";
+import { replay } from "../../match/replay";
+import { loadRules } from "../../match/rules";
+import { Show } from "../../match/show";
+import { playByScript } from "./scripted_person";
+
+export function recordMatches({ spec, javascript }: DrillTrait, seeds: number[], ticks: number): Recording[] {
+  return seeds.map((seed) => {
+    const show = new Show(loadRules(javascript), spec, seed, () => 0);
+    playByScript(show, seed, ticks);
+    return show.recording();
+  });
+}
+
+/** The hash of the state in which `recording` ends. */
+export function replayedHash({ spec, javascript }: DrillTrait, recording: Recording): string {
+  return sha256(new Uint8Array(replay(loadRules(javascript), spec, recording).buffer));
+}
