@@ -7,7 +7,7 @@ import { button, h, setText } from "./ui/dom";
 import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./contract/protocol";
 import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
-import { Stage, type Motion } from "./renderer/stage";
+import { Surface, type Motion } from "./renderer/surface";
 import type { Overlay } from "./renderer/scene";
 import { played, replay } from "./match/replay";
 import { loadRules, type Game, type GameState } from "./match/rules";
@@ -124,26 +124,26 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, fast), verdict);
 
   const gpu = new Gpu(
-    () => void stage.deviceLost(),
+    () => void surface.deviceLost(),
     (text) => setText(verdict, `WebGPU: ${text}`),
   );
-  let stage = begin("webgpu", "");
-  function begin(renderer: RendererKind, reason: string): Stage {
+  let surface = begin("webgpu", "");
+  function begin(renderer: RendererKind, reason: string): Surface {
     const canvas = h("canvas", { class: "match", role: "img", "aria-label": `A match of ${spec.title}` });
     pitch.replaceChildren(canvas);
     const { clientWidth: width, clientHeight: height } = pitch;
     const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };
-    return new Stage(options, gpu, "page", heard, () => undefined);
+    return new Surface(options, gpu, "page", receive, () => undefined);
   }
-  function heard(message: FromWorker): void {
+  function receive(message: FromWorker): void {
     if (message.type === "READY") root.dataset.renderer = message.renderer;
-    if (message.type === "CANVAS_LOST") stage = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
+    if (message.type === "CANVAS_LOST") surface = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
     if (message.type === "ERROR") setText(verdict, message.text);
   }
-  new ResizeObserver(() => stage.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
+  new ResizeObserver(() => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
   watchTheme(() => {
     root.dataset.theme = detectTheme();
-    stage.setTheme(detectTheme());
+    surface.setTheme(detectTheme());
   }, new AbortController().signal);
 
   let last = performance.now();
@@ -153,7 +153,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     last = now;
     if (reel.over && !cheered && recording.league.winner >= 0) reel.celebrate(recording.league.winner);
     cheered = reel.over;
-    stage.draw(reel, reel.effects, NOTHING_OVER);
+    surface.draw(reel, reel.effects, NOTHING_OVER);
     place.value = String(reel.tick);
     setText(clock, `${(reel.tick / spec.tick_rate).toFixed(1)} s`);
     Object.assign(root.dataset, { tick: String(reel.tick), playing: String(reel.playing && !reel.over) });

@@ -1,5 +1,5 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
-import { placePanels } from "./view/controls";
+import { placePanels } from "./view/panel_layout";
 import { h, setAttribute } from "./ui/dom";
 import type { Model } from "./contract/model";
 import type { View } from "./panels/panel";

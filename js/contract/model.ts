@@ -1,6 +1,6 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
 import type { PanelName } from "../panels";
-import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, SceneRow, SeatTrait, ShowTrait, Snapshot, Status } from "./protocol";
+import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, SceneRow, QuotaTrait, ShowTrait, Snapshot, Status } from "./protocol";
 
 export interface Traits {
   drill: DrillTrait | null;
@@ -13,7 +13,7 @@ export interface Traits {
   metrics: MetricsRow;
   league: LeagueRow[];
   scenes: SceneRow[];
-  seat: SeatTrait;
+  seat: QuotaTrait;
   rivals: Record<string, PolicyTrait | null>; // other policies for side 1, by name; null until one is chosen
   config: ConfigTrait;
   show: ShowTrait;

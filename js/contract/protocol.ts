@@ -1,6 +1,8 @@
 /**
  * What travels: traits between kernel and page, messages between page and show worker, and the policy's shape hash.
  * `dshq_widget/protocol.py` holds the same names; docs/architecture.md describes them.
+ *
+ * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
@@ -191,7 +193,7 @@ export interface KeyInput {
 }
 
 /** What a person or the trainer did to a match, as its recording keeps it. Positions in world units, velocities per second of show time. */
-export type Deed =
+export type MatchInput =
   | { kind: "reset"; seed: number }
   | { kind: "mode"; mode: Mode; opponent: string }
   | { kind: "repeat"; ticks: number } // per decision, from now on
@@ -202,7 +204,7 @@ export type Deed =
   | { kind: "throw"; handle: string; x: number; y: number; vx: number; vy: number };
 
 /** A deed and the tick it was done before. */
-export type Stamped = Deed & { tick: number };
+export type StampedInput = MatchInput & { tick: number };
 
 /**
  * A match that can be played again to the bit: js/match/replay.ts and dshq_widget/replay.py do. `start` is null where it begins with the
@@ -213,7 +215,7 @@ export interface Recording {
   rules_hash: string;
   seed: number;
   start: { tick: number; phase: number; rest: number; state: string } | null; // `state`: its bytes in hex
-  inputs: Stamped[]; // in order
+  inputs: StampedInput[]; // in order
   actions: number[]; // of every decision: side 0, then side 1
   ticks: number; // the tick at which it ends
   sha256: string; // of the state there
@@ -292,7 +294,7 @@ export interface ShowEvent {
   version: number;
 }
 
-/** What a policy thinks as one side, see mind.ts. */
+/** What a policy thinks as one side, see mind/analysis.ts. */
 export interface Thought {
   value: number; // reward that the side expects from here on
   action: number[]; // the option of each choice that is being carried out
@@ -310,7 +312,7 @@ export interface Episode {
 }
 
 /** What a shared server adds; empty on somebody's own machine. */
-export interface SeatTrait {
+export interface QuotaTrait {
   minutes?: number; // of training before it stops by itself; 0: no limit
   left?: number; // s of them
   earlier?: { saved_at: number; version: number; step: number } | null; // a run to go on with; saved_at: s since 1970

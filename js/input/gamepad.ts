@@ -1,5 +1,7 @@
 /** A gamepad plays like the keyboard, while the match has the focus: stick and cross for directions, buttons for the rest. */
-import { controlsOf, stickCodes, TAKE_OVER, type Hands, type Keyboard } from "./input";
+import { TAKE_OVER, type HeldKeys } from "./held_keys";
+import type { Keyboard } from "./keyboard";
+import { padLayoutOf, stickCodes } from "./pad_layout";
 import type { DrillSpec } from "../contract/protocol";
 
 /** Indices of the standard mapping (Gamepad, W3C 2025, section 7). */
@@ -11,7 +13,7 @@ export type PadState = Pick<Gamepad, "axes"> & { buttons: readonly { pressed: bo
 
 /** The codes that a gamepad holds down. */
 export function gamepadCodes(spec: DrillSpec, { axes, buttons }: PadState): string[] {
-  const controls = controlsOf(spec);
+  const controls = padLayoutOf(spec);
   const pressed = (index: number) => buttons[index]?.pressed ?? false;
   const x = Number(pressed(CROSS.right)) - Number(pressed(CROSS.left)) || (axes[0] ?? 0);
   const y = Number(pressed(CROSS.down)) - Number(pressed(CROSS.up)) || (axes[1] ?? 0);
@@ -22,17 +24,17 @@ export function gamepadCodes(spec: DrillSpec, { axes, buttons }: PadState): stri
 }
 
 /** Asks for gamepads once a frame while `canvas` has the focus, until `signal` ends. */
-export function listenToGamepads(canvas: HTMLElement, keyboard: Keyboard, hands: Hands, signal: AbortSignal): void {
+export function listenToGamepads(canvas: HTMLElement, keyboard: Keyboard, keys: HeldKeys, signal: AbortSignal): void {
   let frame = 0;
   const poll = () => {
     const pads = navigator.getGamepads().filter((pad) => pad?.connected);
-    hands.hold("gamepad", keyboard.spec ? pads.flatMap((pad) => gamepadCodes(keyboard.spec!, pad!)) : []);
+    keys.hold("gamepad", keyboard.spec ? pads.flatMap((pad) => gamepadCodes(keyboard.spec!, pad!)) : []);
     frame = requestAnimationFrame(poll);
   };
   const stop = () => {
     cancelAnimationFrame(frame);
     frame = 0;
-    hands.hold("gamepad", []);
+    keys.hold("gamepad", []);
   };
   if (!("getGamepads" in navigator)) return;
   canvas.addEventListener("focus", () => (frame ||= requestAnimationFrame(poll)), { signal });

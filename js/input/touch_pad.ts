@@ -1,6 +1,7 @@
 /** A stick and buttons below the pitch, for fingers: there while a person plays on a screen that is touched. */
 import { h } from "../ui/dom";
-import { controlsOf, stickCodes, type Hands } from "./input";
+import type { HeldKeys } from "./held_keys";
+import { padLayoutOf, stickCodes } from "./pad_layout";
 import type { DrillSpec } from "../contract/protocol";
 
 export interface TouchPad {
@@ -10,11 +11,11 @@ export interface TouchPad {
   show(wanted: boolean): void;
 }
 
-export function buildTouchPad(hands: Hands): TouchPad {
+export function buildTouchPad(keys: HeldKeys): TouchPad {
   const element = h("div", { class: "touch-pad", role: "group", "aria-label": "Touch controls", hidden: true });
 
   const rebuild = (spec: DrillSpec) => {
-    const controls = controlsOf(spec);
+    const controls = padLayoutOf(spec);
     const knob = h("span", { class: "knob" });
     const stick = h("div", { class: "stick", "aria-hidden": "true" }, knob);
     const steer = (event: PointerEvent) => {
@@ -23,11 +24,11 @@ export function buildTouchPad(hands: Hands): TouchPad {
       const [x, y] = [((event.clientX - left) / width) * 2 - 1, ((event.clientY - top) / width) * 2 - 1];
       const far = Math.max(1, Math.hypot(x, y));
       knob.style.translate = `${(x / far) * 60}% ${(y / far) * 60}%`;
-      hands.hold("stick", stickCodes(controls, x / far, y / far));
+      keys.hold("stick", stickCodes(controls, x / far, y / far));
     };
     const letGo = () => {
       knob.style.translate = "";
-      hands.hold("stick", []);
+      keys.hold("stick", []);
     };
     stick.addEventListener("pointerdown", (event) => {
       stick.setPointerCapture?.(event.pointerId);
@@ -41,9 +42,9 @@ export function buildTouchPad(hands: Hands): TouchPad {
       button.addEventListener("pointerdown", (event) => {
         event.preventDefault();
         button.setPointerCapture?.(event.pointerId);
-        hands.press("pad", code, true);
+        keys.press("pad", code, true);
       });
-      for (const type of ["pointerup", "pointercancel"] as const) button.addEventListener(type, () => hands.press("pad", code, false));
+      for (const type of ["pointerup", "pointercancel"] as const) button.addEventListener(type, () => keys.press("pad", code, false));
       return button;
     });
     const directed = [controls.up, controls.down, controls.left, controls.right].some(Boolean);
@@ -53,8 +54,8 @@ export function buildTouchPad(hands: Hands): TouchPad {
   const show = (wanted: boolean) => {
     if (element.hidden === !wanted) return;
     element.hidden = !wanted;
-    hands.hold("stick", []);
-    hands.hold("pad", []);
+    keys.hold("stick", []);
+    keys.hold("pad", []);
   };
   return { element, rebuild, show };
 }

@@ -7,7 +7,7 @@ import { marginals, sample, type Policy } from "./policy";
 import { MODES, type DrillSpec, type Mode, type Swap } from "../contract/protocol";
 import { Random } from "./random";
 import type { Game, GameState } from "./rules";
-import { Senses } from "./senses";
+import { Observer } from "./observer";
 
 export class Deciders {
   policy: Policy | null = null;
@@ -27,7 +27,7 @@ export class Deciders {
   private fading: Policy | null = null;
   private swapTick = 0;
   private swapTime = -Infinity; // ms, by now()
-  private readonly senses: Senses;
+  private readonly observer: Observer;
   private readonly mixed: Float32Array;
 
   constructor(
@@ -37,7 +37,7 @@ export class Deciders {
   ) {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
-    this.senses = new Senses(game, spec);
+    this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
   }
 
@@ -124,7 +124,7 @@ export class Deciders {
     const policy = this.policyOf(side);
     if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, state, side);
 
-    this.senses.look(state, side).ask(policy);
+    this.observer.observe(state, side).evaluate(policy);
     const fresh = policy.probabilities;
     return sample(policy === this.policy ? this.faded(fresh, tick) : fresh, this.rng.next());
   }
@@ -132,14 +132,14 @@ export class Deciders {
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
   opinion(state: GameState): { probabilities: number[][]; value: number } {
     if (!this.policy) return { probabilities: [], value: 0 };
-    this.senses.look(state, 0).ask(this.policy);
+    this.observer.observe(state, 0).evaluate(this.policy);
     const sizes = this.spec.actions.map((choice) => choice.options.length);
     return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
   }
 
   private baseline(name: string, state: GameState, side: number): number {
     if (name === "idle") return 0;
-    if (name === "random") return this.senses.chance(state, side, this.rng.next());
+    if (name === "random") return this.observer.randomAction(state, side, this.rng.next());
     return this.game.baselines[name]!(state, side);
   }
 
@@ -151,7 +151,7 @@ export class Deciders {
       this.fading = null;
       return fresh;
     }
-    this.senses.ask(this.fading);
+    this.observer.evaluate(this.fading);
     const old = this.fading.probabilities;
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;

@@ -2,7 +2,7 @@
  * What was done to a match, decision by decision, so that it can be played again: seed or starting state, inputs, actions. Bounded: when
  * a part is full the one before it is let go, and the recording begins where that ended.
  */
-import type { Deed, Recording, Stamped } from "../contract/protocol";
+import type { MatchInput, Recording, StampedInput } from "../contract/protocol";
 
 const PART_ACTIONS = 60_000; // 1,000 s of a two-player drill at 30 decisions a second
 const PART_INPUTS = 20_000;
@@ -10,7 +10,7 @@ const PART_INPUTS = 20_000;
 type Start = Recording["start"];
 
 class Part {
-  readonly inputs: Stamped[] = [];
+  readonly inputs: StampedInput[] = [];
   readonly actions: number[] = [];
 
   constructor(readonly start: Start) {}
@@ -42,15 +42,15 @@ export class MatchLog {
   }
 
   /** `deed` was done before tick `tick`. What is held and moved twice between two ticks was moved once. */
-  did(tick: number, deed: Deed): void {
+  addInput(tick: number, input: MatchInput): void {
     const inputs = this.newer.inputs;
     const last = inputs.at(-1);
-    if (last?.tick === tick && last.kind === "hold" && deed.kind === "hold" && last.handle === deed.handle) inputs.pop();
-    inputs.push({ tick, ...deed });
+    if (last?.tick === tick && last.kind === "hold" && input.kind === "hold" && last.handle === input.handle) inputs.pop();
+    inputs.push({ tick, ...input });
   }
 
   /** The actions of all sides at one decision. */
-  decided(actions: Iterable<number>): void {
+  addActions(actions: Iterable<number>): void {
     this.newer.actions.push(...actions);
   }
 

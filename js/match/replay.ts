@@ -1,11 +1,11 @@
 /** Plays a recorded match again, to the bit. `dshq_widget/replay.py` does the same on the CPU. */
 import { Body } from "./handles";
-import type { DrillSpec, Recording, Stamped } from "../contract/protocol";
+import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
 import { fromHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { REST_SECONDS } from "../contract/tables";
 
-type Motion = Extract<Stamped, { kind: "hold" | "throw" }>;
+type Motion = Extract<StampedInput, { kind: "hold" | "throw" }>;
 
 /** The state at `recording.ticks`. Throws an Error for a recording of other rules, or one that lacks decisions. */
 export function replay(game: Game, spec: DrillSpec, recording: Recording): GameState {

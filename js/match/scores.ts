@@ -29,7 +29,7 @@ export class Scores {
     if (this.spec.terms.length === 0) return;
     const zeros = () => this.now.map((terms) => Array.from(terms, () => 0));
     this.open = { winner: 0, decisions: 0, after: zeros(), before: zeros() };
-    this.look(state);
+    this.readTerms(state);
   }
 
   /** A decision has been carried out. */
@@ -40,7 +40,7 @@ export class Scores {
     spec.terms.forEach(({ kind }, k) => {
       if (kind === "potential") now.forEach((terms, side) => (open.before[side]![k]! += terms[k]!));
     });
-    this.look(state);
+    this.readTerms(state);
     now.forEach((terms, side) => terms.forEach((value, k) => (open.after[side]![k]! += value)));
   }
 
@@ -58,7 +58,7 @@ export class Scores {
     this.open = null;
   }
 
-  private look(state: GameState): void {
+  private readTerms(state: GameState): void {
     this.now.forEach((terms, side) => this.game.terms(state, side, terms));
   }
 }

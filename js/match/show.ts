@@ -1,11 +1,13 @@
 /**
  * The match being watched: fixed ticks, decisions, episodes, score, events. Free of DOM, GPU and clock; nothing is allocated per
  * tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
+ *
+ * Folder `match`: the game, its players and its recording. Free of DOM, GPU and threads.
  */
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
-import { sha256, SHAPE_FLOATS, SPEEDS, type Deed, type DrillSpec, type KeyInput, type Mode } from "../contract/protocol";
+import { sha256, SHAPE_FLOATS, SPEEDS, type MatchInput, type DrillSpec, type KeyInput, type Mode } from "../contract/protocol";
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
 import { hex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
@@ -52,7 +54,7 @@ export class Show {
   private readonly log = new MatchLog();
   readonly scores: Scores;
   readonly deciders: Deciders;
-  private waiting: Deed[] = []; // done by the person, in force from the next decision on
+  private waitingInputs: MatchInput[] = []; // done by the person, in force from the next decision on
   private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
   private readonly terms: Float32Array;
 
@@ -164,16 +166,16 @@ export class Show {
     this.score = [0, 0];
     this.credit = 0;
     this.skip = 0;
-    this.waiting = [];
+    this.waitingInputs = [];
     this.holding.clear();
     this.log.begin(null);
-    this.did({ kind: "reset", seed: this.seed });
-    this.tellSettings();
+    this.logInput({ kind: "reset", seed: this.seed });
+    this.logSettings();
     this.state.rng_key[0] = this.seed;
     this.state.rng_count[0] = 0;
     this.nextEpisode();
     this.takeScene();
-    this.tell("reset", -1);
+    this.emit("reset", -1);
   }
 
   /** Throws an Error for a speed that is not offered. */
@@ -189,7 +191,7 @@ export class Show {
   /** Throws an Error for an unknown mode or opponent. */
   setMode(mode: Mode, opponent = this.deciders.opponent): void {
     this.deciders.setMode(mode, opponent);
-    this.waiting.push({ kind: "mode", mode, opponent });
+    this.waitingInputs.push({ kind: "mode", mode, opponent });
   }
 
   /** From the next decision on side 0 is the person's, or given back. */
@@ -197,7 +199,7 @@ export class Show {
     if (on === this.deciders.taken) return;
     this.deciders.taken = on;
     this.deciders.keys.forgetTaps();
-    this.waiting.push({ kind: "take", on });
+    this.waitingInputs.push({ kind: "take", on });
     this.changes++;
   }
 
@@ -205,7 +207,7 @@ export class Show {
   setActionRepeat(ticks: number): void {
     if (ticks === this.actionRepeat) return;
     this.actionRepeat = ticks;
-    this.did({ kind: "repeat", ticks });
+    this.logInput({ kind: "repeat", ticks });
   }
 
   /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
@@ -216,7 +218,7 @@ export class Show {
 
   input(event: KeyInput): void {
     this.deciders.keys.event(event);
-    this.waiting.push({ kind: "key", code: event.code, down: event.down });
+    this.waitingInputs.push({ kind: "key", code: event.code, down: event.down });
   }
 
   // ---- what a hand holds
@@ -225,7 +227,7 @@ export class Show {
   hold(body: Body, x: number, y: number, vx: number, vy: number): void {
     const motion = this.bounded(x, y, vx, vy);
     this.holding.set(body, motion);
-    this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
   }
 
@@ -235,7 +237,7 @@ export class Show {
     if (!held) return;
     const motion = this.bounded(held[0], held[1], vx, vy);
     this.holding.delete(body);
-    this.did({ kind: "throw", handle: body.handle.name, ...named(motion) });
+    this.logInput({ kind: "throw", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
   }
 
@@ -309,7 +311,7 @@ export class Show {
     this.holding.clear();
     this.scores.forget();
     this.log.begin(this.moment());
-    this.tellSettings();
+    this.logSettings();
     this.cut = true;
     this.takeScene();
   }
@@ -324,7 +326,7 @@ export class Show {
     this.game.tick(this.state);
     this.tick++;
     this.spectator?.ticked();
-    if (this.skip > 0 && --this.skip === 0) this.tell("goalless", -1);
+    if (this.skip > 0 && --this.skip === 0) this.emit("goalless", -1);
     if (this.rest > 0) {
       if (--this.rest === 0) this.nextEpisode();
       return;
@@ -340,10 +342,10 @@ export class Show {
 
   private decide(): void {
     if (this.deciders.due("now")) this.swap();
-    for (const deed of this.waiting) this.did(deed);
-    this.waiting.length = 0;
+    for (const input of this.waitingInputs) this.logInput(input);
+    this.waitingInputs.length = 0;
     for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick);
-    this.log.decided(this.state.action);
+    this.log.addActions(this.state.action);
     this.game.decide(this.state);
   }
 
@@ -361,8 +363,8 @@ export class Show {
     this.scores.end(winner);
     if (winner !== 0) this.skip = 0;
     if (winner !== 0 && this.spec.sides === 2) this.score[winner > 0 ? 0 : 1]++;
-    if (winner === 0) this.tell("draw", -1);
-    else this.tell("goal", winner > 0 ? 0 : 1);
+    if (winner === 0) this.emit("draw", -1);
+    else this.emit("goal", winner > 0 ? 0 : 1);
     const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
     this.rest = Math.round(seconds * this.spec.tick_rate);
   }
@@ -381,29 +383,29 @@ export class Show {
 
   private swap(): void {
     this.deciders.swap(this.tick);
-    this.did({ kind: "policy", version: this.version });
-    this.tell("swap", -1);
+    this.logInput({ kind: "policy", version: this.version });
+    this.emit("swap", -1);
   }
 
   // ---- the log
 
-  private did(deed: Deed): void {
-    this.log.did(this.tick, deed);
+  private logInput(input: MatchInput): void {
+    this.log.addInput(this.tick, input);
   }
 
   /** What a log that begins here has to know beside the state. */
-  private tellSettings(): void {
+  private logSettings(): void {
     const { mode, opponent, taken } = this.deciders;
-    this.did({ kind: "mode", mode, opponent });
-    this.did({ kind: "repeat", ticks: this.actionRepeat });
-    this.did({ kind: "policy", version: this.version });
-    if (taken) this.did({ kind: "take", on: true });
-    for (const [body, motion] of this.holding) this.did({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    this.logInput({ kind: "mode", mode, opponent });
+    this.logInput({ kind: "repeat", ticks: this.actionRepeat });
+    this.logInput({ kind: "policy", version: this.version });
+    if (taken) this.logInput({ kind: "take", on: true });
+    for (const [body, motion] of this.holding) this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
   }
 
   private turnLog(): void {
     this.log.turn(this.moment());
-    this.tellSettings();
+    this.logSettings();
   }
 
   private moment(): Recording["start"] {
@@ -423,7 +425,7 @@ export class Show {
     this.changes++;
   }
 
-  private tell(kind: ShowEvent["kind"], side: number): void {
+  private emit(kind: ShowEvent["kind"], side: number): void {
     const event = { kind, tick: this.tick, side, version: this.version };
     this.events.push(event);
     this.spectator?.happened(event);

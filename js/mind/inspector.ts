@@ -1,13 +1,15 @@
 /**
- * Watches one match for the person who asks what the policy thinks: keeps the value map fresh, a few rows per frame, tells the
+ * Watches one match for the person who asks what the policy thinks: keeps the value map fresh, a few rows per frame, reports the
  * chosen player's thoughts a few times a second, follows moves that were not made. Reads the match, never writes to it.
+ *
+ * Folder `mind`: what a policy thinks, and which policies there were. Reads matches, never changes their state.
  */
-import { Mind, position, sideOf, type Decide } from "./mind";
+import { PolicyAnalysis, position, sideOf, type Decide } from "./analysis";
 import type { Policy } from "../match/policy";
 import type { DrillSpec, FromWorker, Handle, Outcome, Theme, ToWorker } from "../contract/protocol";
 import { KIND } from "../contract/protocol";
 import { Random } from "../match/random";
-import { Senses } from "../match/senses";
+import { Observer } from "../match/observer";
 import { FieldImage } from "../renderer/field";
 import type { Look } from "../renderer/palette";
 import { OVERLAY_SHAPES, putShape, type Field, type Overlay } from "../renderer/scene";
@@ -20,28 +22,28 @@ const STILL = 0.002; // of the range: a nearer map is not moved any more
 const DOTS = 0.013; // of the world's width, between the dots of a way
 const REACH = 0.09; // of the world's width: as near as this a click means a player
 
-type Wishes = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
+type Settings = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
 type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 
 export class Inspector implements Overlay {
-  wishes: Required<Wishes> = { player: 0, map: false, watch: false, weights: {} };
+  settings: Required<Settings> = { player: 0, map: false, watch: false, weights: {} };
   /** Something beside the match itself changed the picture at the last frame. */
-  stirred = false;
-  private readonly mind: Mind;
+  dirty = false;
+  private readonly analysis: PolicyAnalysis;
   private readonly map: ValueMap;
   private readonly image: FieldImage;
   private readonly shown = new Float32Array(COLUMNS * ROWS);
   private range = 0; // reward at the ends of the scale, eased like the map; 0 before the first one
   private painted: Theme | null = null; // the theme that `image` is painted in, null: not up to date
-  private asked = true; // a report is due at once
+  private reportDue = true; // a report is due at once
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
   private imagined = -1; // `changes` of the show when they were imagined
 
   constructor(private readonly show: Show) {
     const { game, spec, state, current } = show;
-    this.mind = new Mind(game, spec);
-    this.map = new ValueMap(this.mind);
+    this.analysis = new PolicyAnalysis(game, spec);
+    this.map = new ValueMap(this.analysis);
     this.image = new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice()));
   }
 
@@ -50,15 +52,15 @@ export class Inspector implements Overlay {
   }
 
   /** Throws an Error for a player whom the drill does not have. */
-  wish(wishes: Partial<Wishes>): void {
-    const player = wishes.player ?? this.wishes.player;
+  configure(settings: Partial<Settings>): void {
+    const player = settings.player ?? this.settings.player;
     if (!(Number.isInteger(player) && player >= 0 && player < this.spec.sides)) {
       throw new Error(`Player ${player} is unknown: choose one from 0 to ${this.spec.sides - 1}.`);
     }
-    const { map, watch, weights } = { ...this.wishes, ...wishes };
-    this.wishes = { player, map, watch, weights };
-    this.mind.weights = weights;
-    this.ask();
+    const { map, watch, weights } = { ...this.settings, ...settings };
+    this.settings = { player, map, watch, weights };
+    this.analysis.weights = weights;
+    this.requestReport();
   }
 
   /** Chooses the player at a point of the world, if there is one. */
@@ -70,48 +72,48 @@ export class Inspector implements Overlay {
       const distance = Math.hypot(hx - x, hy - y);
       if (side < 0 || distance >= nearest) continue;
       nearest = distance;
-      this.wish({ player: side });
+      this.configure({ player: side });
     }
   }
 
   /** What the likeliest moves of the chosen player lead to. Everybody else does the likeliest, or what a script says. */
   imagine(repeat: boolean): Outcome[] {
     const { state, actionRepeat } = this.show;
-    const { player } = this.wishes;
+    const { player } = this.settings;
     const policy = this.show.deciders.policyOf(player);
-    this.outcomes = policy ? this.mind.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
+    this.outcomes = policy ? this.analysis.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
     this.imagined = this.show.changes;
-    this.point(-1);
+    this.showOutcome(-1);
     return this.outcomes;
   }
 
   /** Shows the path of one outcome, -1: of none. */
-  point(outcome: number): void {
+  showOutcome(outcome: number): void {
     this.outcome = outcome >= 0 && outcome < this.outcomes.length ? outcome : -1;
-    this.ask();
+    this.requestReport();
   }
 
   /** One frame later; whether there has to be another one even where the match stands still. */
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
-    if (!this.wishes.map || !this.show.deciders.policy || this.spec.drag.length === 0 || !seen) return false;
+    if (!this.settings.map || !this.show.deciders.policy || this.spec.drag.length === 0 || !seen) return false;
     if (!this.map.busy) this.map.begin(this.show.deciders.policy, this.show.state, this.image.area);
-    if (this.map.fill(ROWS_PER_FRAME) && !this.show.playing) this.ask(); // for the legend
+    if (this.map.fill(ROWS_PER_FRAME) && !this.show.playing) this.requestReport(); // for the legend
     return this.ease(seconds) || this.map.busy;
   }
 
-  /** What is to be told now, if anything: on the page's `beat`, or at once where somebody asked or the match stands. */
+  /** What is to be reported now, if anything: on the page's `beat`, or at once where somebody asked or the match stands. */
   report(beat: boolean, changed: boolean): Report | null {
-    const wanted = (this.wishes.watch || this.wishes.map) && changed;
+    const wanted = (this.settings.watch || this.settings.map) && changed;
     const due = beat || !this.show.playing; // the last word before a pause is not left out
-    if (!this.asked && !(wanted && due)) return null;
-    this.asked = false;
+    if (!this.reportDue && !(wanted && due)) return null;
+    this.reportDue = false;
     const { state } = this.show;
-    const policy = this.show.deciders.policyOf(this.wishes.player);
+    const policy = this.show.deciders.policyOf(this.settings.player);
     const version = policy?.version ?? this.show.version;
-    const thought = policy && this.wishes.watch ? this.mind.think(policy, state, this.wishes.player) : null;
+    const thought = policy && this.settings.watch ? this.analysis.think(policy, state, this.settings.player) : null;
     const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
-    return { player: this.wishes.player, version, range: this.wishes.map ? this.map.range : 0, standing, thought };
+    return { player: this.settings.player, version, range: this.settings.map ? this.map.range : 0, standing, thought };
   }
 
   /** Who decides for the sides that are not asked about. */
@@ -119,10 +121,10 @@ export class Inspector implements Overlay {
     const { deciders, game, spec } = this.show;
     const { opponent } = deciders;
     const rng = new Random(1);
-    const senses = new Senses(game, spec);
+    const observer = new Observer(game, spec);
     return (copy, side) => {
-      if (side === 0 || !deciders.scripted(side)) return this.mind.likeliest(deciders.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
-      if (opponent === "random") return senses.chance(copy, side, rng.next());
+      if (side === 0 || !deciders.scripted(side)) return this.analysis.likeliest(deciders.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
+      if (opponent === "random") return observer.randomAction(copy, side, rng.next());
       return game.baselines[opponent]?.(copy, side) ?? 0;
     };
   }
@@ -130,14 +132,14 @@ export class Inspector implements Overlay {
   // ---- the overlay
 
   field(theme: Theme): Field | null {
-    if (!this.wishes.map || this.range === 0) return null;
+    if (!this.settings.map || this.range === 0) return null;
     if (this.painted !== theme) this.image.paint(this.shown, this.range, theme);
     this.painted = theme;
     return this.image;
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
-    const { player, watch } = this.wishes;
+    const { player, watch } = this.settings;
     const width = this.spec.world[2] - this.spec.world[0];
     const mine = this.spec.drag.find((handle) => sideOf(handle, this.spec.sides) === player);
     if (watch && mine && this.spec.sides > 1) {
@@ -147,16 +149,16 @@ export class Inspector implements Overlay {
     const paths = this.outcomes[this.outcome]?.paths ?? [];
     const room = Math.floor((OVERLAY_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
-      if (paths[index]) count = this.ghost(handle, paths[index], room, out, count, look);
+      if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });
     return count;
   }
 
   /** Where one thing would go: dots that grow firmer, and a ring at its end. */
-  private ghost(handle: Handle, path: number[], room: number, out: Float32Array, count: number, look: Look): number {
+  private drawPath(handle: Handle, path: number[], room: number, out: Float32Array, count: number, look: Look): number {
     const [side, width] = [sideOf(handle, this.spec.sides), this.spec.world[2] - this.spec.world[0]];
     const colour = look.index(side < 0 ? "ball" : `player${side}`);
-    const firm = side < 0 || side === this.wishes.player ? 1 : 0.4;
+    const firm = side < 0 || side === this.settings.player ? 1 : 0.4;
     const full = count + room - 1;
     let [lastX, lastY] = [path[0]!, path[1]!];
     for (let k = 2; k < path.length && count < full; k += 2) {
@@ -186,13 +188,13 @@ export class Inspector implements Overlay {
     this.range += share * (range - this.range);
     if (farthest <= STILL * range && this.painted !== null) return false;
     this.painted = null;
-    this.stirred = true;
+    this.dirty = true;
     return true;
   }
 
   /** The answer comes, and is drawn, at the next frame. */
-  private ask(): void {
-    this.asked = true;
-    this.stirred = true;
+  private requestReport(): void {
+    this.reportDue = true;
+    this.dirty = true;
   }
 }

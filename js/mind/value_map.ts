@@ -2,7 +2,7 @@
  * The value of side 0's position if the first handle (the ball) were elsewhere, on a coarse grid. Filled a few rows at a time from one
  * snapshot of the state, so that a frame never waits for it, and shown only when a whole grid is done.
  */
-import { Mind, moveTo } from "./mind";
+import { PolicyAnalysis, moveTo } from "./analysis";
 import type { Policy } from "../match/policy";
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import type { Game, GameState } from "../match/rules";
@@ -26,7 +26,7 @@ export class ValueMap {
   private area: Area = [0, 0, 0, 0];
   private done: { policy: Policy; weights: unknown; state: Uint8Array } | null = null; // what `values` were computed from
 
-  constructor(private readonly mind: Mind) {
+  constructor(private readonly mind: PolicyAnalysis) {
     this.copy = mind.game.create();
   }
 
@@ -72,7 +72,7 @@ export function centre([x0, y0, x1, y1]: Area, column: number, row: number): [x:
 }
 
 /** The ground of a scene: its first box painted as turf, else the whole world. */
-export function groundOf(game: Game, spec: Mind["spec"], state: GameState, scene: Float32Array): Area {
+export function groundOf(game: Game, spec: PolicyAnalysis["spec"], state: GameState, scene: Float32Array): Area {
   const count = game.scene(state, scene);
   for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
     if (scene[at] !== KIND.box || spec.palette[scene[at + 1]!] !== "turf") continue;

@@ -18,14 +18,14 @@ function build({ session, signal }: View): HTMLElement {
   const help = h("p", { class: "help" });
   const why = h("p", { class: "help", role: "status" });
   const share = h("input", { type: "range", min: 0, max: 0.9, step: STEP, "aria-label": "Share of practice games", title: "How many of the practice games begin as one of the scenes. Takes effect at the next update." });
-  const told = h("output", { class: "number" });
+  const shareOutput = h("output", { class: "number" });
   const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
   let asked = false;
   const drill = button("Drill this", { text: "Drill this", title: "Drill this: let practice games begin exactly as the match stands now" }, () => {
     asked = true;
     session.post({ type: "CAPTURE", id: session.id });
   });
-  const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, told);
+  const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, shareOutput);
   const body = h("div", { class: "body" }, help, h("div", { class: "cluster" }, drill, why), shares, list);
   const panel = h("details", { class: "fold coach" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Coach"), about), body);
 
@@ -40,7 +40,7 @@ function build({ session, signal }: View): HTMLElement {
   const followShare = () => {
     const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
     if (document.activeElement !== share) share.value = String(now);
-    setText(told, percent(now));
+    setText(shareOutput, percent(now));
   };
   const rebuild = () => {
     const now = spec();

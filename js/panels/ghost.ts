@@ -3,7 +3,7 @@
  * the version of now, and says so. The match goes on; nothing is restarted.
  */
 import { field, h, setAttribute, setText } from "../ui/dom";
-import { ghostOf } from "../session/players";
+import { ghostOf } from "../session/player_names";
 import type { Panel, View } from "./panel";
 
 export const ghost: Panel = { area: "play", build };

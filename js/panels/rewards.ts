@@ -79,7 +79,7 @@ function build({ session, signal }: View): HTMLElement {
     if (!panel.open) return;
     reset.disabled = changed === 0;
     const waits = "reward_weights" in session.drafts();
-    setText(effect, `${told(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`);
+    setText(effect, `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`);
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
@@ -101,7 +101,7 @@ function build({ session, signal }: View): HTMLElement {
   return panel;
 }
 
-function told(games: number, sides: number): string {
+function effectOf(games: number, sides: number): string {
   if (games === 0) return "What each term pays shows here once a game has ended; let the match play on.";
   const who = sides === 2 ? " their winners and losers" : "";
   return games === 1 ? "What the last game would have brought." : `What the last ${games} games would have brought${who}, on average.`;

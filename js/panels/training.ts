@@ -33,12 +33,12 @@ function build({ session, signal }: View): HTMLElement {
   );
 
   const followStatus = () => {
-    const told = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
+    const reported = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
     const paused = session.model.get("paused");
-    train.disabled = BUSY.includes(told);
-    stop.disabled = told !== "training" && told !== "starting";
+    train.disabled = BUSY.includes(reported);
+    stop.disabled = reported !== "training" && reported !== "starting";
     hold.disabled = stop.disabled;
-    next.disabled = told === "stopping";
+    next.disabled = reported === "stopping";
     train.classList.toggle("busy", train.disabled);
     const { name, text, title } = paused ? GO_ON : HOLD;
     setAttribute(hold, "aria-label", name);

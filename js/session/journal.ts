@@ -1,8 +1,8 @@
 /**
  * What happened, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
- * warnings. Bounded; it only compares what it is told with what it was told before.
+ * warnings. Bounded; it only compares what it receives with what it received before.
  */
-import { playerNames } from "./players";
+import { playerNames } from "./player_names";
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
 import type { Session } from "./session";
 import { sideName } from "../contract/sides";
@@ -23,7 +23,7 @@ export interface Line {
 export class Journal {
   lines: readonly Line[] = [];
   tick = 0; // of the match, now
-  private begun = false; // the match was told of before
+  private started = false; // the match was reported before
   private version = -1; // that played last
   private swap: { from: number; since: number; line: Line } | null = null; // the newest line on a swap
   private values: Record<string, ConfigValue> | null = null;
@@ -38,11 +38,11 @@ export class Journal {
       this.tick = tick;
       const name = names[side] === "AI" ? `v${version}` : names[side];
       if (kind === "swap") this.swapped(version);
-      else if (kind === "reset" && this.begun) this.add("goal", "A new match, at 0 – 0.");
+      else if (kind === "reset" && this.started) this.add("goal", "A new match, at 0 – 0.");
       else if (kind === "goal" && sides > 1) this.add("goal", `${capital(sideName(side))} scores (${name}).`);
       else if (kind === "draw" && sides > 1) this.add("goal", "Time is up: a draw.");
     }
-    this.begun = true;
+    this.started = true;
   }
 
   settings(values: Record<string, ConfigValue>): void {

@@ -25,13 +25,13 @@ export class Screen implements ShowHost {
   private readonly views = new Map<number, View>();
   private picture: ImageBitmap | null = null;
   private unanswered: number | null = null; // the tick of a picture that is yet to be acknowledged
-  private told = -Infinity; // ms: when STATE was last posted
-  private playing: boolean | null = null; // as it was told
+  private reportedAt = -Infinity; // ms: when STATE was last posted
+  private playing: boolean | null = null; // as last reported
   private readonly drawn: number[] = []; // ms: when the pictures of the last second were drawn
 
   constructor(private readonly ends: Ends) {}
 
-  /** What a drill's show does with messages, as far as it concerns pictures; the `show` trait tells the kernel the rest. */
+  /** What a drill's show does with messages, as far as it concerns pictures; the `show` trait gives the kernel the rest. */
   readonly post = (message: ToWorker): void => {
     const view = "view" in message ? (message.view ?? 0) : 0;
     switch (message.type) {
@@ -58,8 +58,8 @@ export class Screen implements ShowHost {
     }
   };
 
-  /** Draws the picture and tells how the show stands. A picture that cannot be read is acknowledged all the same. */
-  async take(frame: Frame, jpeg: ArrayBufferView<ArrayBuffer>): Promise<void> {
+  /** Draws the picture and reports how the show stands. A picture that cannot be read is acknowledged all the same. */
+  async receive(frame: Frame, jpeg: ArrayBufferView<ArrayBuffer>): Promise<void> {
     try {
       const picture = await createImageBitmap(new Blob([jpeg], { type: "image/jpeg" }));
       if (picture.width !== this.picture?.width || picture.height !== this.picture.height) this.ends.resized(picture.width, picture.height);
@@ -70,7 +70,7 @@ export class Screen implements ShowHost {
     } catch (error) {
       this.ends.toPage({ type: "ERROR", id: this.ends.id, text: `A picture of the show could not be read: ${(error as Error).message}` });
     }
-    this.tell(frame);
+    this.report(frame);
     this.unanswered = frame.tick;
     this.answer();
   }
@@ -82,11 +82,11 @@ export class Screen implements ShowHost {
   }
 
   /** Four times a second while it runs, and at once where something else than time has passed. */
-  private tell({ tick, score, version, playing, events }: Frame): void {
+  private report({ tick, score, version, playing, events }: Frame): void {
     const now = performance.now();
     while (this.drawn.length > 0 && this.drawn[0]! <= now - FPS_WINDOW_MS) this.drawn.shift();
-    if (playing && playing === this.playing && events.length === 0 && now - this.told < STATE_MS) return;
-    this.told = now;
+    if (playing && playing === this.playing && events.length === 0 && now - this.reportedAt < STATE_MS) return;
+    this.reportedAt = now;
     this.playing = playing;
     const state = { tick, score, version, playing, events, fps: this.drawn.length };
     this.ends.toPage({ type: "STATE", id: this.ends.id, ...state, probabilities: [], value: 0 });

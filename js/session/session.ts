@@ -1,11 +1,13 @@
 /**
  * One widget on this page, shared by all its views: keeps traits, show host and history in step. What a person presses goes
- * into the `show` trait or to the kernel; the `show` trait, whoever changed it, is what the host is told.
+ * into the `show` trait or to the kernel; the `show` trait, whoever changed it, is what the host is set to.
+ *
+ * Folder `session`: the state of one widget between kernel and show worker. Builds no DOM.
  */
 import { Events } from "./events";
 import { History } from "./history";
 import { keepJournal, type Journal } from "./journal";
-import { KernelLink } from "./kernel";
+import { KernelLink } from "./kernel_link";
 import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
 import type { Bytes, ConfigValue, Cursor, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "../contract/protocol";
 import type { Status, StepUnit, ToWorker } from "../contract/protocol";
@@ -71,7 +73,7 @@ export class Session {
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
   private readonly host: Promise<ShowHost>;
-  /** What a person has just chosen: what the kernel sent before it heard of it must not undo it. */
+  /** What a person has just chosen: what the kernel sent before it received it must not undo it. */
   private claim: { change: Partial<ShowTrait>; until: number } | null = null;
   private shown: ShowTrait;
   private rules = ""; // the hash of the drill that the host was given
@@ -81,7 +83,7 @@ export class Session {
   private unsaved: Snapshot | null = null;
   private views = 0;
   private watchers = 0; // open panels of thoughts
-  private weights = ""; // of reward terms, as the host was told
+  private weights = ""; // of reward terms, as the host was sent
 
   constructor(readonly model: Model) {
     const signal = this.ending.signal;
@@ -101,7 +103,7 @@ export class Session {
     };
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
     this.journal = keepJournal(this, signal);
-    const unsubscribe = registry().subscribe(this.id, (message) => this.fromHost(message));
+    const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
     listen(model, "change:drill", () => this.beginDrill(null), signal);
@@ -117,13 +119,13 @@ export class Session {
     listen(model, "change:seat", () => this.events.emit("seat", undefined), signal);
     listen(model, "change:metrics", () => this.appendMetrics(), signal);
     listen(model, "change:league", () => this.events.emit("league", undefined), signal);
-    listen(model, "msg:custom", (message: KernelToPage, buffers: Buffers) => this.fromKernel(message, buffers), signal);
+    listen(model, "msg:custom", (message: KernelToPage, buffers: Buffers) => this.receiveFromKernel(message, buffers), signal);
     window.addEventListener("pagehide", () => this.saveSnapshot(), { signal });
-    document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
+    document.addEventListener("visibilitychange", () => this.visibilityChanged(), { signal });
 
     this.appendMetrics();
     this.beginDrill(saved);
-    this.tellWeights(model.get("config")?.values.reward_weights);
+    this.sendWeights(model.get("config")?.values.reward_weights);
   }
 
   /** Ends the show and every listener. */
@@ -204,7 +206,7 @@ export class Session {
 
   // ---- what the policy thinks
 
-  /** One panel more, or one less, wants the thoughts told. */
+  /** One panel more, or one less, wants the thoughts reported. */
   watch(wanted: boolean): void {
     this.watchers += wanted ? 1 : -1;
     this.post({ type: "INSPECT", id: this.id, watch: this.watchers > 0 });
@@ -273,7 +275,7 @@ export class Session {
     this.rules = drill.spec.rules_hash;
     if (another) this.post({ type: "DRILL", id, ...drill });
     this.post({ type: "RESET_SHOW", id, seed: show.seed });
-    this.tellShow(show, null);
+    this.sendShow(show, null);
     if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
     this.sendPolicy();
     if (!another) this.post({ type: "DRILL", id, ...drill });
@@ -299,12 +301,12 @@ export class Session {
     }
     const before = this.shown;
     this.shown = this.show;
-    this.tellShow(this.shown, before);
+    this.sendShow(this.shown, before);
     this.events.emit("show", undefined);
   }
 
   /** What differs from `before`; everything where there is no before. */
-  private tellShow(now: ShowTrait, before: ShowTrait | null): void {
+  private sendShow(now: ShowTrait, before: ShowTrait | null): void {
     const id = this.id;
     const differs = (...keys: (keyof ShowTrait)[]) => keys.some((key) => now[key] !== before?.[key]);
     if (differs("action_repeat", "swap", "swap_interval_ms", "blend_ms")) {
@@ -312,14 +314,14 @@ export class Session {
       const action_repeat = now.action_repeat || (this.model.get("drill")?.spec.action_repeat ?? 1);
       this.post({ type: "SHOW_CONFIG", id, action_repeat, swap, swap_interval_ms, blend_ms });
     }
-    if (differs("mode", "opponent")) this.tellMode();
+    if (differs("mode", "opponent")) this.sendMode();
     if (differs("speed")) this.post({ type: "SET_SIM_SPEED", id, multiplier: now.speed });
     if (before && differs("match")) this.post({ type: "RESET_SHOW", id, seed: now.seed });
     if (differs("playing")) this.post({ type: now.playing ? "PLAY" : "PAUSE", id });
   }
 
   /** Who plays. An opponent that is a network goes before; until its weights are here, everybody plays on as before. */
-  private tellMode(): void {
+  private sendMode(): void {
     const { id, opponent } = this;
     const rival = this.rivals[opponent];
     if (rival === null) return;
@@ -332,15 +334,15 @@ export class Session {
   }
 
   private rivalsChanged(): void {
-    if (this.rivals[this.opponent]) this.tellMode();
+    if (this.rivals[this.opponent]) this.sendMode();
     this.events.emit("rivals", undefined);
   }
 
-  private fromHost(message: FromWorker): void {
+  private receiveFromHost(message: FromWorker): void {
     switch (message.type) {
       case "STATE":
         this.state = message;
-        if (this.screen) this.tellKernel();
+        if (this.screen) this.sendPageState();
         if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
         this.events.emit("state", message);
         return;
@@ -348,7 +350,7 @@ export class Session {
         const { type: _type, id: _id, ...snapshot } = message;
         this.unsaved = snapshot;
         this.saveSnapshot();
-        this.tellKernel();
+        this.sendPageState();
         return;
       }
       case "MIND":
@@ -397,19 +399,19 @@ export class Session {
     const values = this.model.get("config")?.values ?? {};
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
-    this.tellWeights(values.reward_weights);
+    this.sendWeights(values.reward_weights);
     this.events.emit("config", undefined);
   }
 
   /** The weights of reward terms that training uses: "goal=1,approach=3" as the kernel writes them. */
-  private tellWeights(value: ConfigValue = ""): void {
+  private sendWeights(value: ConfigValue = ""): void {
     const text = String(value);
     if (text === this.weights) return;
     this.weights = text;
     this.post({ type: "INSPECT", id: this.id, weights: readWeights(text) });
   }
 
-  private fromKernel(message: KernelToPage, buffers: Buffers): void {
+  private receiveFromKernel(message: KernelToPage, buffers: Buffers): void {
     switch (message.type) {
       case "HISTORY":
         this.history.replace(message.start, message.rows);
@@ -424,7 +426,7 @@ export class Session {
       case "POLICY_FILE":
         return; // whoever asked for it listens
       case "FRAME":
-        if (buffers?.[0]) void this.screen?.take(message, buffers[0]);
+        if (buffers?.[0]) void this.screen?.receive(message, buffers[0]);
         return;
       default:
         console.warn("dshq-widget: unknown message from the kernel:", message);
@@ -435,18 +437,18 @@ export class Session {
     return {
       id: this.id,
       toKernel: (message) => this.kernel.send(message),
-      toPage: (message) => this.fromHost(message),
+      toPage: (message) => this.receiveFromHost(message),
       resized: (width, height) => this.events.emit("picture", { width, height }),
     };
   }
 
-  private tellKernel(now = false): void {
+  private sendPageState(now = false): void {
     const { fps, tick, score, version } = this.state;
-    this.kernel.tell({ fps, renderer: this.renderer, tick, score, version, visible: !document.hidden }, now);
+    this.kernel.sendPageState({ fps, renderer: this.renderer, tick, score, version, visible: !document.hidden }, now);
   }
 
-  private lookedAt(): void {
-    this.tellKernel(true);
+  private visibilityChanged(): void {
+    this.sendPageState(true);
     if (document.hidden) this.saveSnapshot();
   }
 

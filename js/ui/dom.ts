@@ -1,4 +1,8 @@
-/** Small builders of DOM nodes. Strings only ever become text nodes or attributes, so nothing from outside is parsed as HTML. */
+/**
+ * Small builders of DOM nodes. Strings only ever become text nodes or attributes, so nothing from outside is parsed as HTML.
+ *
+ * Folder `ui`: what every part of the page is built with. Knows no session and no match.
+ */
 
 type Attribute = string | number | boolean | null | undefined;
 type Child = Node | string | null | undefined;

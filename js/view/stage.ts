@@ -1,19 +1,22 @@
 /**
  * The match as one sees it: a scoreboard over a focusable canvas. Gives the canvas to the show host, keeps its size, theme and
- * visibility told, and puts a fresh canvas there when the old one can draw no more.
+ * visibility up to date, and puts a fresh canvas there when the old one can draw no more.
+ *
+ * Folder `view`: one place where a widget is shown, and what stands there besides the panels.
  */
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import { listenToGamepads } from "../input/gamepad";
-import { buildHint, buildKeyHelp } from "./hints";
-import { Hands, listenToKeys, listenToPointers } from "../input/input";
-import { buildMapLegend } from "./legend";
+import { buildHint, buildKeyHelp } from "./key_hints";
+import { HeldKeys } from "../input/held_keys";
+import { listenToKeys } from "../input/keyboard";
+import { listenToClicks, listenToPointers } from "../input/pointers";
+import { buildMapLegend } from "./map_legend";
 import type { View } from "../panels/panel";
-import { listenToPicks } from "../input/picking";
-import { ghostOf, playerNames } from "../session/players";
+import { ghostOf, playerNames } from "../session/player_names";
 import type { RendererKind, Theme, ToWorker } from "../contract/protocol";
 import type { ShowHost } from "../session/registry";
-import { buildShare } from "./share";
+import { buildShare } from "./share_menu";
 import { reducedMotion } from "../ui/theme";
 import { buildTouchPad } from "../input/touch_pad";
 
@@ -30,14 +33,14 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   const pitch = h("div", { class: "pitch" });
   const share = buildShare(view, stage, theme);
   stage.append(buildScoreboard(view, stage, share.button), share.menu, pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
-  if (!session.pictures) listenToPicks(pitch, session, number, signal);
+  if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", ...address, x, y }), signal);
 
-  const hands = new Hands(
+  const held = new HeldKeys(
     (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }),
     (on) => session.takeOver(on),
   );
   const hint = buildHint(view, pitch);
-  pitch.after(buildFingers(view, pitch, hands));
+  pitch.after(buildTouchControls(view, pitch, held));
 
   let canvas = freshCanvas();
   let attached = false;
@@ -63,7 +66,7 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     };
     host.post(message, offscreen instanceof HTMLCanvasElement ? [] : [offscreen]);
     attached = true;
-    tellVisible();
+    sendVisible();
   };
 
   const place = () => {
@@ -72,8 +75,8 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     pitch.replaceChildren(canvas, ...(session.pictures ? [] : [hint]));
     if (session.pictures) return; // nothing in it obeys a hand
     const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
-    listenToKeys(canvas, keyboard, hands, canvasEnd.signal);
-    listenToGamepads(canvas, keyboard, hands, canvasEnd.signal);
+    listenToKeys(canvas, keyboard, held, canvasEnd.signal);
+    listenToGamepads(canvas, keyboard, held, canvasEnd.signal);
     listenToPointers(canvas, (input) => session.post({ type: "POINTER", ...address, ...input }), canvasEnd.signal);
   };
 
@@ -83,19 +86,19 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   };
 
   let onScreen = true;
-  let toldVisible = true;
-  const tellVisible = () => {
+  let sentVisible = true;
+  const sendVisible = () => {
     const visible = onScreen && !document.hidden;
-    if (!attached || visible === toldVisible) return;
-    toldVisible = visible;
+    if (!attached || visible === sentVisible) return;
+    sentVisible = visible;
     session.post({ type: "VISIBLE", ...address, visible });
   };
   const intersection = new IntersectionObserver((entries) => {
     onScreen = entries.at(-1)!.isIntersecting;
-    tellVisible();
+    sendVisible();
   });
   intersection.observe(pitch);
-  document.addEventListener("visibilitychange", tellVisible, { signal });
+  document.addEventListener("visibilitychange", sendVisible, { signal });
 
   const resize = new ResizeObserver(() => attached && pitch.clientWidth && session.post({ type: "RESIZE", ...address, ...measure() }));
   resize.observe(pitch);
@@ -106,12 +109,12 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     "lost",
     (lost) => {
       if (lost.view !== number) return;
-      const [played, keys] = [canvas.matches(":focus"), [...hands.holds("keys")]];
+      const [played, keys] = [canvas.matches(":focus"), [...held.holds("keys")]];
       canvas = freshCanvas();
       place();
       if (played) {
         canvas.focus({ preventScroll: true });
-        hands.hold("keys", keys); // whoever plays notices nothing
+        held.hold("keys", keys); // whoever plays notices nothing
       }
       void (lost.reason ? start("canvas2d", lost.reason) : start());
     },
@@ -132,8 +135,8 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
 }
 
 /** The touch pad: there while a person plays and the pointer is coarse, or once a finger has been seen. */
-function buildFingers({ session, signal }: View, pitch: HTMLElement, hands: Hands): HTMLElement {
-  const pad = buildTouchPad(hands);
+function buildTouchControls({ session, signal }: View, pitch: HTMLElement, held: HeldKeys): HTMLElement {
+  const pad = buildTouchPad(held);
   const coarse = matchMedia("(pointer: coarse)");
   let finger = false;
   const follow = () => pad.show((coarse.matches || finger) && session.show.mode === "human_vs_ai");

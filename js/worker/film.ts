@@ -31,8 +31,8 @@ export interface FilmOrder {
   theme: Theme;
 }
 
-/** The bytes of the film; `tell` hears how much of it is done, 0..1. Throws an Error where this browser cannot make it. */
-export async function film(order: FilmOrder, tell: (share: number) => void): Promise<Uint8Array<ArrayBuffer>> {
+/** The bytes of the film; `progress` receives how much of it is done, 0..1. Throws an Error where this browser cannot make it. */
+export async function film(order: FilmOrder, progress: (share: number) => void): Promise<Uint8Array<ArrayBuffer>> {
   const { width, rate } = FORMATS[order.format];
   const [x0, y0, x1, y1] = order.spec.world;
   const even = (length: number) => 2 * Math.round(length / 2); // VP8 halves the colours' resolution
@@ -44,7 +44,7 @@ export async function film(order: FilmOrder, tell: (share: number) => void): Pro
   for (let picture = 0; picture < count; picture++) {
     camera.shoot(rate ? (picture + 1) / rate : camera.seconds);
     await reel.add(picture);
-    tell((picture + 1) / count);
+    progress((picture + 1) / count);
   }
   return reel.finish(count);
 }

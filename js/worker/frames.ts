@@ -11,7 +11,7 @@ export class Frames {
   private asked = 0; // ms
   private guarded = false;
 
-  /** `wanted`: whether anybody looks, for a hidden page rightly gets no frames. `ended` is told once when a timer takes over. */
+  /** `wanted`: whether anybody looks, for a hidden page rightly gets no frames. `ended` is called once when a timer takes over. */
   constructor(
     private readonly wanted: () => boolean,
     private readonly ended: () => void,

@@ -1,22 +1,24 @@
 /**
  * The show worker: every match and every canvas of a page, one GPU device. `Host` is the whole of it and also runs on the page
  * itself, where there is no worker or none that draws; inside a worker it is wired to the thread's messages at the bottom.
+ *
+ * Folder `worker`: what runs in the show worker, around match, mind and renderer. Knows the page by its messages only.
  */
-import { Ghost } from "../mind/ghost";
+import { EarlierVersion } from "../mind/earlier_version";
 import { film } from "./film";
 import { Frames } from "./frames";
-import { Grips } from "./grips";
+import { PointerDrags } from "./pointer_drags";
 import { Inspector } from "../mind/inspector";
 import { Policy } from "../match/policy";
 import type { FromWorker, Thread, ToWorker } from "../contract/protocol";
 import { hex } from "../match/recording";
 import { Effects } from "../renderer/effects";
 import { Gpu } from "../renderer/gpu";
-import { Stage } from "../renderer/stage";
+import { Surface } from "../renderer/surface";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
 
-const BEAT_MS = 250; // between two STATEs; whatever else the page is told as time goes by comes with them
+const BEAT_MS = 250; // between two STATEs; whatever else the page receives as time goes by comes with them
 const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed anew, and whole where no GPU does it
 const FEW_FRAMES = 45; // a second
 const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs
@@ -27,7 +29,7 @@ interface Live {
   show: Show;
   effects: Effects;
   inspector: Inspector;
-  grips: Grips;
+  drags: PointerDrags;
 }
 
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
@@ -37,18 +39,18 @@ class Widget {
   show: Show | null = null;
   effects: Effects | null = null;
   inspector: Inspector | null = null;
-  grips: Grips | null = null;
-  ghost: Ghost | null = null;
-  readonly stages = new Map<number, Stage>();
+  drags: PointerDrags | null = null;
+  earlier: EarlierVersion | null = null;
+  readonly surfaces = new Map<number, Surface>();
   readonly waiting: ToWorker[] = []; // came before the drill
   reducedMotion = false;
   time = 0; // seconds of show time at the last frame
   drawn = -1; // `changes` of the show at the last frame
-  told = -Infinity; // ms: when STATE was last posted
-  saved = Infinity; // beats since SNAPSHOT was last posted
-  untold = true; // something changed since STATE was posted
-  unsaved = true; // and since SNAPSHOT was
-  scored = 0; // finished games when SCORES was last posted
+  reportedAt = -Infinity; // ms: when STATE was last posted
+  beatsSinceSnapshot = Infinity; // beats since SNAPSHOT was last posted
+  stateDirty = true; // something changed since STATE was posted
+  snapshotDirty = true; // and since SNAPSHOT was
+  scoresReported = 0; // finished games when SCORES was last posted
   private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
 
   constructor(readonly id: string) {}
@@ -68,8 +70,8 @@ export class Host {
   private readonly widgets = new Map<string, Widget>();
   private readonly gpu: Gpu;
   private readonly frames = new Frames(
-    () => this.looked(),
-    () => this.everyStage((stage) => stage.replace()), // what ended the frames ended what the canvases show, too
+    () => this.anyVisible(),
+    () => this.everySurface((surface) => surface.replace()), // what ended the frames ended what the canvases show, too
   );
   private last = 0; // ms: the last frame
   private awake = false;
@@ -79,7 +81,7 @@ export class Host {
     private readonly thread: Thread = typeof document === "undefined" ? "worker" : "page",
   ) {
     this.gpu = new Gpu(
-      () => this.everyStage((stage) => void stage.deviceLost()),
+      () => this.everySurface((surface) => void surface.deviceLost()),
       (text) => this.widgets.forEach(({ id }) => this.post({ type: "ERROR", id, text: `WebGPU: ${text}` })),
     );
   }
@@ -110,26 +112,26 @@ export class Host {
         this.dispose(message);
         return;
       case "INIT_CANVAS":
-        this.addStage(this.widget(id), message);
+        this.addSurface(this.widget(id), message);
         return;
       case "RESIZE":
-        this.eachView(message, (stage) => stage.resize(message.width, message.height, message.dpi));
+        this.eachView(message, (surface) => surface.resize(message.width, message.height, message.dpi));
         return;
       case "THEME":
         if (message.reducedMotion !== undefined) this.setMotion(this.widget(id), message.reducedMotion);
-        this.eachView(message, (stage) => stage.setTheme(message.theme));
+        this.eachView(message, (surface) => surface.setTheme(message.theme));
         return;
       case "VISIBLE":
-        this.eachView(message, (stage) => {
-          stage.visible = message.visible;
-          stage.stale = true;
+        this.eachView(message, (surface) => {
+          surface.visible = message.visible;
+          surface.stale = true;
         });
         return;
       case "DRILL":
         this.beginShow(this.widget(id), message);
         return;
       case "POINTER":
-        this.point(this.widget(id), message);
+        this.receivePointer(this.widget(id), message);
         return;
       case "INSPECT":
       case "PICK":
@@ -152,13 +154,13 @@ export class Host {
   private direct(widget: Widget, show: Show, message: ToWorker): void {
     switch (message.type) {
       case "POLICY":
-        this.swapIn(widget, show, new Policy(message.version, message.layers, message.activation, message.data));
+        this.setPolicy(widget, show, new Policy(message.version, message.layers, message.activation, message.data));
         break;
       case "RIVAL":
         show.deciders.setRival(message.name, new Policy(message.version, message.layers, message.activation, message.data));
         break;
       case "PAST":
-        widget.ghost?.goBack(message.back);
+        widget.earlier?.goBack(message.back);
         break;
       case "SET_MODE":
         show.setMode(message.mode, message.opponent);
@@ -206,22 +208,22 @@ export class Host {
         console.warn("dshq-widget: unknown message to the show:", message);
         return;
     }
-    widget.told = -Infinity; // whoever asked sees the answer at the next frame
-    widget.saved = Infinity;
+    widget.reportedAt = -Infinity; // whoever asked sees the answer at the next frame
+    widget.beatsSinceSnapshot = Infinity;
   }
 
-  private swapIn({ ghost }: Widget, show: Show, policy: Policy): void {
+  private setPolicy({ earlier }: Widget, show: Show, policy: Policy): void {
     show.setPolicy(policy);
-    ghost?.see(policy); // once the show has taken it
+    earlier?.add(policy); // once the show has taken it
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */
-  private point({ show, grips, stages }: Widget, message: Message<"POINTER">): void {
+  private receivePointer({ show, drags, surfaces }: Widget, message: Message<"POINTER">): void {
     const view = message.view ?? 0;
-    const stage = stages.get(view);
-    if (!show || !grips || !stage) return;
+    const surface = surfaces.get(view);
+    if (!show || !drags || !surface) return;
     const { world } = show.spec;
-    grips.pointed(view, message, ...stage.worldAt(world, message.x, message.y), stage.unit(world), performance.now());
+    drags.receive(view, message, ...surface.worldAt(world, message.x, message.y), surface.unit(world), performance.now());
   }
 
   /** Messages of the person who asks what the policy thinks. */
@@ -229,18 +231,18 @@ export class Host {
     const { id } = message;
     switch (message.type) {
       case "INSPECT":
-        inspector.wish(message);
+        inspector.configure(message);
         return;
       case "PICK": {
-        const place = widget.stages.get(message.view ?? 0)?.worldAt(show.spec.world, message.x, message.y);
+        const place = widget.surfaces.get(message.view ?? 0)?.worldAt(show.spec.world, message.x, message.y);
         if (place) inspector.pick(...place);
         return;
       }
       case "IMAGINE":
-        this.post({ type: "OUTCOMES", id, player: inspector.wishes.player, outcomes: inspector.imagine(message.repeat) });
+        this.post({ type: "OUTCOMES", id, player: inspector.settings.player, outcomes: inspector.imagine(message.repeat) });
         return;
       case "GHOST":
-        inspector.point(message.outcome);
+        inspector.showOutcome(message.outcome);
     }
   }
 
@@ -262,19 +264,19 @@ export class Host {
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
     const inspector = new Inspector(show);
-    const { map = false, watch = false, weights = {} } = widget.inspector?.wishes ?? {};
-    inspector.wish({ map, watch, weights });
-    const grips = new Grips(show, inspector);
-    Object.assign(widget, { show, effects, inspector, grips, ghost: new Ghost(show), drawn: -1 });
+    const { map = false, watch = false, weights = {} } = widget.inspector?.settings ?? {};
+    inspector.configure({ map, watch, weights });
+    const drags = new PointerDrags(show, inspector);
+    Object.assign(widget, { show, effects, inspector, drags, earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
-  private addStage(widget: Widget, message: Message<"INIT_CANVAS">): void {
+  private addSurface(widget: Widget, message: Message<"INIT_CANVAS">): void {
     const { id, view = 0, offscreen: canvas, width, height, dpi, theme, renderer = "webgpu", reason = "" } = message;
-    widget.stages.get(view)?.dispose();
+    widget.surfaces.get(view)?.dispose();
     if (message.reducedMotion !== undefined) this.setMotion(widget, message.reducedMotion);
     const options = { id, view, canvas, width, height, dpi, theme, renderer, reason };
-    widget.stages.set(view, new Stage(options, this.gpu, this.thread, this.post, () => this.wake()));
+    widget.surfaces.set(view, new Surface(options, this.gpu, this.thread, this.post, () => this.wake()));
   }
 
   private setMotion(widget: Widget, reduced: boolean): void {
@@ -285,25 +287,25 @@ export class Host {
   private dispose({ id, view }: Message<"DISPOSE">): void {
     const widget = this.widgets.get(id);
     if (!widget) return;
-    for (const [name, stage] of widget.stages) {
+    for (const [name, surface] of widget.surfaces) {
       if (view !== undefined && view !== name) continue;
-      stage.dispose();
-      widget.stages.delete(name);
+      surface.dispose();
+      widget.surfaces.delete(name);
     }
     if (view === undefined) this.widgets.delete(id);
   }
 
-  private eachView({ id, view = 0 }: { id: string; view?: number }, act: (stage: Stage) => void): void {
-    const stage = this.widgets.get(id)?.stages.get(view);
-    if (stage) act(stage);
+  private eachView({ id, view = 0 }: { id: string; view?: number }, act: (surface: Surface) => void): void {
+    const surface = this.widgets.get(id)?.surfaces.get(view);
+    if (surface) act(surface);
   }
 
-  private looked(): boolean {
-    return [...this.widgets.values()].some(({ stages }) => [...stages.values()].some(({ visible }) => visible));
+  private anyVisible(): boolean {
+    return [...this.widgets.values()].some(({ surfaces }) => [...surfaces.values()].some(({ visible }) => visible));
   }
 
-  private everyStage(act: (stage: Stage) => void): void {
-    for (const widget of this.widgets.values()) widget.stages.forEach(act);
+  private everySurface(act: (surface: Surface) => void): void {
+    for (const widget of this.widgets.values()) widget.surfaces.forEach(act);
   }
 
   // ---- frames
@@ -321,60 +323,60 @@ export class Host {
     this.last = now;
     this.awake = false;
     for (const widget of this.widgets.values()) {
-      const { show, effects, inspector, grips } = widget;
-      if (show && effects && inspector && grips && this.run(widget, { show, effects, inspector, grips }, seconds, now)) this.awake = true;
+      const { show, effects, inspector, drags } = widget;
+      if (show && effects && inspector && drags && this.run(widget, { show, effects, inspector, drags }, seconds, now)) this.awake = true;
     }
     if (this.awake) this.frames.next(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
-  private run(widget: Widget, { show, effects, inspector, grips }: Live, seconds: number, now: number): boolean {
-    const held = grips.advance(now);
+  private run(widget: Widget, { show, effects, inspector, drags }: Live, seconds: number, now: number): boolean {
+    const held = drags.advance(now);
     show.advance(seconds);
     effects.advance(show.time - widget.time, seconds);
     widget.time = show.time;
     const changed = show.playing || show.skipping || show.changes !== widget.drawn;
     widget.drawn = show.changes;
-    const seen = [...widget.stages.values()].some((stage) => stage.visible && stage.ready);
+    const seen = [...widget.surfaces.values()].some((surface) => surface.visible && surface.ready);
     const busy = inspector.advance(seconds, seen);
-    const stirred = inspector.stirred || grips.stirred;
-    inspector.stirred = grips.stirred = false;
+    const dirty = inspector.dirty || drags.dirty;
+    inspector.dirty = drags.dirty = false;
     const blurred = show.skipping && widget.reducedMotion; // only the end of a quick way is shown
     let drew = false;
-    for (const stage of widget.stages.values()) {
-      if (!stage.visible || !stage.ready || blurred || !(changed || stirred || stage.stale)) continue;
-      stage.draw(show, effects, grips);
+    for (const surface of widget.surfaces.values()) {
+      if (!surface.visible || !surface.ready || blurred || !(changed || dirty || surface.stale)) continue;
+      surface.draw(show, effects, drags);
       drew = true;
     }
     if (drew) widget.frameDrawn(now);
-    for (const [view, cursor] of grips.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
-    if (changed) widget.untold = widget.unsaved = true;
+    for (const [view, cursor] of drags.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
+    if (changed) widget.stateDirty = widget.snapshotDirty = true;
     const beat = this.report(widget, show, now);
     const mind = inspector.report(beat, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
-    return show.playing || show.skipping || busy || held || widget.untold || widget.unsaved;
+    return show.playing || show.skipping || busy || held || widget.stateDirty || widget.snapshotDirty;
   }
 
   /** Tells the page how the match stands, on its beat or because somebody asked; whether it did. */
   private report(widget: Widget, show: Show, now: number): boolean {
     const { id } = widget;
     const fps = widget.fps(now);
-    const asked = widget.told === -Infinity;
+    const asked = widget.reportedAt === -Infinity;
     const beat = show.playing && fps < FEW_FRAMES ? SLOW_BEAT_MS : BEAT_MS;
-    if (!asked && !((widget.untold || widget.unsaved) && now - widget.told >= beat)) return false;
-    widget.told = now;
-    widget.untold = false;
+    if (!asked && !((widget.stateDirty || widget.snapshotDirty) && now - widget.reportedAt >= beat)) return false;
+    widget.reportedAt = now;
+    widget.stateDirty = false;
     const { tick, version, playing } = show;
     const events = show.takeEvents();
     this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, playing, events, ...show.deciders.opinion(show.state) });
-    const past = widget.ghost?.advance();
+    const past = widget.earlier?.advance();
     if (past) this.post({ type: "PAST", id, ...past });
-    if (++widget.saved < SNAPSHOT_BEATS || !(widget.unsaved || widget.saved === Infinity)) return true;
-    widget.saved = 0;
-    widget.unsaved = false;
+    if (++widget.beatsSinceSnapshot < SNAPSHOT_BEATS || !(widget.snapshotDirty || widget.beatsSinceSnapshot === Infinity)) return true;
+    widget.beatsSinceSnapshot = 0;
+    widget.snapshotDirty = false;
     this.post({ type: "SNAPSHOT", id, ...show.snapshot() });
-    if (show.scores.changes !== widget.scored) {
-      widget.scored = show.scores.changes;
+    if (show.scores.changes !== widget.scoresReported) {
+      widget.scoresReported = show.scores.changes;
       this.post({ type: "SCORES", id, episodes: [...show.scores.episodes] });
     }
     return true;

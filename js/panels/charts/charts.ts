@@ -9,7 +9,7 @@ import { columns, decimate, type Columns } from "../../session/history";
 import type { DrillSpec, MetricsRow } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
 import { plotter } from "./plotter";
-import { csvOf, pngOf, type Drawn } from "./export";
+import { csvOf, pngOf, type Drawn } from "./chart_export";
 import type { Panel, View } from "../panel";
 
 interface Series {
@@ -43,7 +43,7 @@ const ELO: Curve = {
 const CURVES: Curve[] = [
   {
     title: "Return",
-    help: told("return_mean"),
+    help: metricHelp("return_mean"),
     series: [
       { key: "return_mean", name: "mean", colour: "--curve-1" },
       { key: "evaluated_return", name: "evaluated", colour: "--curve-3" },
@@ -52,7 +52,7 @@ const CURVES: Curve[] = [
   },
   {
     title: "Entropy",
-    help: told("entropy"),
+    help: metricHelp("entropy"),
     series: [{ key: "entropy", name: "nats", colour: "--curve-4" }],
     format: compact,
     range: fromZero,
@@ -355,7 +355,7 @@ function fromZero(_: uPlot, __: number | null, high: number | null): [number, nu
 }
 
 /** The table's sentence on a metric, with what to hope for. */
-function told(name: string): string {
+function metricHelp(name: string): string {
   const { text, should_rise } = (METRICS as Record<string, { text: string; should_rise: boolean | null }>)[name] ?? REWARD_TERM;
   return should_rise ? `${text} Should rise.` : text;
 }

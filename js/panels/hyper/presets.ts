@@ -1,7 +1,7 @@
 /** Above the hyper-parameters: a preset for the machine at hand, and the present settings as Python. */
 import { button, field, h, select, setText } from "../../ui/dom";
 import type { ConfigValue } from "../../contract/protocol";
-import { pythonOf } from "./python";
+import { pythonOf } from "./python_code";
 import type { View } from "../panel";
 
 const CUSTOM = ""; // settings that are no preset's

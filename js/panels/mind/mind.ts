@@ -24,13 +24,13 @@ function build(view: View): HTMLElement {
   const about = h("span", { class: "caption" });
   const none = h("p", { class: "sentence" }, "No network plays yet. Press Train, and see it make up its mind.");
   const moves = h("div", { class: "moves" });
-  const senses = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
+  const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
   const thoughts = h(
     "div",
     { class: "thoughts" },
     part("What it would do", "How likely it is to choose each option now; the dot marks what it is doing.", moves),
     part("What else it could do", "", buildOutcomes(view)),
-    part("What it sees", "Each number as the network gets it, and how strongly it weighs on the present move.", senses),
+    part("What it sees", "Each number as the network gets it, and how strongly it weighs on the present move.", inputs),
   );
   const body = h(
     "div",
@@ -41,14 +41,14 @@ function build(view: View): HTMLElement {
   );
   const panel = h("details", { class: "mind" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "What it thinks"), about), body);
 
-  let bars: { options: Bar[][]; inputs: Sense[] } = { options: [], inputs: [] };
+  let bars: { options: Bar[][]; inputs: Input[] } = { options: [], inputs: [] };
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     if (!spec) return;
     setOptions(player, Array.from({ length: spec.sides }, (_, side) => [String(side), capital(sideName(side))] as const));
     player.parentElement!.hidden = spec.sides === 1;
     map.hidden = spec.drag.length === 0; // nothing that could be somewhere else
-    bars = { options: buildMoves(spec, moves), inputs: buildSenses(spec, senses) };
+    bars = { options: buildMoves(spec, moves), inputs: buildInputs(spec, inputs) };
     follow();
   };
   const follow = () => {
@@ -88,7 +88,7 @@ interface Bar {
   fill: HTMLElement;
   number: HTMLElement;
 }
-interface Sense {
+interface Input {
   row: HTMLElement;
   fill: HTMLElement;
   number: HTMLElement;
@@ -108,7 +108,7 @@ function buildMoves(spec: DrillSpec, moves: HTMLElement): Bar[][] {
   return groups.map(({ bars }) => bars);
 }
 
-function buildSenses(spec: DrillSpec, senses: HTMLElement): Sense[] {
+function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
   const rows = spec.observations.map(({ name, scale, unit }) => {
     const [fill, number, weight] = [h("span", { class: "fill" }), h("span", { class: "number", role: "cell" }), h("span", { class: "fill" })];
     const row = h(
@@ -124,11 +124,11 @@ function buildSenses(spec: DrillSpec, senses: HTMLElement): Sense[] {
   });
   const titles = () => ["input", "value", "", "scale", "weight"].map((title) => h("span", { role: "columnheader" }, title));
   const heads = [h("div", { class: "sense head", role: "row" }, ...titles()), h("div", { class: "sense head", "aria-hidden": "true" }, ...titles())];
-  senses.replaceChildren(h("div", { class: "heads", role: "rowgroup" }, ...heads), h("div", { class: "rows", role: "rowgroup" }, ...rows.map(({ row }) => row)));
+  inputs.replaceChildren(h("div", { class: "heads", role: "rowgroup" }, ...heads), h("div", { class: "rows", role: "rowgroup" }, ...rows.map(({ row }) => row)));
   return rows;
 }
 
-function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options: Bar[][]; inputs: Sense[] }): void {
+function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options: Bar[][]; inputs: Input[] }): void {
   options.forEach((bars, choice) =>
     bars.forEach(({ row, fill, number }, option) => {
       const p = thought.probabilities[choice]?.[option] ?? 0;

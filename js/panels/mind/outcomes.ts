@@ -21,7 +21,7 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
   const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries its likeliest moves on copies of the match" }, () =>
     session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" }),
   );
-  const told = h("p", { class: "help" });
+  const help = h("p", { class: "help" });
   const list = h("ol", { class: "outcomes", "aria-label": "Outcomes" });
   const point = (outcome: number) => session.post({ type: "GHOST", id: session.id, outcome });
 
@@ -30,7 +30,7 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
     const { playing } = session.state;
     setAttribute(why, "disabled", playing);
     const still = "Pause the match to try its likeliest moves and see where each leads.";
-    setText(told, playing ? still : TOLD[afterwards.value]!);
+    setText(help, playing ? still : TOLD[afterwards.value]!);
   };
   const clear = () => {
     asked = false;
@@ -63,7 +63,7 @@ export function buildOutcomes({ session, signal }: View): HTMLElement {
   session.events.on("state", follow, signal);
   session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
   follow();
-  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Then", afterwards, "Afterwards")), told, list);
+  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Then", afterwards, "Afterwards")), help, list);
 }
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */

@@ -1,7 +1,11 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { gamepadCodes } from "../../input/gamepad";
-import { controlsOf, Hands, keyHelp, listenToKeys, listenToPointers, stickCodes, TAKE_OVER } from "../../input/input";
+import { HeldKeys, TAKE_OVER } from "../../input/held_keys";
+import { keyHelp } from "../../input/key_names";
+import { listenToKeys } from "../../input/keyboard";
+import { padLayoutOf, stickCodes } from "../../input/pad_layout";
+import { listenToPointers } from "../../input/pointers";
 import type { KeyInput, PointerInput } from "../../contract/protocol";
 import { buildTouchPad } from "../../input/touch_pad";
 import { spec } from "../harness/fakes";
@@ -9,7 +13,7 @@ import { spec } from "../harness/fakes";
 let canvas: HTMLCanvasElement;
 let sent: [code: string, down: boolean][];
 let taken: boolean[];
-let hands: Hands;
+let hands: HeldKeys;
 let leaked: string[];
 let ending: AbortController;
 
@@ -22,7 +26,7 @@ beforeEach(() => {
   ending = new AbortController();
   taken = [];
   const send = (events: KeyInput[]) => sent.push(...events.map((e) => [e.code, e.down] as [string, boolean]));
-  hands = new Hands(send, (on) => taken.push(on));
+  hands = new HeldKeys(send, (on) => taken.push(on));
   listenToKeys(canvas, { spec }, hands, ending.signal);
   document.body.addEventListener("keydown", (event) => leaked.push(event.code), { signal: ending.signal });
   canvas.focus();
@@ -119,7 +123,7 @@ const ball = {
 };
 
 it("finds directions and buttons in any drill's keys", () => {
-  const controls = controlsOf(ball);
+  const controls = padLayoutOf(ball);
   expect(controls).toEqual({
     up: "ArrowUp",
     down: null,
@@ -154,13 +158,13 @@ it("plays with fingers, and lets go of everything when the pad goes", () => {
 });
 
 it("tells of pointers, of the mouse's first button only", () => {
-  const heard: PointerInput[] = [];
-  listenToPointers(canvas, (input) => heard.push(input), ending.signal);
+  const received: PointerInput[] = [];
+  listenToPointers(canvas, (input) => received.push(input), ending.signal);
   const point = (type: string, init: PointerEventInit = {}) => canvas.dispatchEvent(new PointerEvent(type, { pointerType: "mouse", pointerId: 1, ...init }));
   point("pointerdown", { button: 2 });
   point("pointerdown");
   point("pointermove");
   point("pointercancel");
   point("pointerleave", { pointerType: "touch" });
-  expect(heard.map(({ kind, touch }) => [kind, touch])).toEqual([["down", false], ["move", false], ["up", false], ["leave", true]]);
+  expect(received.map(({ kind, touch }) => [kind, touch])).toEqual([["down", false], ["move", false], ["up", false], ["leave", true]]);
 });

@@ -37,7 +37,7 @@ describe("the ghost", () => {
     slider().value = String(stop);
     slider().dispatchEvent(new Event("input"));
   };
-  const told = async (versions: number[], ghost = -1) => {
+  const report = async (versions: number[], ghost = -1) => {
     worker().say({ type: "STATE", id, ...state });
     worker().say({ type: "PAST", id, versions, ghost });
     await settle();
@@ -45,13 +45,13 @@ describe("the ghost", () => {
 
   it("waits for an earlier version", async () => {
     expect(slider().disabled).toBe(true);
-    await told([412]);
+    await report([412]);
     expect(slider().disabled).toBe(true);
     expect(one(".ghost .who").textContent).toContain("No earlier version yet");
   });
 
   it("goes back by the stop that was chosen; the last stop is the first version, whatever comes", async () => {
-    await told([0, 37, 405, 412]);
+    await report([0, 37, 405, 412]);
     expect(slider()).toMatchObject({ disabled: false, max: "3", value: "0" });
     expect(one(".ghost .who").textContent).toContain("Off");
     for (const stop of [1, 2, 3, 0]) drag(stop);
@@ -61,10 +61,10 @@ describe("the ghost", () => {
   });
 
   it("says who is who on the scoreboard and beside the slider", async () => {
-    await told([0, 37, 405, 412]);
+    await report([0, 37, 405, 412]);
     expect(all(".name")).toEqual(["AI", "AI"]);
     drag(2);
-    await told([0, 37, 405, 412], 37);
+    await report([0, 37, 405, 412], 37);
     expect(all(".name")).toEqual(["v412", "v37"]);
     expect(one(".ghost .who").textContent).toBe("Blue is v412, as it plays now. Orange is v37, 375 versions back.");
     expect(slider().getAttribute("aria-valuetext")).toBe("375 back, version 37");

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { csvOf } from "../../panels/charts/export";
+import { csvOf } from "../../panels/charts/chart_export";
 import { nameOf } from "../../panels/mind/outcomes";
 import type { DrillSpec, FromWorker } from "../../contract/protocol";
 import widget from "../../widget";

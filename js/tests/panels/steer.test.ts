@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { PANEL_NAMES, type PanelName } from "../../panels";
-import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace/stops";
-import { pythonOf, type Settings } from "../../panels/hyper/python";
+import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
+import { pythonOf, type Settings } from "../../panels/hyper/python_code";
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import { config, FakeModel, installBrowser, mount, row, settle, spec } from "../harness/fakes";
 

@@ -19,8 +19,8 @@ describe("a policy file", () => {
     const session = new Session(model);
     const bytes = Uint8Array.from({ length: (9 << 20) + 5 }, (_, k) => k % 251);
     await loadPolicy(session, new File([bytes], "mine.dshq"));
-    const told = model.sentOf("LOAD_POLICY");
-    expect(told).toEqual([0, 1, 2].map((part) => ({ type: "LOAD_POLICY", name: "mine.dshq", part, parts: 3 })));
+    const sent = model.sentOf("LOAD_POLICY");
+    expect(sent).toEqual([0, 1, 2].map((part) => ({ type: "LOAD_POLICY", name: "mine.dshq", part, parts: 3 })));
     expect(buffers.every(([part]) => part!.byteLength <= 4 << 20)).toBe(true);
     const arrived = new Uint8Array(await new Blob(buffers.flat()).arrayBuffer());
     expect(arrived.length).toBe(bytes.length);

@@ -5,7 +5,7 @@
 import { marginals, type Policy } from "../match/policy";
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
 import type { Game, GameState } from "../match/rules";
-import { Senses } from "../match/senses";
+import { Observer } from "../match/observer";
 
 export const OUTCOMES = 4; // moves that are tried
 const SECONDS = 1; // of show time that a move is followed for
@@ -13,9 +13,9 @@ const SECONDS = 1; // of show time that a move is followed for
 /** How one side decides on a copy of the game: an action index. */
 export type Decide = (state: GameState, side: number) => number;
 
-export class Mind {
+export class PolicyAnalysis {
   weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
-  private readonly senses: Senses;
+  private readonly observer: Observer;
   private readonly gradient: Float32Array;
   private readonly terms: Float32Array;
   private readonly sizes: number[]; // options per choice
@@ -24,7 +24,7 @@ export class Mind {
     readonly game: Game,
     readonly spec: DrillSpec,
   ) {
-    this.senses = new Senses(game, spec);
+    this.observer = new Observer(game, spec);
     this.gradient = new Float32Array(spec.n_obs);
     this.terms = new Float32Array(spec.terms.length);
     this.sizes = spec.actions.map((choice) => choice.options.length);
@@ -35,7 +35,7 @@ export class Mind {
    * Russell, 1999, "Policy invariance under reward transformations", section 4), so the potentials are added back.
    */
   value(policy: Policy, state: GameState, side: number): number {
-    this.look(policy, state, side);
+    this.evaluate(policy, state, side);
     return policy.value + this.worth(state, side, "potential");
   }
 
@@ -48,14 +48,14 @@ export class Mind {
       value,
       action: this.options(action),
       probabilities: marginals(policy.probabilities, this.sizes),
-      observations: [...this.senses.observation],
+      observations: [...this.observer.observation],
       saliency: Array.from(this.gradient, Math.abs), // d log p(action) / d input
     };
   }
 
   /** The `count` likeliest actions, likeliest first. */
   likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES): { action: number; probability: number }[] {
-    this.look(policy, state, side);
+    this.evaluate(policy, state, side);
     const all = Array.from(policy.probabilities, (probability, action) => ({ action, probability }));
     const possible = all.filter(({ probability }) => probability > 0); // a mask forbids the others
     return possible.sort((a, b) => b.probability - a.probability).slice(0, count);
@@ -107,8 +107,8 @@ export class Mind {
     return options;
   }
 
-  private look(policy: Policy, state: GameState, side: number): void {
-    this.senses.look(state, side).ask(policy);
+  private evaluate(policy: Policy, state: GameState, side: number): void {
+    this.observer.observe(state, side).evaluate(policy);
   }
 
   /** The weighted sum of the reward terms, or of the potentials. */

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { SeatTrait } from "../../contract/protocol";
+import type { QuotaTrait } from "../../contract/protocol";
 import { FakeModel, installBrowser, mount } from "../harness/fakes";
 
 beforeAll(installBrowser);
@@ -9,7 +9,7 @@ let model: FakeModel;
 let root: HTMLElement;
 let end: () => void;
 
-async function open(seat: SeatTrait): Promise<void> {
+async function open(seat: QuotaTrait): Promise<void> {
   model = new FakeModel({ seat });
   ({ root, end } = await mount(model));
 }

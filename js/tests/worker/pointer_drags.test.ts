@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { Grips } from "../../worker/grips";
+import { PointerDrags } from "../../worker/pointer_drags";
 import type { PointerInput } from "../../contract/protocol";
 import { Look } from "../../renderer/palette";
 import { loadRules } from "../../match/rules";
@@ -8,19 +8,19 @@ import { TOY } from "../harness/toy_game";
 
 const UNIT = 0.01; // world units per CSS pixel
 let show: Show;
-let grips: Grips;
+let grips: PointerDrags;
 let clock: number; // ms
 
 beforeEach(() => {
   show = new Show(loadRules(TOY.javascript), { ...TOY.spec, time_limit: 1e9 }, 1, () => 0);
   show.setMode("human_vs_ai", "idle");
-  grips = new Grips(show, { field: () => null, shapes: (_out, count) => count });
+  grips = new PointerDrags(show, { field: () => null, shapes: (_out, count) => count });
   clock = 1000;
 });
 
 function point(kind: PointerInput["kind"], x: number, y: number, after = 10, touch = false): void {
   clock += after;
-  grips.pointed(0, { kind, pointer: 1, touch, x: 0, y: 0, t: clock + 5e6 }, x, y, UNIT, clock);
+  grips.receive(0, { kind, pointer: 1, touch, x: 0, y: 0, t: clock + 5e6 }, x, y, UNIT, clock);
   grips.advance(clock);
 }
 const ball = () => [show.bodies[0]!.x, show.bodies[0]!.y];

@@ -1,4 +1,8 @@
-/** One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good. */
+/**
+ * One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good.
+ *
+ * Folder `renderer`: shapes to pixels. Knows no rules, no policy and no page around its canvas.
+ */
 import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type RendererKind, type Theme, type Thread } from "../contract/protocol";
 import { Canvas2dRenderer } from "./canvas2d";
 import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
@@ -17,7 +21,7 @@ export interface Motion {
   readonly alpha: number;
 }
 
-export interface StageOptions {
+export interface SurfaceOptions {
   id: string;
   view: number;
   canvas: Canvas;
@@ -31,7 +35,7 @@ export interface StageOptions {
 
 const NO_TAGS: readonly string[] = [];
 
-export class Stage {
+export class Surface {
   visible = true;
   stale = true; // something but the match changed: draw even when it stands still
   private renderer: Renderer | null = null;
@@ -43,7 +47,7 @@ export class Stage {
   private replaced = false; // by a canvas that was asked for and is on its way
 
   constructor(
-    private readonly options: StageOptions,
+    private readonly options: SurfaceOptions,
     private readonly gpu: Gpu,
     private readonly thread: Thread,
     private readonly post: (message: FromWorker) => void,

@@ -1,6 +1,6 @@
 /** What a person may do with the match, said where it is played: a row of keys, and a hint on the pitch. */
 import { h } from "../ui/dom";
-import { keyHelp } from "../input/input";
+import { keyHelp } from "../input/key_names";
 import type { View } from "../panels/panel";
 
 /** What the keys do, shown while a person plays. */

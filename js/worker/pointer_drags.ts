@@ -22,9 +22,9 @@ interface Pointer {
   x: number; // world units
   y: number;
   unit: number; // world units per CSS pixel
-  heard: number; // ms of our clock: the last move
+  movedAt: number; // ms of our clock: the last move
   pressed: { body: Body; x: number; y: number; at: number } | null; // where, when (ms of our clock)
-  grip: { body: Body; dx: number; dy: number; moving: boolean } | null; // from the pointer to what it holds
+  drag: { body: Body; dx: number; dy: number; moving: boolean } | null; // from the pointer to what it holds
   path: { x: number; y: number; t: number }[]; // lately, t in ms of the page's clock
 }
 
@@ -35,11 +35,11 @@ interface Figure {
   paint: string; // palette name
 }
 
-export class Grips implements Overlay {
-  stirred = false; // the rings changed
+export class PointerDrags implements Overlay {
+  dirty = false; // the rings changed
   private readonly pointers = new Map<string, Pointer>();
   private readonly figures = new Map<Body, Figure>();
-  private readonly cursors = new Map<number, Cursor>(); // by view, as told
+  private readonly cursors = new Map<number, Cursor>(); // by view, as last reported
 
   constructor(
     private readonly show: Show,
@@ -47,12 +47,12 @@ export class Grips implements Overlay {
   ) {}
 
   /** `input` on canvas `view` is at x, y of the world, where a CSS pixel is `unit` world units; `now` in ms. */
-  pointed(view: number, input: PointerInput, x: number, y: number, unit: number, now: number): void {
+  receive(view: number, input: PointerInput, x: number, y: number, unit: number, now: number): void {
     const key = `${view}/${input.pointer}`;
-    const fresh: Pointer = { view, touch: input.touch, x, y, unit, heard: now, pressed: null, grip: null, path: [] };
+    const fresh: Pointer = { view, touch: input.touch, x, y, unit, movedAt: now, pressed: null, drag: null, path: [] };
     const pointer = this.pointers.get(key) ?? fresh;
-    this.pointers.set(key, Object.assign(pointer, { x, y, unit, heard: now }));
-    this.stirred = true;
+    this.pointers.set(key, Object.assign(pointer, { x, y, unit, movedAt: now }));
+    this.dirty = true;
     pointer.path = pointer.path.filter((point) => point.t > input.t - THROW_MS);
     if (input.kind !== "up") pointer.path.push({ x, y, t: input.t });
 
@@ -60,13 +60,13 @@ export class Grips implements Overlay {
       const body = this.under(pointer);
       pointer.pressed = body && { body, x, y, at: now };
     } else if (input.kind === "move") {
-      const { pressed, grip } = pointer;
-      if (grip && !this.show.holds(grip.body)) pointer.grip = null; // a new game began meanwhile
-      if (pressed && Math.hypot(x - pressed.x, y - pressed.y) > SLIP * unit) this.take(pointer);
-      this.carry(pointer, ...this.velocity(pointer));
+      const { pressed, drag } = pointer;
+      if (drag && !this.show.holds(drag.body)) pointer.drag = null; // a new game began meanwhile
+      if (pressed && Math.hypot(x - pressed.x, y - pressed.y) > SLIP * unit) this.startDrag(pointer);
+      this.moveDrag(pointer, ...this.velocity(pointer));
     } else {
-      if (pointer.grip && this.show.holds(pointer.grip.body)) this.show.throw(pointer.grip.body, ...this.velocity(pointer));
-      pointer.pressed = pointer.grip = null;
+      if (pointer.drag && this.show.holds(pointer.drag.body)) this.show.throw(pointer.drag.body, ...this.velocity(pointer));
+      pointer.pressed = pointer.drag = null;
       if (input.kind === "leave" || pointer.touch) this.pointers.delete(key);
     }
   }
@@ -75,11 +75,11 @@ export class Grips implements Overlay {
   advance(now: number): boolean {
     let busy = false;
     for (const pointer of this.pointers.values()) {
-      const { pressed, grip } = pointer;
-      if (pressed && now - pressed.at > PRESS_MS) this.take(pointer);
-      if (grip && !this.show.holds(grip.body)) pointer.grip = null;
-      if (grip?.moving && now - pointer.heard > STILL_MS) this.carry(pointer, 0, 0);
-      busy ||= pointer.pressed !== null || pointer.grip?.moving === true;
+      const { pressed, drag } = pointer;
+      if (pressed && now - pressed.at > PRESS_MS) this.startDrag(pointer);
+      if (drag && !this.show.holds(drag.body)) pointer.drag = null;
+      if (drag?.moving && now - pointer.movedAt > STILL_MS) this.moveDrag(pointer, 0, 0);
+      busy ||= pointer.pressed !== null || pointer.drag?.moving === true;
     }
     return busy;
   }
@@ -87,7 +87,7 @@ export class Grips implements Overlay {
   /** [view, cursor] of every canvas whose cursor is another one now. */
   changedCursors(): [view: number, cursor: Cursor][] {
     const now = new Map([...this.cursors.keys()].map((view): [number, Cursor] => [view, ""]));
-    for (const pointer of this.pointers.values()) now.set(pointer.view, pointer.grip ? "grabbing" : this.under(pointer) ? "grab" : "");
+    for (const pointer of this.pointers.values()) now.set(pointer.view, pointer.drag ? "grabbing" : this.under(pointer) ? "grab" : "");
     const changed = [...now].filter(([view, cursor]) => cursor !== (this.cursors.get(view) ?? ""));
     for (const [view, cursor] of changed) this.cursors.set(view, cursor);
     return changed;
@@ -95,22 +95,22 @@ export class Grips implements Overlay {
 
   // ---- holding
 
-  private take(pointer: Pointer): void {
+  private startDrag(pointer: Pointer): void {
     const { pressed, touch, unit } = pointer;
     pointer.pressed = null;
     if (!pressed || this.show.holds(pressed.body)) return;
     const { body } = pressed;
     const [dx, dy] = [body.x - pressed.x, body.y - pressed.y];
     const far = Math.hypot(dx, dy) / this.reach(body, touch, unit); // it may have rolled on since it was pressed
-    pointer.grip = { body, dx: dx / Math.max(far, 1), dy: dy / Math.max(far, 1), moving: true };
-    this.carry(pointer, 0, 0);
+    pointer.drag = { body, dx: dx / Math.max(far, 1), dy: dy / Math.max(far, 1), moving: true };
+    this.moveDrag(pointer, 0, 0);
   }
 
-  private carry(pointer: Pointer, vx: number, vy: number): void {
-    const { grip, x, y } = pointer;
-    if (!grip) return;
-    grip.moving = vx !== 0 || vy !== 0;
-    this.show.hold(grip.body, x + grip.dx, y + grip.dy, vx, vy);
+  private moveDrag(pointer: Pointer, vx: number, vy: number): void {
+    const { drag, x, y } = pointer;
+    if (!drag) return;
+    drag.moving = vx !== 0 || vy !== 0;
+    this.show.hold(drag.body, x + drag.dx, y + drag.dy, vx, vy);
   }
 
   /** Of the pointer, in world units per second of show time: what flies on at the pace of the hand is thrown naturally. */
@@ -194,8 +194,8 @@ export class Grips implements Overlay {
   private strength(body: Body, x: number, y: number, radius: number, width: number): number {
     let most = 0;
     for (const pointer of this.pointers.values()) {
-      if (pointer.grip) {
-        if (pointer.grip.body === body) return 1;
+      if (pointer.drag) {
+        if (pointer.drag.body === body) return 1;
         continue;
       }
       const gap = Math.hypot(pointer.x - x, pointer.y - y) - radius;

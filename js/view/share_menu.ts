@@ -1,6 +1,6 @@
 /** The Share menu on the scoreboard: the policy as a file, the match as a recording, the picture as a picture. */
 import { button, download, h, setText, type Icon } from "../ui/dom";
-import { makeFilm } from "../session/filming";
+import { makeFilm } from "../session/film_thread";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "../panels/panel";
 import type { FilmFormat, Theme } from "../contract/protocol";
@@ -18,7 +18,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
     said.hidden = !text;
     setText(said, text);
   };
-  /** One entry: what it does may take a while and may fail, and both are told under the entries. */
+  /** One entry: what it does may take a while and may fail, and both are written under the entries. */
   const entry = (name: string, text: string, icon: Icon, title: string, act: () => void | Promise<void>) => {
     const element = button(name, { icon, text, title, class: "button entry" }, async () => {
       if (element.getAttribute("aria-busy") === "true") return;

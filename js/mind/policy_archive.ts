@@ -8,7 +8,7 @@ import type { Policy } from "../match/policy";
 export const MOST_BYTES = 4 << 20; // of weights: about 130 versions of the usual network (28-64-64-31)
 const FEWEST = 8; // versions that are kept however large they are
 
-export class Archive {
+export class PolicyArchive {
   private kept: Policy[] = []; // by version, rising
 
   constructor(private readonly mostBytes = MOST_BYTES) {}

@@ -2,27 +2,27 @@
  * The ghost of yesterday: lets an earlier version of the policy play side 1 of AI vs AI. Keeps the versions that were seen and
  * tells the show who is to play; the match itself goes on as it is.
  */
-import { Archive } from "./archive";
+import { PolicyArchive } from "./policy_archive";
 import type { Policy } from "../match/policy";
 import type { FromWorker } from "../contract/protocol";
 import type { Show } from "../match/show";
 
 type Report = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
 
-export class Ghost {
-  private readonly archive: Archive;
+export class EarlierVersion {
+  private readonly archive: PolicyArchive;
   private back = 0; // versions behind the one that plays; 0: nobody, Infinity: the first one kept
-  private told = ""; // the last report
+  private lastReport = ""; // the last report
 
   constructor(
     private readonly show: Show,
     mostBytes?: number,
   ) {
-    this.archive = new Archive(mostBytes);
+    this.archive = new PolicyArchive(mostBytes);
   }
 
   /** A policy that is going to play. */
-  see(policy: Policy): void {
+  add(policy: Policy): void {
     this.archive.add(policy);
   }
 
@@ -38,8 +38,8 @@ export class Ghost {
     this.follow();
     const report = { versions: this.archive.versions, ghost: this.show.deciders.ghost?.version ?? -1 };
     const text = JSON.stringify(report);
-    if (text === this.told) return null;
-    this.told = text;
+    if (text === this.lastReport) return null;
+    this.lastReport = text;
     return report;
   }
 

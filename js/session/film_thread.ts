@@ -12,19 +12,19 @@ interface WorkerModule {
   Host: new (post: (message: FromWorker) => void) => { receive(message: ToWorker): void };
 }
 
-/** The film; `tell` hears how much of it is done, 0..1. Rejects with an Error of one sentence. */
-export async function makeFilm(order: FilmOrder, tell: (share: number) => void): Promise<Blob> {
+/** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence. */
+export async function makeFilm(order: FilmOrder, progress: (share: number) => void): Promise<Blob> {
   const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
   const message: ToWorker = { type: "FILM", id: "film", ...order };
   try {
-    return (await inWorker(url, message, tell)) ?? (await onPage(url, message, tell));
+    return (await inWorker(url, message, progress)) ?? (await onPage(url, message, progress));
   } finally {
     URL.revokeObjectURL(url);
   }
 }
 
 /** Null where no worker starts. */
-function inWorker(url: string, order: ToWorker, tell: (share: number) => void): Promise<Blob | null> {
+function inWorker(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob | null> {
   return new Promise((resolve, reject) => {
     let worker: Worker;
     try {
@@ -42,22 +42,22 @@ function inWorker(url: string, order: ToWorker, tell: (share: number) => void): 
     worker.onerror = () => settle(() => resolve(null));
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       clearTimeout(silent);
-      follow(data, tell, (blob) => settle(() => resolve(blob)), (error) => settle(() => reject(error)));
+      follow(data, progress, (blob) => settle(() => resolve(blob)), (error) => settle(() => reject(error)));
     };
     worker.postMessage(order);
   });
 }
 
-async function onPage(url: string, order: ToWorker, tell: (share: number) => void): Promise<Blob> {
+async function onPage(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob> {
   const { Host } = (await import(/* @vite-ignore */ url)) as WorkerModule;
   return new Promise((resolve, reject) => {
-    new Host((message) => follow(message, tell, resolve, reject)).receive(order);
+    new Host((message) => follow(message, progress, resolve, reject)).receive(order);
   });
 }
 
-function follow(message: FromWorker, tell: (share: number) => void, done: (film: Blob) => void, failed: (error: Error) => void): void {
+function follow(message: FromWorker, progress: (share: number) => void, done: (film: Blob) => void, failed: (error: Error) => void): void {
   if (message.type === "ERROR") failed(new Error(message.text));
   if (message.type !== "FILMED") return;
   if (message.content) done(new Blob([message.content]));
-  else tell(message.share);
+  else progress(message.share);
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Ghost } from "../../mind/ghost";
+import { EarlierVersion } from "../../mind/earlier_version";
 import { Policy } from "../../match/policy";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
@@ -13,16 +13,16 @@ function stubborn(version: number, action: number): Policy {
 }
 
 let show: Show;
-let ghost: Ghost;
+let ghost: EarlierVersion;
 const see = (policy: Policy) => {
   show.setPolicy(policy);
-  ghost.see(policy);
+  ghost.add(policy);
   show.stepBy("decision", 1);
 };
 
 beforeEach(() => {
   show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
-  ghost = new Ghost(show);
+  ghost = new EarlierVersion(show);
   [stubborn(0, 0), stubborn(10, 1), stubborn(40, 2)].forEach(see);
 });
 

@@ -1,5 +1,5 @@
 /**
- * The page's end of the comm: acknowledges what it receives while somebody looks, tells the kernel how the show is about once
+ * The page's end of the comm: acknowledges what it receives while somebody looks, sends the kernel the state of the show about once
  * a second, and notices when the kernel is gone. Messages are few and leave together: at each of them Jupyter's toolbar shows
  * a busy kernel and then an idle one, and where no GPU composes the page that costs the match frames (docs/LOG.md).
  */
@@ -12,7 +12,7 @@ const PAGE_STATE_MS = 900; // about a second
 const ACK_MS = 250;
 const FROM_KERNEL = ["seq", "status", "status_text", "error", "paused", "metrics", "policy", "config"] as const;
 
-/** The parts of JupyterLab's kernel connection that tell of its death. Other front ends have none, which is fine. */
+/** The parts of JupyterLab's kernel connection that announce its death. Other front ends have none, which is fine. */
 interface JupyterKernel {
   statusChanged?: Signal<string>;
   connectionStatusChanged?: Signal<string>;
@@ -26,11 +26,11 @@ export type PageState = Omit<Extract<PageToKernel, { type: "PAGE_STATE" }>, "typ
 
 export class KernelLink {
   connected: boolean;
-  private heard = performance.now(); // ms, when something last came from the kernel
+  private receivedAt = performance.now(); // ms, when something last came from the kernel
   private acknowledged = Number.NaN;
-  private answered = Number.NEGATIVE_INFINITY; // ms, when ACK was last sent
-  private answering: ReturnType<typeof setTimeout> | null = null;
-  private told = Number.NEGATIVE_INFINITY; // ms, when PAGE_STATE was last sent
+  private ackSentAt = Number.NEGATIVE_INFINITY; // ms, when ACK was last sent
+  private ackTimer: ReturnType<typeof setTimeout> | null = null;
+  private pageStateSentAt = Number.NEGATIVE_INFINITY; // ms, when PAGE_STATE was last sent
 
   constructor(
     private readonly model: Model,
@@ -38,15 +38,15 @@ export class KernelLink {
     private readonly signal: AbortSignal,
   ) {
     this.connected = !model.standalone;
-    for (const trait of FROM_KERNEL) listen(model, `change:${trait}`, () => this.hear(), signal);
-    listen(model, "msg:custom", () => this.hear(), signal);
+    for (const trait of FROM_KERNEL) listen(model, `change:${trait}`, () => this.received(), signal);
+    listen(model, "msg:custom", () => this.received(), signal);
     listen(model, "change:seq", () => this.acknowledge(), signal);
-    listen(model, "comm:close", () => this.set(false), signal);
-    document.addEventListener("visibilitychange", () => this.lookedAt(), { signal });
+    listen(model, "comm:close", () => this.setConnected(false), signal);
+    document.addEventListener("visibilitychange", () => this.visibilityChanged(), { signal });
     const timer = setInterval(() => this.check(), CHECK_MS);
     const still = () => {
       clearInterval(timer);
-      if (this.answering !== null) clearTimeout(this.answering);
+      if (this.ackTimer !== null) clearTimeout(this.ackTimer);
     };
     signal.addEventListener("abort", still, { once: true });
     this.watchJupyter();
@@ -59,15 +59,15 @@ export class KernelLink {
       else this.model.send(message);
     } catch (error) {
       console.warn("dshq-widget: the kernel takes no messages:", error);
-      this.set(false);
+      this.setConnected(false);
     }
   }
 
   /** PAGE_STATE, at most once a second and only while somebody looks; `now` sends it all the same. */
-  tell(state: PageState, now = false): void {
+  sendPageState(state: PageState, now = false): void {
     const time = performance.now();
-    if (!now && (document.hidden || time - this.told < PAGE_STATE_MS)) return;
-    this.told = time;
+    if (!now && (document.hidden || time - this.pageStateSentAt < PAGE_STATE_MS)) return;
+    this.pageStateSentAt = time;
     this.send({ type: "PAGE_STATE", ...state });
   }
 
@@ -75,7 +75,7 @@ export class KernelLink {
   watchView(element: Element, signal: AbortSignal): void {
     const look = () => {
       const dead = element.closest(".jupyter-widgets-disconnected") !== null;
-      if (dead) this.set(false);
+      if (dead) this.setConnected(false);
     };
     const observer = new MutationObserver(look);
     observer.observe(element, { attributes: true, attributeFilter: ["class"] });
@@ -83,39 +83,39 @@ export class KernelLink {
     look();
   }
 
-  private hear(): void {
-    this.heard = performance.now();
-    this.set(true);
+  private received(): void {
+    this.receivedAt = performance.now();
+    this.setConnected(true);
   }
 
   /** ACK of the newest message, ACK_MS after the one before at the earliest. */
   private acknowledge(): void {
     const seq = this.model.get("seq");
-    if (document.hidden || seq === this.acknowledged || !this.connected || this.answering !== null) return;
-    const wait = this.answered + ACK_MS - performance.now();
+    if (document.hidden || seq === this.acknowledged || !this.connected || this.ackTimer !== null) return;
+    const wait = this.ackSentAt + ACK_MS - performance.now();
     if (wait > 0) {
-      this.answering = setTimeout(() => {
-        this.answering = null;
+      this.ackTimer = setTimeout(() => {
+        this.ackTimer = null;
         this.acknowledge();
       }, wait);
       return;
     }
-    this.answered = performance.now();
+    this.ackSentAt = performance.now();
     this.acknowledged = seq;
     this.send({ type: "ACK", seq });
   }
 
-  private lookedAt(): void {
-    this.heard = performance.now(); // the kernel was right to be silent while nobody looked
+  private visibilityChanged(): void {
+    this.receivedAt = performance.now(); // the kernel was right to be silent while nobody looked
     this.acknowledge();
   }
 
   private check(): void {
     if (document.hidden || !["starting", "training", "stopping"].includes(this.model.get("status"))) return;
-    if (performance.now() - this.heard > SILENCE_MS) this.set(false);
+    if (performance.now() - this.receivedAt > SILENCE_MS) this.setConnected(false);
   }
 
-  private set(connected: boolean): void {
+  private setConnected(connected: boolean): void {
     if (this.connected === connected) return;
     this.connected = connected;
     this.changed(connected);
@@ -125,10 +125,10 @@ export class KernelLink {
     const kernel = (this.model.widget_manager as { kernel?: JupyterKernel | null } | undefined)?.kernel;
     if (!kernel) return;
     const status = (_: unknown, value: string) => {
-      if (["restarting", "autorestarting", "dead", "terminating"].includes(value)) this.set(false);
+      if (["restarting", "autorestarting", "dead", "terminating"].includes(value)) this.setConnected(false);
     };
     const connection = (_: unknown, value: string) => {
-      if (value === "disconnected") this.set(false);
+      if (value === "disconnected") this.setConnected(false);
     };
     kernel.statusChanged?.connect(status);
     kernel.connectionStatusChanged?.connect(connection);

@@ -8,7 +8,7 @@ import type { Panel, View } from "./panel";
 
 const SHORT = 120; // s; from here on the time that is left stands out
 
-export const seat: Panel = { area: "learn", build };
+export const quota: Panel = { area: "learn", build };
 
 function build({ session, signal }: View): HTMLElement {
   const { kernel, model } = session;

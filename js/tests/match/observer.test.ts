@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Policy } from "../../match/policy";
 import type { DrillSpec } from "../../contract/protocol";
 import { loadRules, type Game } from "../../match/rules";
-import { Senses } from "../../match/senses";
+import { Observer } from "../../match/observer";
 import { TOY } from "../harness/toy_game";
 
 /** The toy game, in which side 1 may not do what side 0 may. */
@@ -16,28 +16,28 @@ const spec: DrillSpec = TOY.spec;
 describe("Senses", () => {
   it("lets chance choose among all that is allowed, and nothing else", () => {
     const game = barred();
-    const senses = new Senses(game, spec);
-    const chosen = (side: number) => Array.from({ length: 60 }, (_, k) => senses.chance(game.create(), side, k / 60));
+    const observer = new Observer(game, spec);
+    const chosen = (side: number) => Array.from({ length: 60 }, (_, k) => observer.randomAction(game.create(), side, k / 60));
     expect([...new Set(chosen(0))]).toEqual([0, 2, 4]);
     expect([...new Set(chosen(1))]).toEqual([1, 3, 5]);
   });
 
   it("lets chance choose anything where there is no mask", () => {
     const game = loadRules(TOY.javascript);
-    const senses = new Senses(game, spec);
-    expect(new Set(Array.from({ length: 60 }, (_, k) => senses.chance(game.create(), 0, k / 60))).size).toBe(spec.n_actions);
+    const observer = new Observer(game, spec);
+    expect(new Set(Array.from({ length: 60 }, (_, k) => observer.randomAction(game.create(), 0, k / 60))).size).toBe(spec.n_actions);
   });
 
   it("asks a policy with what the side sees and may do", () => {
     const game = barred();
-    const senses = new Senses(game, spec);
+    const observer = new Observer(game, spec);
     const width = spec.n_actions + 1;
     const policy = new Policy(1, [spec.n_obs, width], "tanh", new Float32Array((spec.n_obs + 1) * width));
     const state = game.create();
-    senses.look(state, 1).ask(policy);
+    observer.observe(state, 1).evaluate(policy);
     policy.probabilities.forEach((p, k) => expect(p).toBeCloseTo(k % 2 === 1 ? 2 / spec.n_actions : 0, 6));
     const observed = new Float32Array(spec.n_obs);
     game.observe(state, 1, observed);
-    expect(senses.observation).toEqual(observed);
+    expect(observer.observation).toEqual(observed);
   });
 });

@@ -3,7 +3,7 @@ import type { Policy } from "./policy";
 import type { DrillSpec } from "../contract/protocol";
 import type { Game, GameState } from "./rules";
 
-export class Senses {
+export class Observer {
   readonly observation: Float32Array; // [n_obs]
   private readonly allowed?: Uint8Array; // [n_actions], 1 or 0; drills without a mask allow everything
 
@@ -16,19 +16,19 @@ export class Senses {
   }
 
   /** Take in what `side` sees and may do now. */
-  look(state: GameState, side: number): this {
+  observe(state: GameState, side: number): this {
     this.game.observe(state, side, this.observation);
     if (this.allowed) this.game.mask!(state, side, this.allowed);
     return this;
   }
 
   /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0. */
-  ask(policy: Policy): void {
+  evaluate(policy: Policy): void {
     policy.forward(this.observation, this.allowed);
   }
 
   /** One of the actions allowed to `side` now, all of them as likely; `u` in [0, 1). */
-  chance(state: GameState, side: number, u: number): number {
+  randomAction(state: GameState, side: number, u: number): number {
     if (!this.allowed) return Math.floor(u * this.spec.n_actions);
     this.game.mask!(state, side, this.allowed);
     const choices = [...this.allowed.keys()].filter((action) => this.allowed![action]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Inspector } from "../../mind/inspector";
-import { Mind, moveTo, position, sideOf } from "../../mind/mind";
+import { PolicyAnalysis, moveTo, position, sideOf } from "../../mind/analysis";
 import { Policy } from "../../match/policy";
 import { KIND, SHAPE_FLOATS, type Activation } from "../../contract/protocol";
 import { FieldImage } from "../../renderer/field";
@@ -59,7 +59,7 @@ describe("saliency", () => {
 
 describe("thoughts", () => {
   it("are what the network says of the state", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const before = bytesOf(state);
     const thought = mind.think(policy, state, 0);
     expect(bytesOf(state)).toEqual(before);
@@ -78,7 +78,7 @@ describe("thoughts", () => {
   });
 
   it("weigh potentials as the training does", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const drilled = mind.value(policy, state, 0);
     mind.weights = { lead: 0 };
     expect(drilled - mind.value(policy, state, 0)).toBeCloseTo(2.5, 5);
@@ -95,7 +95,7 @@ describe("other moves", () => {
   const others = () => 0;
 
   it("are tried on copies: the state stays as it is", () => {
-    const [mind, state] = [new Mind(shaped, spec), newState()];
+    const [mind, state] = [new PolicyAnalysis(shaped, spec), newState()];
     const before = bytesOf(state);
     const outcomes = mind.imagine(newPolicy(), state, 0, 4, true, others);
     expect(bytesOf(state)).toEqual(before);
@@ -105,7 +105,7 @@ describe("other moves", () => {
   });
 
   it("end where the same decisions lead by hand", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const outcome = mind.imagine(policy, state, 0, 4, true, others)[0]!;
     const copy = shaped.create(state.buffer.slice(0));
     let decisions = 0;
@@ -124,7 +124,7 @@ describe("other moves", () => {
   });
 
   it("tell of a goal", () => {
-    const [mind, state] = [new Mind(shaped, spec), newState()];
+    const [mind, state] = [new PolicyAnalysis(shaped, spec), newState()];
     moveTo(state, ball, 3.99, 0);
     (state as unknown as { ball_vx: Float32Array }).ball_vx[0] = 5;
     const policy = newPolicy();
@@ -136,7 +136,7 @@ describe("other moves", () => {
   });
 
   it("end with the clock, which takes away nothing of what is ahead", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     state.ticks[0] = spec.time_limit - 8;
     const outcome = mind.imagine(policy, state, 0, 4, true, others)[0]!;
     expect(outcome).toMatchObject({ ended: true, winner: 0 });
@@ -155,13 +155,13 @@ describe("other moves", () => {
   it("are none once the game is over", () => {
     const state = newState();
     (state as unknown as { goal: Int32Array }).goal[0] = 1;
-    expect(new Mind(shaped, spec).imagine(newPolicy(), state, 0, 4, false, others)).toEqual([]);
+    expect(new PolicyAnalysis(shaped, spec).imagine(newPolicy(), state, 0, 4, false, others)).toEqual([]);
   });
 });
 
 describe("the value map", () => {
   it("holds what the mind says of each place, a few rows at a time, and leaves the state alone", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const map = new ValueMap(mind);
     const before = bytesOf(state);
     map.begin(policy, state, spec.world);
@@ -180,7 +180,7 @@ describe("the value map", () => {
   });
 
   it("is computed again only for another policy, other weights or another position", () => {
-    const [mind, policy, state] = [new Mind(shaped, spec), newPolicy(), newState()];
+    const [mind, policy, state] = [new PolicyAnalysis(shaped, spec), newPolicy(), newState()];
     const map = new ValueMap(mind);
     const begins = (now = policy) => {
       map.begin(now, state, spec.world);
@@ -226,7 +226,7 @@ describe("the inspector", () => {
   it("asks for frames until the map is there, and then rests", () => {
     const { show, inspector } = watched();
     show.pause();
-    inspector.wish({ map: true });
+    inspector.configure({ map: true });
     expect(inspector.field("light")).toBeNull();
     let frames = 0;
     while (inspector.advance(1 / 60, true)) {
@@ -236,25 +236,25 @@ describe("the inspector", () => {
     expect(frames).toBeGreaterThan(ROWS / 4);
     expect(inspector.field("light")).not.toBeNull();
     expect(inspector.report(false, false)!.range).toBeGreaterThan(0);
-    inspector.wish({ map: false });
+    inspector.configure({ map: false });
     expect(inspector.field("light")).toBeNull();
   });
 
   it("tells thoughts on the page's beat while it is watched, and at once when asked", () => {
     const { inspector } = watched();
-    inspector.wish({ watch: true });
-    const told = Array.from({ length: 60 }, (_, frame) => inspector.report(frame > 0 && frame % 15 === 0, true)).filter(Boolean);
-    expect(told).toHaveLength(4);
-    expect(told[0]!.thought!.probabilities.map((row) => row.length)).toEqual([3, 2]);
-    inspector.wish({ watch: false });
+    inspector.configure({ watch: true });
+    const reports = Array.from({ length: 60 }, (_, frame) => inspector.report(frame > 0 && frame % 15 === 0, true)).filter(Boolean);
+    expect(reports).toHaveLength(4);
+    expect(reports[0]!.thought!.probabilities.map((row) => row.length)).toEqual([3, 2]);
+    inspector.configure({ watch: false });
     expect(inspector.report(false, true)!.thought).toBeNull();
     expect(inspector.report(true, true)).toBeNull();
   });
 
   it("refuses a player whom the drill does not have", () => {
     const { inspector } = watched();
-    for (const player of [-1, 2, 0.5]) expect(() => inspector.wish({ player })).toThrow("choose one from 0 to 1");
-    expect(inspector.wishes.player).toBe(0);
+    for (const player of [-1, 2, 0.5]) expect(() => inspector.configure({ player })).toThrow("choose one from 0 to 1");
+    expect(inspector.settings.player).toBe(0);
   });
 
   it("shows the way of an outcome until the match moves on", () => {
@@ -268,7 +268,7 @@ describe("the inspector", () => {
     const look = new Look(show.spec.palette, "light");
     const out = new Float32Array(OVERLAY_SHAPES * SHAPE_FLOATS);
     expect(inspector.shapes(out, 0, look)).toBe(0);
-    inspector.point(1);
+    inspector.showOutcome(1);
     const count = inspector.shapes(out, 0, look);
     expect(count).toBeGreaterThan(10);
     expect(count).toBeLessThanOrEqual(OVERLAY_SHAPES);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Archive } from "../../mind/archive";
+import { PolicyArchive } from "../../mind/policy_archive";
 import { Policy } from "../../match/policy";
 
 const BYTES = 4 * 28; // of one policy with layers 3-7
@@ -8,7 +8,7 @@ const newPolicy = (version: number, layers = [3, 7]) => {
   return new Policy(version, layers, "tanh", new Float32Array(floats));
 };
 const filled = (versions: Iterable<number>, most = 20 * BYTES) => {
-  const archive = new Archive(most);
+  const archive = new PolicyArchive(most);
   for (const version of versions) archive.add(newPolicy(version));
   return archive;
 };
@@ -19,7 +19,7 @@ describe("Archive", () => {
   });
 
   it("stays within its bytes, and keeps the first and the newest however long it goes on", () => {
-    const archive = new Archive(20 * BYTES);
+    const archive = new PolicyArchive(20 * BYTES);
     for (let version = 0; version <= 5000; version += 7) {
       archive.add(newPolicy(version));
       expect(archive.versions.length).toBeLessThanOrEqual(20);
@@ -60,6 +60,6 @@ describe("Archive", () => {
   it("finds the latest one up to a version, else the first", () => {
     const archive = filled([3, 5, 9]);
     expect([9, 8, 5, 4, 0, -Infinity].map((version) => archive.upTo(version)!.version)).toEqual([9, 5, 5, 3, 3, 3]);
-    expect(new Archive().upTo(4)).toBeNull();
+    expect(new PolicyArchive().upTo(4)).toBeNull();
   });
 });
