@@ -2,9 +2,10 @@
 import { placePanels } from "./view/panel_layout";
 import { h, setAttribute } from "./ui/dom";
 import type { Model } from "./contract/model";
-import type { View } from "./panels/panel";
-import { Session, type Ready } from "./session/session";
+import type { Ready } from "./session/events";
+import { Session } from "./session/session";
 import { buildStage } from "./view/stage";
+import type { View } from "./view/view";
 import { detectTheme, watchTheme } from "./ui/theme";
 
 type CleanUp = () => void;

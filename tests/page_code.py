@@ -1,4 +1,4 @@
-"""The page's code outside a page: js/tests/harness/record_matches.ts bundled as one script, for Node and for a browser."""
+"""The page's code outside a page: js/tests/harness/record_matches.ts as one script, for Node and for a browser."""
 
 import json
 import subprocess

@@ -1,7 +1,6 @@
 """The import arrows of docs/architecture.md, read from the source."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,71 +72,6 @@ PYTHON_ARROWS = {
 TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "page", "widget", "__init__"}
 TORCH_FREE |= {"trunk", "gyms", "screen", "outbox", "inbox", "commands"}
 
-# A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
-# `import type` draws no arrow: it is gone before the page runs.
-JS_HELPERS = {
-    "protocol",
-    "tables",
-    "random",
-    "events",
-    "dom",
-    "format",
-    "theme",
-    "history",
-    "keys",
-    "sides",
-    "handles",
-    "recording",
-    "scores",
-    "pace",
-    "python",
-}
-JS_ARROWS = {
-    "grid": set(),
-    "pairs": set(),
-    "layers": {"grid", "pairs"},
-    "policy": {"layers", "pairs"},
-    "rules": set(),
-    "renderer": {"rules"},
-    "replay": {"rules"},
-    "senses": {"policy", "rules"},
-    "deciders": {"policy", "rules", "senses"},
-    "show": {"deciders", "policy", "rules", "renderer", "senses"},
-    "mind": {"policy", "rules", "senses"},
-    "value_map": {"mind", "policy", "rules"},
-    "inspector": {"policy", "rules", "renderer", "senses", "show", "mind", "value_map"},
-    "grips": {"renderer", "show"},
-    "archive": {"layers"},
-    "ghost": {"archive"},
-    "frames": set(),
-    "worker": {"film", "frames", "ghost", "grips", "inspector", "policy", "rules", "renderer", "show"},
-    "players": set(),
-    "journal": {"players"},
-    "model": set(),
-    "kernel": {"model"},
-    "registry": {"renderer"},
-    "screen": {"registry"},
-    "session": {"model", "kernel", "registry", "journal", "screen"},
-    "input": set(),
-    "gamepad": {"input"},
-    "touch_pad": {"input"},
-    "hints": {"input"},
-    "plotter": set(),
-    "panels": {"players", "plotter"},
-    "legend": set(),
-    "standalone": {"model", "widget"},
-    "match_replay": {"renderer", "replay", "rules"},
-    "policy_files": {"model", "session"},
-    "webm": set(),
-    "film": {"renderer", "replay", "rules", "webm"},
-    "filming": {"film"},
-    "share": {"filming", "policy_files", "panels", "session"},
-    "picking": set(),
-    "controls": {"panels"},
-    "stage": {"players", "share", "legend", "picking", "input", "hints", "gamepad", "touch_pad"},
-    "widget": {"model", "session", "registry", "controls", "stage"},
-}
-
 
 def python_files() -> list[Path]:
     return [path for root in PACKAGES.values() for path in sorted(root.rglob("*.py"))]
@@ -202,23 +136,3 @@ def test_importing_the_package_loads_no_torch_and_no_numba():
     probe = "import sys, dshq_widget; print([name for name in ('torch', 'numba', 'gymnasium') if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=120, check=True)
     assert answer.stdout.strip() == "[]"
-
-
-def typescript_files() -> list[Path]:
-    files = sorted((ROOT / "js").rglob("*.ts"))
-    return [p for p in files if not p.name.endswith((".test.ts", ".d.ts")) and not {"tests", "testing"} & set(p.parts)]
-
-
-IMPORT = re.compile(r"""^\s*(?:import|export)\b(?!\s+type\b)[^"';]*?(?:from\s*)?["'](\.[^"']+)["']""", re.M)
-
-
-@pytest.mark.parametrize("path", typescript_files(), ids=lambda path: str(path.relative_to(ROOT / "js")))
-def test_typescript_imports_point_down(path: Path):
-    def js_room(file: Path) -> str:
-        return file.relative_to(ROOT / "js").parts[0].removesuffix(".ts")
-
-    here = js_room(path)
-    assert here in JS_ARROWS or here in JS_HELPERS, f"{path.name}: a new room; give it its arrows here"
-    allowed = JS_HELPERS | {here} | JS_ARROWS.get(here, set())
-    rooms = {name: js_room((path.parent / name).resolve()) for name in IMPORT.findall(path.read_text())}
-    assert {name: there for name, there in rooms.items() if there not in allowed} == {}

@@ -1,6 +1,5 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
-import type { PanelName } from "../panels";
-import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PolicyTrait, SceneRow, QuotaTrait, ShowTrait, Snapshot, Status } from "./protocol";
+import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PanelName, PolicyTrait, SceneRow, QuotaTrait, ShowTrait, Snapshot, Status } from "./protocol";
 
 export interface Traits {
   drill: DrillTrait | null;

@@ -4,6 +4,7 @@
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
+import type { PANELS } from "./tables";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
@@ -17,6 +18,7 @@ export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32] as const;
 export const SWAPS = ["now", "at_reset"] as const;
 export type Swap = (typeof SWAPS)[number];
 
+export type PanelName = (typeof PANELS)[number];
 export type Theme = "light" | "dark";
 export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" | "error" | "disconnected";
 export type RendererKind = "webgpu" | "canvas2d";
@@ -223,6 +225,13 @@ export interface Recording {
 
 /** A PNG is a film of one picture: the last. */
 export type FilmFormat = "gif" | "webm" | "png";
+export interface FilmOrder {
+  format: FilmFormat;
+  spec: DrillSpec;
+  javascript: string;
+  recording: Recording;
+  theme: Theme;
+}
 
 /** A pointer on a canvas. `x`, `y` in CSS pixels from its upper left, `t` in ms of the page's clock. */
 export interface PointerInput {
@@ -279,7 +288,7 @@ export type ToWorker =
   | (ToView & { type: "VISIBLE"; visible: boolean })
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
-  | (ToShow & { type: "FILM"; format: FilmFormat; spec: DrillSpec; javascript: string; recording: Recording; theme: Theme }) // to a host of its own
+  | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas

@@ -6,14 +6,14 @@ import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import { percent } from "../ui/format";
 import type { DrillSpec, SceneRow } from "../contract/protocol";
 import { sideName } from "../contract/sides";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 export const coach: Panel = { area: "more", build };
 
 const MOST = 8; // scenes, as dshq_widget/training/scenes.py takes them
 const STEP = 0.05; // of the share
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const help = h("p", { class: "help" });
   const why = h("p", { class: "help", role: "status" });

@@ -4,11 +4,11 @@
  */
 import { field, h, setAttribute, setText } from "../ui/dom";
 import { ghostOf } from "../session/player_names";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 export const ghost: Panel = { area: "play", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0 });
   const says = h("output", { class: "who" });
   const panel = h("div", { class: "ghost", role: "group", "aria-label": "Ghost of yesterday" }, field("Ghost: versions back", slider), says);

@@ -4,6 +4,7 @@
  *
  * Folder `panels`: one file or folder per panel. Panels know the session, never one another.
  */
+import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
@@ -21,6 +22,5 @@ import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
-export type PanelName = (typeof NAMES)[number];
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
 export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, seat: quota, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };

@@ -5,7 +5,7 @@
 import { h, icon, setText } from "../ui/dom";
 import { compact, percent } from "../ui/format";
 import type { LeagueRow } from "../contract/protocol";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const ELO = "Elo says who wins: 200 points more win three matches in four, 400 more ten in eleven. The bar is the range that holds it with 95 % certainty.";
 const EMPTY = "No league yet. While training runs, versions meet one another and the scripts every few seconds; the table begins with the first round.";
@@ -13,7 +13,7 @@ const AIR = 0.04; // of the scale, left and right of the bars
 
 export const league: Panel = { area: "more", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const body = h("tbody");
   const empty = h("p", { class: "sentence" }, EMPTY);

@@ -2,7 +2,7 @@
 import { h, icon, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { Kind, Line } from "../session/journal";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const KINDS: Record<Kind, string> = {
   goal: "match",
@@ -15,7 +15,7 @@ const KINDS: Record<Kind, string> = {
 
 export const log: Panel = { area: "more", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
   const empty = h("p", { class: "sentence" }, "Nothing yet: goals, new policies and changed settings will stand here.");

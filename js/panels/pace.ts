@@ -2,7 +2,7 @@
 import { h, setText } from "../ui/dom";
 import { compact } from "../ui/format";
 import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 /** Agent steps per second. */
 export const FULL = 0; // as fast as it goes
@@ -10,7 +10,7 @@ export const PACES: readonly number[] = [1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, FULL
 
 export const pace: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const dial = h("input", {
     type: "range",
     min: 0,

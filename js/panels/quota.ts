@@ -4,13 +4,13 @@
  */
 import { button, h, setText } from "../ui/dom";
 import { clock, compact } from "../ui/format";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const SHORT = 120; // s; from here on the time that is left stands out
 
 export const quota: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const { kernel, model } = session;
   const left = h("output", { class: "number", "aria-label": "Training time left" });
   const extend = button("More training time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));

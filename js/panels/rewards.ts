@@ -6,7 +6,7 @@ import { button, h, icon, setAttribute, setBalance, setText } from "../ui/dom";
 import { compact, signed } from "../ui/format";
 import type { DrillSpec } from "../contract/protocol";
 import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../match/scores";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 export const rewards: Panel = { area: "more", build };
 
@@ -25,7 +25,7 @@ const FATES: Record<Group["name"], [who: string, help: string]> = {
 const MOST = 1000; // of a weight, as dshq_widget/config.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const effect = h("p", { class: "help" });
   const lesson = h("p", { class: "lesson", role: "status" });

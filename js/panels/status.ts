@@ -1,7 +1,7 @@
 /** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
 import { h, setText } from "../ui/dom";
 import type { Status } from "../contract/protocol";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const NAMES: Record<Status, string> = {
   idle: "Ready",
@@ -31,7 +31,7 @@ const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", 
 
 export const status: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const pill = h("span", { class: "pill" });
   const sentence = h("p", { class: "sentence" });
   const problem = h("p", { class: "problem" });

@@ -1,7 +1,7 @@
 /** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
 import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import type { Status } from "../contract/protocol";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
 const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match goes on with the policy as it is" };
@@ -9,7 +9,7 @@ const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume
 
 export const training: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const train = button(
     "Train",
     { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" },

@@ -1,7 +1,7 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
 import { button, field, h, select, selectValue, setAttribute, setOptions } from "../ui/dom";
 import { MODES, SPEEDS, type Mode } from "../contract/protocol";
-import type { Panel, View } from "./panel";
+import type { Panel, PanelView } from "./panel";
 
 const MODE_NAMES: Record<Mode, string> = {
   ai_vs_ai: "AI vs AI",
@@ -17,7 +17,7 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 export const transport: Panel = { area: "play", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const play = button("Play", { icon: "play", title: "Play: let the match go on" }, () => session.setShow({ playing: true }));
   const pause = button("Pause", { icon: "pause", title: "Pause: hold the match" }, () => session.setShow({ playing: false }));
   const tick = button("Step", { icon: "tick", text: "Step", title: "Step: one tick of simulation" }, () => session.step("tick"));

@@ -1,3 +1,40 @@
+/** What happens in a session, and who listens. */
+import type { Cursor, FromWorker } from "../contract/protocol";
+
+export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
+export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
+export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
+export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
+export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
+export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
+
+/** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
+export interface SessionEvents {
+  drill: void;
+  show: void;
+  config: void;
+  controls: void;
+  status: void;
+  history: void;
+  league: void;
+  past: void;
+  rivals: void;
+  journal: void;
+  warning: string; // one sentence from the kernel, which its status line says, too
+  notice: string; // one sentence from the kernel's log or the show; "" takes it back
+  state: ShowState;
+  ready: Ready;
+  mind: MindState;
+  outcomes: OutcomesState;
+  scores: void;
+  scenes: void;
+  seat: void;
+  scene: SceneState;
+  cursor: { view: number; cursor: Cursor };
+  lost: { view: number; reason: string };
+  picture: { width: number; height: number }; // pictures of the kernel's show have this size now
+}
+
 /** Typed events whose handlers leave with an AbortSignal, so that a removed view forgets nothing. */
 export class Events<Names extends object> {
   private readonly handlers = new Map<keyof Names, Set<(value: never) => void>>();

@@ -3,8 +3,7 @@
  * the browser starts no worker.
  */
 import workerSource from "worker-source";
-import type { FilmOrder } from "../worker/film";
-import type { FromWorker, ToWorker } from "../contract/protocol";
+import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
 
 const START_MS = 5_000; // a worker that has not said anything by then was refused silently
 

@@ -2,9 +2,9 @@
  * What happened, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
  * warnings. Bounded; it only compares what it receives with what it received before.
  */
-import { playerNames } from "./player_names";
+import type { Events, SessionEvents } from "./events";
+import { playerNames, type Lineup } from "./player_names";
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
-import type { Session } from "./session";
 import { sideName } from "../contract/sides";
 
 export const CAPACITY = 200; // lines
@@ -99,8 +99,14 @@ export class Journal {
   }
 }
 
+/** What a journal is kept of; a session is one. */
+export interface Source extends Lineup {
+  readonly events: Events<SessionEvents>;
+  readonly status: Status;
+}
+
 /** A session's journal, kept up to `signal`; it emits `journal` with every new line. What it finds there is no news. */
-export function keepJournal(session: Session, signal: AbortSignal): Journal {
+export function keepJournal(session: Source, signal: AbortSignal): Journal {
   const { events, model } = session;
   const journal = new Journal();
   const note = (look: () => void) => {

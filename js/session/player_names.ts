@@ -1,8 +1,20 @@
 /** Who plays on each side, in a word or two: the scoreboard's names and the log's. */
-import type { Session } from "./session";
+import type { Model } from "../contract/model";
+import type { ShowTrait } from "../contract/protocol";
+import type { PastState, ShowState } from "./events";
+
+/** What says who plays; a session is one. */
+export interface Lineup {
+  readonly model: Pick<Model, "get">;
+  readonly show: ShowTrait;
+  readonly state: ShowState;
+  readonly past: PastState;
+  readonly taken: boolean; // a person plays side 0, whatever the mode
+  readonly opponent: string;
+}
 
 /** Of side 0 and side 1. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
-export function playerNames(session: Session): [string, string] {
+export function playerNames(session: Lineup): [string, string] {
   const { mode } = session.show;
   const { version } = session.state;
   const ghost = ghostOf(session);
@@ -14,6 +26,6 @@ export function playerNames(session: Session): [string, string] {
 }
 
 /** The earlier version that plays side 1 just now, -1: none. */
-export function ghostOf(session: Session): number {
+export function ghostOf(session: Lineup): number {
   return session.show.mode === "ai_vs_ai" ? session.past.ghost : -1;
 }

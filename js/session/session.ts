@@ -4,12 +4,12 @@
  *
  * Folder `session`: the state of one widget between kernel and show worker. Builds no DOM.
  */
-import { Events } from "./events";
+import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
 import { History } from "./history";
 import { keepJournal, type Journal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
-import type { Bytes, ConfigValue, Cursor, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "../contract/protocol";
+import type { Bytes, ConfigValue, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "../contract/protocol";
 import type { Status, StepUnit, ToWorker } from "../contract/protocol";
 import { registry, type ShowHost } from "./registry";
 import { readWeights } from "../match/scores";
@@ -17,41 +17,6 @@ import { Screen, type Ends } from "./screen";
 import { SHOW_DEFAULTS } from "../contract/tables";
 
 const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
-
-export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
-export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
-export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
-export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
-export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
-
-export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
-
-/** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
-export interface SessionEvents {
-  drill: void;
-  show: void;
-  config: void;
-  controls: void;
-  status: void;
-  history: void;
-  league: void;
-  past: void;
-  rivals: void;
-  journal: void;
-  warning: string; // one sentence from the kernel, which its status line says, too
-  notice: string; // one sentence from the kernel's log or the show; "" takes it back
-  state: ShowState;
-  ready: Ready;
-  mind: MindState;
-  outcomes: OutcomesState;
-  scores: void;
-  scenes: void;
-  seat: void;
-  scene: SceneState;
-  cursor: { view: number; cursor: Cursor };
-  lost: { view: number; reason: string };
-  picture: { width: number; height: number }; // pictures of the kernel's show have this size now
-}
 
 type Buffers = readonly DataView<ArrayBuffer>[] | undefined;
 

@@ -1,7 +1,7 @@
 /** What a person may do with the match, said where it is played: a row of keys, and a hint on the pitch. */
 import { h } from "../ui/dom";
 import { keyHelp } from "../input/key_names";
-import type { View } from "../panels/panel";
+import type { View } from "./view";
 
 /** What the keys do, shown while a person plays. */
 export function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElement {

@@ -1,6 +1,8 @@
 /** Which panels stand in a view: the trait `controls` names them. A panel is built when it is first wanted, and kept. */
-import { PANELS, PANEL_NAMES, type PanelName } from "../panels";
-import type { Area, View } from "../panels/panel";
+import type { PanelName } from "../contract/protocol";
+import { PANELS, PANEL_NAMES } from "../panels";
+import type { Area } from "../panels/panel";
+import type { View } from "./view";
 
 /** Fills the columns and keeps them true; a column without a panel or anything else is hidden. */
 export function placePanels(view: View, columns: Record<Area, HTMLElement>): void {

@@ -2,7 +2,7 @@
 import { button, download, h, setText, type Icon } from "../ui/dom";
 import { makeFilm } from "../session/film_thread";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
-import type { View } from "../panels/panel";
+import type { View } from "./view";
 import type { FilmFormat, Theme } from "../contract/protocol";
 
 const NEEDS_KERNEL = "This needs a kernel: run the cell again";

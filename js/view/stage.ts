@@ -12,7 +12,7 @@ import { HeldKeys } from "../input/held_keys";
 import { listenToKeys } from "../input/keyboard";
 import { listenToClicks, listenToPointers } from "../input/pointers";
 import { buildMapLegend } from "./map_legend";
-import type { View } from "../panels/panel";
+import type { View } from "./view";
 import { ghostOf, playerNames } from "../session/player_names";
 import type { RendererKind, Theme, ToWorker } from "../contract/protocol";
 import type { ShowHost } from "../session/registry";

@@ -3,7 +3,7 @@
  * as fast as that goes; the match that is being watched is not touched.
  */
 import { applyPalette, GIFEncoder, quantize } from "gifenc";
-import { SHAPE_FLOATS, type DrillSpec, type FilmFormat, type Recording, type Theme } from "../contract/protocol";
+import { SHAPE_FLOATS, type FilmFormat, type FilmOrder } from "../contract/protocol";
 import { Canvas2dRenderer } from "../renderer/canvas2d";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../renderer/effects";
 import { ENTRY_FLOATS, Look } from "../renderer/palette";
@@ -22,14 +22,6 @@ const BITS_PER_SECOND = 3_000_000;
 const KEY_EVERY = 60; // pictures
 const KEEP = 1; // GIF89a's disposal method: the next picture is drawn over this one
 const QUEUE = 4; // pictures that an encoder may be behind
-
-export interface FilmOrder {
-  format: FilmFormat;
-  spec: DrillSpec;
-  javascript: string;
-  recording: Recording;
-  theme: Theme;
-}
 
 /** The bytes of the film; `progress` receives how much of it is done, 0..1. Throws an Error where this browser cannot make it. */
 export async function film(order: FilmOrder, progress: (share: number) => void): Promise<Uint8Array<ArrayBuffer>> {

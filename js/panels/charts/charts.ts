@@ -10,7 +10,7 @@ import type { DrillSpec, MetricsRow } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
 import { plotter } from "./plotter";
 import { csvOf, pngOf, type Drawn } from "./chart_export";
-import type { Panel, View } from "../panel";
+import type { Panel, PanelView } from "../panel";
 
 interface Series {
   key: string;
@@ -109,7 +109,7 @@ const EVERY_MS = 1000; // between two drawings of a curve
 
 export const charts: Panel = { area: "learn", build };
 
-function build(view: View): HTMLElement {
+function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
   const cursor = `dshq-${session.id}-${serial++}`;

@@ -4,7 +4,7 @@
  */
 import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
-import type { Panel, View } from "../panel";
+import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
 type Setting = ConfigSchemaEntry & { group?: string };
@@ -19,7 +19,7 @@ const EFFECT_NAMES: Record<string, string> = { now: "now", "next update": "next 
 
 export const hyper: Panel = { area: "more", build };
 
-function build(view: View): HTMLElement {
+function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const groups = h("div", { class: "groups" });
   const count = h("span", { class: "caption" });

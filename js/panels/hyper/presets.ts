@@ -2,13 +2,13 @@
 import { button, field, h, select, setText } from "../../ui/dom";
 import type { ConfigValue } from "../../contract/protocol";
 import { pythonOf } from "./python_code";
-import type { View } from "../panel";
+import type { PanelSession, PanelView } from "../panel";
 
 const CUSTOM = ""; // settings that are no preset's
 const CUSTOM_HELP = "Settings of your own.";
 const COPIED_MS = 2000;
 
-export function buildPresets({ session, signal }: View): HTMLElement {
+export function buildPresets({ session, signal }: PanelView): HTMLElement {
   const presets = () => session.model.get("config")?.presets ?? {};
   const chosen = select({}, [[CUSTOM, "Custom"], ...Object.entries(presets()).map(([name, { label }]) => [name, label] as const)]);
   const help = h("p", { class: "help" });
@@ -33,7 +33,7 @@ export function buildPresets({ session, signal }: View): HTMLElement {
 }
 
 /** A button, and the code as selected text where the page may not write to the clipboard, as on plain http. */
-function buildCopy(session: View["session"]): { copy: HTMLElement; shown: HTMLElement } {
+function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLElement } {
   const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", "aria-label": "Settings as Python" });
   const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "Copy it from here: this page may not write to the clipboard."), code);
   shown.hidden = true;

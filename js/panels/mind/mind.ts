@@ -6,12 +6,12 @@ import { button, field, h, icon, select, setAttribute, setBalance, setOptions, s
 import { compact, fixed, percent, signed } from "../../ui/format";
 import type { DrillSpec, Thought } from "../../contract/protocol";
 import { buildOutcomes } from "./outcomes";
-import type { Panel, View } from "../panel";
+import type { Panel, PanelView } from "../panel";
 import { sideName } from "../../contract/sides";
 
 export const mind: Panel = { area: "more", build };
 
-function build(view: View): HTMLElement {
+function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const player = select({ class: "player" }, []);
   player.addEventListener("change", () => session.choosePlayer(Number(player.value)));

@@ -2,7 +2,7 @@
 import { button, field, h, select, setAttribute, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
 import type { DrillSpec, Outcome } from "../../contract/protocol";
-import type { View } from "../panel";
+import type { PanelView } from "../panel";
 import { sideName } from "../../contract/sides";
 
 const AFTERWARDS = [
@@ -16,7 +16,7 @@ const TOLD: Record<string, string> = {
 const ALIKE = 0.005; // reward: nearer changes read the same
 const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
 
-export function buildOutcomes({ session, signal }: View): HTMLElement {
+export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const afterwards = select({ title: "What the player does after the first decision" }, AFTERWARDS);
   const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries its likeliest moves on copies of the match" }, () =>
     session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" }),

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { PANEL_NAMES, type PanelName } from "../../panels";
+import type { PanelName } from "../../contract/protocol";
+import { PANEL_NAMES } from "../../panels";
 import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
 import { pythonOf, type Settings } from "../../panels/hyper/python_code";
 import { SHOW_DEFAULTS } from "../../contract/tables";
