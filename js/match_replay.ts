@@ -4,11 +4,12 @@
  * `dshq_widget/classroom/pages.py` writes the page; what is played stands in it as JSON.
  */
 import { button, h, setText } from "./ui/dom";
-import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./contract/protocol";
+import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./contract/protocol";
 import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
 import { Surface, type Motion } from "./renderer/surface";
 import type { Overlay } from "./renderer/scene";
+import { stateHash } from "./match/recording";
 import { played, replay } from "./match/replay";
 import { loadRules, type Game, type GameState } from "./match/rules";
 import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
@@ -94,7 +95,7 @@ class Reel implements Motion {
 
 function open(root: HTMLElement, { spec, javascript, recording }: Published): void {
   const game = loadRules(javascript);
-  const found = sha256(new Uint8Array(replay(game, spec, recording).buffer));
+  const found = stateHash(replay(game, spec, recording).buffer);
   const agrees = found === recording.sha256;
   const verdict = h("p", { class: "verdict", role: "status" });
   setText(

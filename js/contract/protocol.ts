@@ -1,5 +1,5 @@
 /**
- * What travels: traits between kernel and page, messages between page and show worker, and the policy's shape hash.
+ * What travels: traits between kernel and page, and messages between page and show worker.
  * `dshq_widget/protocol.py` holds the same names; docs/architecture.md describes them.
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
@@ -352,15 +352,6 @@ export interface Outcome {
   paths: number[][]; // x, y after each decision, of each handle of spec.drag; world units
 }
 
-/** What one thread can draw with, found out without touching a canvas. */
-export interface Capabilities {
-  secure: boolean; // isSecureContext: browsers offer WebGPU only over https and on localhost
-  gpu: boolean; // navigator.gpu exists
-  device: boolean; // an adapter and a device were given
-  error: string; // why not, in the browser's words, or ""
-  offscreen: boolean; // OffscreenCanvas exists in this thread
-}
-
 /** Show worker -> page. */
 export type FromWorker =
   | { type: "CAPABILITIES"; id: string; capabilities: Capabilities }
@@ -398,52 +389,11 @@ export type FromWorker =
   | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
   | { type: "ERROR"; id: string; text: string };
 
-/** First 16 hex digits of sha256 of `mlp|28|64|64|31|tanh|v1`. */
-export function shapeHash(layers: readonly number[], activation: Activation): string {
-  return sha256(`mlp|${layers.join("|")}|${activation}|v1`).slice(0, 16);
-}
-
-/** SHA-256 of a text or of bytes, in hex (FIPS 180-4). WebCrypto has one, but only asynchronously and only over https. */
-export function sha256(what: string | Uint8Array): string {
-  const message = typeof what === "string" ? new TextEncoder().encode(what) : what;
-  const padded = new Uint8Array(Math.ceil((message.length + 9) / 64) * 64);
-  padded.set(message);
-  padded[message.length] = 0x80;
-  const view = new DataView(padded.buffer);
-  view.setUint32(padded.length - 8, Math.floor(message.length / 0x20000000));
-  view.setUint32(padded.length - 4, message.length * 8);
-
-  const hash = Uint32Array.from({ length: 8 }, (_, i) => rootFraction(PRIMES[i]!, 1 / 2));
-  const w = new Uint32Array(64);
-  for (let start = 0; start < padded.length; start += 64) {
-    for (let t = 0; t < 16; t++) w[t] = view.getUint32(start + 4 * t);
-    for (let t = 16; t < 64; t++) {
-      const [x, y] = [w[t - 15]!, w[t - 2]!];
-      const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
-      const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
-      w[t] = w[t - 16]! + s0 + w[t - 7]! + s1;
-    }
-    let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number];
-    for (let t = 0; t < 64; t++) {
-      const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
-      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + rootFraction(PRIMES[t]!, 1 / 3) + w[t]!) | 0;
-      const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
-      const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-      [h, g, f, e, d, c, b, a] = [g, f, e, (d + t1) | 0, c, b, a, (t1 + t2) | 0];
-    }
-    [a, b, c, d, e, f, g, h].forEach((word, i) => (hash[i] = hash[i]! + word));
-  }
-  return Array.from(hash, (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-const PRIMES = [...Array(312).keys()].filter((n) => n > 1 && ![...Array(n).keys()].some((d) => d > 1 && n % d === 0));
-
-/** The first 32 bits of the fractional part of a prime's root: the constants of FIPS 180-4. */
-function rootFraction(prime: number, power: number): number {
-  const root = power === 1 / 2 ? Math.sqrt(prime) : Math.cbrt(prime);
-  return ((root - Math.floor(root)) * 0x100000000) >>> 0;
-}
-
-function rotate(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
+/** What one thread can draw with, found out without touching a canvas. */
+export interface Capabilities {
+  secure: boolean; // isSecureContext: browsers offer WebGPU only over https and on localhost
+  gpu: boolean; // navigator.gpu exists
+  device: boolean; // an adapter and a device were given
+  error: string; // why not, in the browser's words, or ""
+  offscreen: boolean; // OffscreenCanvas exists in this thread
 }

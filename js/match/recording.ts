@@ -2,6 +2,8 @@
  * What was done to a match, decision by decision, so that it can be played again: seed or starting state, inputs, actions. Bounded: when
  * a part is full the one before it is let go, and the recording begins where that ended.
  */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { MatchInput, Recording, StampedInput } from "../contract/protocol";
 
 const PART_ACTIONS = 60_000; // 1,000 s of a two-player drill at 30 decisions a second
@@ -60,11 +62,12 @@ export class MatchLog {
   }
 }
 
-/** The bytes of a state in hex. */
-export function hex(state: ArrayBuffer): string {
-  return Array.from(new Uint8Array(state), (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** A state's SHA-256 in hex. WebCrypto has one, but only asynchronously and only over https. */
+export function stateHash(state: ArrayBuffer): string {
+  return bytesToHex(sha256(new Uint8Array(state)));
 }
 
-export function fromHex(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+/** The bytes of a state in hex. */
+export function stateHex(state: ArrayBuffer): string {
+  return bytesToHex(new Uint8Array(state));
 }

@@ -1,7 +1,7 @@
 /** Plays a recorded match again, to the bit. `dshq_widget/replay.py` does the same on the CPU. */
+import { hexToBytes } from "@noble/hashes/utils.js";
 import { Body } from "./handles";
 import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
-import { fromHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { REST_SECONDS } from "../contract/tables";
 
@@ -30,7 +30,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
   };
   let { tick, phase, rest } = recording.start ?? { tick: 0, phase: 0, rest: 0 };
   if (recording.start) {
-    new Uint8Array(state.buffer).set(fromHex(recording.start.state));
+    new Uint8Array(state.buffer).set(hexToBytes(recording.start.state));
   } else {
     state.rng_key[0] = recording.seed;
     begin();

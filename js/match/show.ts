@@ -7,9 +7,9 @@
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
-import { sha256, SHAPE_FLOATS, SPEEDS, type MatchInput, type DrillSpec, type KeyInput, type Mode } from "../contract/protocol";
+import { SHAPE_FLOATS, SPEEDS, type MatchInput, type DrillSpec, type KeyInput, type Mode } from "../contract/protocol";
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
-import { hex, MatchLog } from "./recording";
+import { stateHash, stateHex, MatchLog } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Scores } from "./scores";
 import { REST_SECONDS } from "../contract/tables";
@@ -275,8 +275,7 @@ export class Show {
   /** The match up to this tick, as js/match/replay.ts and dshq_widget/replay.py play it again. */
   recording(): Recording {
     const { name: drill, rules_hash } = this.spec;
-    const sha = sha256(new Uint8Array(this.state.buffer));
-    return { drill, rules_hash, seed: this.seed, ...this.log.read(), ticks: this.tick, sha256: sha };
+    return { drill, rules_hash, seed: this.seed, ...this.log.read(), ticks: this.tick, sha256: stateHash(this.state.buffer) };
   }
 
   snapshot(): Snapshot & { state: ArrayBuffer } {
@@ -409,7 +408,7 @@ export class Show {
   }
 
   private moment(): Recording["start"] {
-    return { tick: this.tick, phase: this.phase, rest: this.rest, state: hex(this.state.buffer) };
+    return { tick: this.tick, phase: this.phase, rest: this.rest, state: stateHex(this.state.buffer) };
   }
 
   // ---- what is seen

@@ -11,7 +11,7 @@ import { PointerDrags } from "./pointer_drags";
 import { Inspector } from "../mind/inspector";
 import { Policy } from "../match/policy";
 import type { FromWorker, Thread, ToWorker } from "../contract/protocol";
-import { hex } from "../match/recording";
+import { stateHex } from "../match/recording";
 import { Effects } from "../renderer/effects";
 import { Gpu } from "../renderer/gpu";
 import { Surface } from "../renderer/surface";
@@ -181,7 +181,7 @@ export class Host {
         this.post({ type: "RECORDING", id: widget.id, recording: show.recording() });
         return;
       case "CAPTURE":
-        this.post({ type: "SCENE", id: widget.id, state: hex(show.state.buffer), over: show.over });
+        this.post({ type: "SCENE", id: widget.id, state: stateHex(show.state.buffer), over: show.over });
         return;
       case "SKIP":
         show.skipToGoal();

@@ -1,5 +1,6 @@
 /** For tests/test_replay.py and the browser: matches of a scripted person, recorded, and played again with js/match/replay.ts. */
-import { sha256, type DrillTrait, type Recording } from "../../contract/protocol";
+import type { DrillTrait, Recording } from "../../contract/protocol";
+import { stateHash } from "../../match/recording";
 import { replay } from "../../match/replay";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
@@ -15,5 +16,5 @@ export function recordMatches({ spec, javascript }: DrillTrait, seeds: number[],
 
 /** The hash of the state in which `recording` ends. */
 export function replayedHash({ spec, javascript }: DrillTrait, recording: Recording): string {
-  return sha256(new Uint8Array(replay(loadRules(javascript), spec, recording).buffer));
+  return stateHash(replay(loadRules(javascript), spec, recording).buffer);
 }

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { marginals, Policy, sample } from "../../match/policy";
-import { sha256, shapeHash } from "../../contract/protocol";
 
 // layers [2, 2, 3]: W1 [2, 2], b1 [2], W2 [2, 3], b2 [3]; two actions and the value
 const BLOB = Float32Array.from([0.5, -1, 0.25, 2, 0.1, -0.2, 1, -1, 0.5, 0.3, 0.7, -2, 0, 0.4, 0.6]);
@@ -75,15 +73,4 @@ it("sums probabilities by choice, the first choice most significant", () => {
     [0.55, 0.45],
   ];
   rows.forEach((row, c) => row.forEach((p, k) => expect(p).toBeCloseTo(wanted[c]![k]!, 6)));
-});
-
-describe("shapeHash", () => {
-  it("is the start of a SHA-256", () => {
-    const wanted = createHash("sha256").update("mlp|28|64|64|31|tanh|v1").digest("hex").slice(0, 16);
-    expect(shapeHash([28, 64, 64, 31], "tanh")).toBe(wanted);
-  });
-
-  it.each(["", "abc", "ä".repeat(60), "x".repeat(1000)])("hashes any text (%#)", (text) => {
-    expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));
-  });
 });
