@@ -29,7 +29,10 @@ export function keyHelp(spec: DrillSpec): KeyHelp[] {
   const help: KeyHelp[] = [];
   for (const [code, [choice, option]] of Object.entries(spec.keys)) {
     let group = help.find((other) => other.choice === choice);
-    if (!group) help.push((group = { choice, options: [] }));
+    if (!group) {
+      group = { choice, options: [] };
+      help.push(group);
+    }
     const known = group.options.find((other) => other.option === option);
     if (known) known.caps.push(keyCap(code));
     else group.options.push({ option, caps: [keyCap(code)] });

@@ -52,7 +52,8 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     apply();
     held.forEach(put);
     if (rest === 0 && phase === 0) {
-      const actions = recording.actions.slice(decisions, (decisions += spec.sides));
+      const actions = recording.actions.slice(decisions, decisions + spec.sides);
+      decisions += spec.sides;
       if (actions.length < spec.sides) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}: record it again.`);
       state.action.set(actions);
       game.decide(state);

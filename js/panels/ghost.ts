@@ -46,12 +46,12 @@ function build({ session, signal }: PanelView): HTMLElement {
     if (playing >= 0) return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
     return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier version yet: those that this page sees are kept.";
   };
-  const fit = () => {
+  const followDrill = () => {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;
     follow();
   };
-  session.events.on("drill", fit, signal);
+  session.events.on("drill", followDrill, signal);
   for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);
-  fit();
+  followDrill();
   return panel;
 }

@@ -56,7 +56,10 @@ function build({ session, signal }: PanelView): HTMLElement {
   };
   let beats = 0;
   session.events.on("status", follow, signal);
-  session.events.on("history", () => session.status === "training" && (pill.dataset.beat = String(++beats % 2)), signal);
+  const beat = () => {
+    if (session.status === "training") pill.dataset.beat = String(++beats % 2);
+  };
+  session.events.on("history", beat, signal);
   session.events.on(
     "notice",
     (text) => {

@@ -212,7 +212,8 @@ export class Effects {
     if (this.alive === MOST_PARTICLES) return;
     const angle = this.rng.next() * 2 * Math.PI;
     const spin = (this.rng.next() - 0.5) * 16;
-    const particle = (this.particles[this.alive++] ??= {} as Particle);
+    const particle = this.particles[this.alive] ?? ({} as Particle);
+    this.particles[this.alive++] = particle;
     Object.assign(particle, { kind, name, x, y, vx, vy, size, angle, spin, age: 0, life });
   }
 

@@ -13,7 +13,7 @@ export interface Choice {
 
 /** `worker` is null where no worker can be started; `page` may be null when the worker has a device. */
 export function choose(worker: Capabilities | null, page: Capabilities | null): Choice {
-  const drawsInWorker = worker !== null && worker.offscreen;
+  const drawsInWorker = worker?.offscreen;
   if (drawsInWorker && worker.device) return { renderer: "webgpu", thread: "worker", reason: "" };
   if (page?.device) return { renderer: "webgpu", thread: "page", reason: sentence(whyNotWorker(worker)) };
   const facts = page ?? worker;
@@ -42,5 +42,5 @@ function whyNotWorker(worker: Capabilities | null): string {
 }
 
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
+  return `${text.charAt(0).toUpperCase() + text.slice(1)}.`;
 }

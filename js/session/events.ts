@@ -10,25 +10,25 @@ export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "
 
 /** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
 export interface SessionEvents {
-  drill: void;
-  show: void;
-  config: void;
-  controls: void;
-  status: void;
-  history: void;
-  league: void;
-  past: void;
-  rivals: void;
-  journal: void;
+  drill: undefined;
+  show: undefined;
+  config: undefined;
+  controls: undefined;
+  status: undefined;
+  history: undefined;
+  league: undefined;
+  past: undefined;
+  rivals: undefined;
+  journal: undefined;
   warning: string; // one sentence from the kernel, which its status line says, too
   notice: string; // one sentence from the kernel's log or the show; "" takes it back
   state: ShowState;
   ready: Ready;
   mind: MindState;
   outcomes: OutcomesState;
-  scores: void;
-  scenes: void;
-  seat: void;
+  scores: undefined;
+  scenes: undefined;
+  seat: undefined;
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };

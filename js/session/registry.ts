@@ -40,7 +40,8 @@ export interface Registry {
 /** This page's registry, made at the first call. */
 export function registry(): Registry {
   const page = globalThis as { [KEY]?: Registry };
-  return (page[KEY] ??= createRegistry());
+  page[KEY] ??= createRegistry();
+  return page[KEY];
 }
 
 function createRegistry(): Registry {

@@ -14,7 +14,7 @@ import { listenToClicks, listenToPointers } from "../input/pointers";
 import { buildMapLegend } from "./map_legend";
 import type { View } from "./view";
 import { ghostOf, playerNames } from "../session/player_names";
-import type { RendererKind, Theme, ToWorker } from "../contract/protocol";
+import type { Cursor, RendererKind, Theme, ToWorker } from "../contract/protocol";
 import type { ShowHost } from "../session/registry";
 import { buildShare } from "./share_menu";
 import { reducedMotion } from "../ui/theme";
@@ -104,7 +104,10 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
   resize.observe(pitch);
   view.themed(() => attached && session.post({ type: "THEME", ...address, theme: theme(), reducedMotion: reducedMotion() }));
 
-  session.events.on("cursor", ({ view, cursor }) => view === number && (canvas.dataset.cursor = cursor), signal);
+  const followCursor = (now: { view: number; cursor: Cursor }) => {
+    if (now.view === number) canvas.dataset.cursor = now.cursor;
+  };
+  session.events.on("cursor", followCursor, signal);
   session.events.on(
     "lost",
     (lost) => {

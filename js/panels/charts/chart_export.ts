@@ -9,7 +9,7 @@ export function csvOf(rows: readonly MetricsRow[]): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const lines = [keys.map(quoted), ...rows.map((row) => keys.map((key) => String(row[key] ?? "")))];
-  return lines.map((cells) => cells.join(",") + "\r\n").join("");
+  return lines.map((cells) => `${cells.join(",")}\r\n`).join("");
 }
 
 /** One chart as it is drawn, with the words around it. */

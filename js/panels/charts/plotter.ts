@@ -10,5 +10,6 @@ const KEY = Symbol.for("dshq-widget.uplot.1");
 
 export function plotter(): typeof uPlot {
   const page = globalThis as { [KEY]?: typeof uPlot };
-  return (page[KEY] ??= require("uplot"));
+  page[KEY] ??= require("uplot");
+  return page[KEY];
 }

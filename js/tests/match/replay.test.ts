@@ -122,7 +122,10 @@ describe("Shift", () => {
       expect(show.state.action[0]).toBe(2);
     }
     show.takeOver(false);
-    const actions = Array.from({ length: 30 }, () => (show.stepBy("decision", 1), show.state.action[0]));
+    const actions = Array.from({ length: 30 }, () => {
+      show.stepBy("decision", 1);
+      return show.state.action[0];
+    });
     expect(new Set(actions).size).toBeGreaterThan(1);
     const kinds = show.recording().inputs.map(({ tick, kind }) => [tick, kind]);
     expect(kinds).toContainEqual([0, "take"]);
