@@ -7,9 +7,9 @@
  *   node js/build.mjs [--watch] [--out=DIR]
  */
 import { readFile, stat } from "node:fs/promises";
-import { gzipSync } from "node:zlib";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -3,15 +3,16 @@
  * from a recording. First the whole of it is played without drawing, and the hash of its final state compared with the published one.
  * `dshq_widget/classroom/pages.py` writes the page; what is played stands in it as JSON.
  */
-import { button, h, setText } from "./ui/dom";
-import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./contract/protocol";
-import { Effects } from "./renderer/effects";
-import { Gpu } from "./renderer/gpu";
-import { Surface, type Motion } from "./renderer/surface";
-import type { Overlay } from "./renderer/scene";
+
+import { type DrillSpec, type FromWorker, type Recording, type RendererKind, SHAPE_FLOATS } from "./contract/protocol";
 import { stateHash } from "./match/recording";
 import { played, replay } from "./match/replay";
-import { loadRules, type Game, type GameState } from "./match/rules";
+import { type Game, type GameState, loadRules } from "./match/rules";
+import { Effects } from "./renderer/effects";
+import { Gpu } from "./renderer/gpu";
+import type { Overlay } from "./renderer/scene";
+import { type Motion, Surface } from "./renderer/surface";
+import { button, h, setText } from "./ui/dom";
 import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
 
 interface Published {

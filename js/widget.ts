@@ -1,12 +1,13 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
-import { placePanels } from "./view/panel_layout";
-import { h, setAttribute } from "./ui/dom";
+
 import type { Model } from "./contract/model";
 import type { Ready } from "./session/events";
 import { Session } from "./session/session";
+import { h, setAttribute } from "./ui/dom";
+import { detectTheme, watchTheme } from "./ui/theme";
+import { placePanels } from "./view/panel_layout";
 import { buildStage } from "./view/stage";
 import type { View } from "./view/view";
-import { detectTheme, watchTheme } from "./ui/theme";
 
 type CleanUp = () => void;
 

@@ -1,5 +1,18 @@
 /** The typed face of an anywidget model: its synced traits, events and custom messages. */
-import type { ConfigTrait, DrillTrait, LeagueRow, MetricsRow, PageToKernel, PanelName, PolicyTrait, SceneRow, QuotaTrait, ShowTrait, Snapshot, Status } from "./protocol";
+import type {
+  ConfigTrait,
+  DrillTrait,
+  LeagueRow,
+  MetricsRow,
+  PageToKernel,
+  PanelName,
+  PolicyTrait,
+  QuotaTrait,
+  SceneRow,
+  ShowTrait,
+  Snapshot,
+  Status,
+} from "./protocol";
 
 export interface Traits {
   drill: DrillTrait | null;

@@ -1,8 +1,9 @@
 /** A gamepad plays like the keyboard, while the match has the focus: stick and cross for directions, buttons for the rest. */
-import { TAKE_OVER, type HeldKeys } from "./held_keys";
+
+import type { DrillSpec } from "../contract/protocol";
+import { type HeldKeys, TAKE_OVER } from "./held_keys";
 import type { Keyboard } from "./keyboard";
 import { padLayoutOf, stickCodes } from "./pad_layout";
-import type { DrillSpec } from "../contract/protocol";
 
 /** Indices of the standard mapping (Gamepad, W3C 2025, section 7). */
 const BUTTONS = [0, 4, 5, 1, 2, 3]; // A, the shoulders, B, X, Y: for the drill's buttons in turn

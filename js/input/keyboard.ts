@@ -3,7 +3,7 @@
  * back; whatever takes it away lets go of every key held.
  */
 import type { DrillSpec } from "../contract/protocol";
-import { TAKE_OVER, type HeldKeys } from "./held_keys";
+import { type HeldKeys, TAKE_OVER } from "./held_keys";
 
 export interface Keyboard {
   spec: DrillSpec | null;

@@ -1,8 +1,9 @@
 /** A stick and buttons below the pitch, for fingers: there while a person plays on a screen that is touched. */
+
+import type { DrillSpec } from "../contract/protocol";
 import { h } from "../ui/dom";
 import type { HeldKeys } from "./held_keys";
 import { padLayoutOf, stickCodes } from "./pad_layout";
-import type { DrillSpec } from "../contract/protocol";
 
 export interface TouchPad {
   readonly element: HTMLElement;

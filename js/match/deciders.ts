@@ -2,12 +2,13 @@
  * Who decides for each side of a match: the person, a network, a script, chance; and when the next policy takes over from the one
  * that plays. Nothing is allocated per decision.
  */
+
+import { type DrillSpec, MODES, type Mode, type Swap } from "../contract/protocol";
 import { Keys } from "./keys";
-import { marginals, sample, type Policy } from "./policy";
-import { MODES, type DrillSpec, type Mode, type Swap } from "../contract/protocol";
+import { Observer } from "./observer";
+import { marginals, type Policy, sample } from "./policy";
 import { Random } from "./random";
 import type { Game, GameState } from "./rules";
-import { Observer } from "./observer";
 
 export class Deciders {
   policy: Policy | null = null;

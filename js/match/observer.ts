@@ -1,6 +1,7 @@
 /** What one side of a game sees and may do: what a policy is asked with, and what chance chooses from. */
-import type { Policy } from "./policy";
+
 import type { DrillSpec } from "../contract/protocol";
+import type { Policy } from "./policy";
 import type { Game, GameState } from "./rules";
 
 export class Observer {

@@ -3,10 +3,11 @@
  * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); what
  * stands in front of the hidden layers is written as negative numbers (layers.ts).
  */
+
+import type { Activation, Bytes } from "../contract/protocol";
 import type { Grid } from "./grid";
 import { countFloats, readLayers } from "./layers";
 import { Pairs } from "./pairs";
-import type { Activation, Bytes } from "../contract/protocol";
 
 export class Policy {
   readonly probabilities: Float32Array; // [n_actions], of the last forward()
@@ -131,7 +132,5 @@ export function marginals(probabilities: Float32Array, sizes: readonly number[])
 
 /** An ArrayBuffer of its own, aligned, whatever the bytes came in. */
 export function copyOf(data: Bytes): ArrayBuffer {
-  return ArrayBuffer.isView(data)
-    ? (data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer)
-    : data.slice(0);
+  return ArrayBuffer.isView(data) ? (data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer) : data.slice(0);
 }

@@ -1,9 +1,9 @@
 /** Plays a recorded match again, to the bit. `dshq_widget/replay.py` does the same on the CPU. */
 import { hexToBytes } from "@noble/hashes/utils.js";
-import { Body } from "./handles";
 import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
-import type { Game, GameState } from "./rules";
 import { REST_SECONDS } from "../contract/tables";
+import { Body } from "./handles";
+import type { Game, GameState } from "./rules";
 
 type Motion = Extract<StampedInput, { kind: "hold" | "throw" }>;
 

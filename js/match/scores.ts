@@ -113,8 +113,10 @@ export function insight(terms: Terms, groups: readonly Group[], weights: Weights
   const total = (name: Group["name"]) => groups.filter((group) => group.name === name).map((group) => totalOf(terms, group, weights))[0];
   const [won, lost, drawn] = [total("won"), total("lost"), total("drawn")];
   if (won !== undefined && lost !== undefined) {
-    if (lost >= won) return `Under these weights losing pays as much as winning or more (${write(lost)} against ${write(won)} a game): it would not learn to win.`;
-    if (drawn !== undefined && drawn >= won) return `Under these weights a draw pays more than a win (${write(drawn)} against ${write(won)} a game): it would learn to stall.`;
+    if (lost >= won)
+      return `Under these weights losing pays as much as winning or more (${write(lost)} against ${write(won)} a game): it would not learn to win.`;
+    if (drawn !== undefined && drawn >= won)
+      return `Under these weights a draw pays more than a win (${write(drawn)} against ${write(won)} a game): it would learn to stall.`;
     const gaps = terms.map((term, k) => weightOf(term, weights) * (groups[0]!.earned[k]! - groups[1]!.earned[k]!));
     return `Under these weights winning pays ${write(won - lost).replace(/^\+/, "")} more than losing, most of it for ${largest(terms, gaps)}.`;
   }

@@ -4,15 +4,16 @@
  *
  * Folder `match`: the game, its players and its recording. Free of DOM, GPU and threads.
  */
+
+import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
+import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS, SPEEDS } from "../contract/protocol";
+import { REST_SECONDS } from "../contract/tables";
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
-import { SHAPE_FLOATS, SPEEDS, type MatchInput, type DrillSpec, type KeyInput, type Mode } from "../contract/protocol";
-import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
-import { stateHash, stateHex, MatchLog } from "./recording";
+import { MatchLog, stateHash, stateHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Scores } from "./scores";
-import { REST_SECONDS } from "../contract/tables";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
 const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)

@@ -2,10 +2,11 @@
  * What a policy thinks: how it likes a position, what it would do there, what made it, and where each move leads. Functions
  * of a game, a policy and a state; the state is only read, and what has to be tried is tried on copies.
  */
-import { marginals, type Policy } from "../match/policy";
+
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
-import type { Game, GameState } from "../match/rules";
 import { Observer } from "../match/observer";
+import { marginals, type Policy } from "../match/policy";
+import type { Game, GameState } from "../match/rules";
 
 export const OUTCOMES = 4; // moves that are tried
 const SECONDS = 1; // of show time that a move is followed for

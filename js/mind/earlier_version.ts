@@ -2,10 +2,11 @@
  * The ghost of yesterday: lets an earlier version of the policy play side 1 of AI vs AI. Keeps the versions that were seen and
  * tells the show who is to play; the match itself goes on as it is.
  */
-import { PolicyArchive } from "./policy_archive";
-import type { Policy } from "../match/policy";
+
 import type { FromWorker } from "../contract/protocol";
+import type { Policy } from "../match/policy";
 import type { Show } from "../match/show";
+import { PolicyArchive } from "./policy_archive";
 
 type Report = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
 

@@ -4,16 +4,17 @@
  *
  * Folder `mind`: what a policy thinks, and which policies there were. Reads matches, never changes their state.
  */
-import { PolicyAnalysis, position, sideOf, type Decide } from "./analysis";
-import type { Policy } from "../match/policy";
+
 import type { DrillSpec, FromWorker, Handle, Outcome, Theme, ToWorker } from "../contract/protocol";
 import { KIND } from "../contract/protocol";
-import { Random } from "../match/random";
 import { Observer } from "../match/observer";
+import type { Policy } from "../match/policy";
+import { Random } from "../match/random";
+import type { Show } from "../match/show";
 import { FieldImage } from "../renderer/field";
 import type { Look } from "../renderer/palette";
-import { OVERLAY_SHAPES, putShape, type Field, type Overlay } from "../renderer/scene";
-import type { Show } from "../match/show";
+import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/scene";
+import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
 const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it

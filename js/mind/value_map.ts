@@ -2,10 +2,11 @@
  * The value of side 0's position if the first handle (the ball) were elsewhere, on a coarse grid. Filled a few rows at a time from one
  * snapshot of the state, so that a frame never waits for it, and shown only when a whole grid is done.
  */
-import { type PolicyAnalysis, moveTo } from "./analysis";
-import type { Policy } from "../match/policy";
+
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";
+import type { Policy } from "../match/policy";
 import type { Game, GameState } from "../match/rules";
+import { moveTo, type PolicyAnalysis } from "./analysis";
 
 export const COLUMNS = 24;
 export const ROWS = 16;

@@ -2,8 +2,9 @@
  * The ghost of yesterday: a slider over the versions that this page has seen. The one it stands at plays orange in AI vs AI against
  * the version of now, and says so. The match goes on; nothing is restarted.
  */
-import { field, h, setAttribute, setText } from "../ui/dom";
+
 import { ghostOf } from "../session/player_names";
+import { field, h, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
 export const ghost: Panel = { area: "play", build };
@@ -43,7 +44,8 @@ function build({ session, signal }: PanelView): HTMLElement {
   const sentence = (playing: number, count: number, alone: boolean): string => {
     const { version } = session.state;
     if (!alone) return "An earlier version plays in the mode AI vs AI only.";
-    if (playing >= 0) return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
+    if (playing >= 0)
+      return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
     return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier version yet: those that this page sees are kept.";
   };
   const followDrill = () => {

@@ -1,7 +1,8 @@
 /** The four numbers that say how the training goes. */
+
+import type { MetricsRow } from "../contract/protocol";
 import { h, setText } from "../ui/dom";
 import { clock, compact, percent } from "../ui/format";
-import type { MetricsRow } from "../contract/protocol";
 import type { Panel, PanelView } from "./panel";
 
 export const headline: Panel = { area: "learn", build };

@@ -16,11 +16,26 @@ import { log } from "./log";
 import { mind } from "./mind/mind";
 import { pace } from "./pace";
 import type { Panel } from "./panel";
-import { rewards } from "./rewards";
 import { quota } from "./quota";
+import { rewards } from "./rewards";
 import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
-export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, seat: quota, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };
+export const PANELS: Record<PanelName, Panel> = {
+  transport,
+  ghost,
+  training,
+  seat: quota,
+  pace,
+  status,
+  headline,
+  charts,
+  mind,
+  league,
+  log,
+  rewards,
+  coach,
+  hyper,
+};

@@ -1,7 +1,8 @@
 /** The learning pace: a dial from a pace at which every update can be watched to all that the machine can do. */
+
+import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
 import { h, setText } from "../ui/dom";
 import { compact } from "../ui/format";
-import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
 import type { Panel, PanelView } from "./panel";
 
 /** Agent steps per second. */

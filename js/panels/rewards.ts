@@ -2,10 +2,11 @@
  * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
  * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
  */
+
+import type { DrillSpec } from "../contract/protocol";
+import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../match/scores";
 import { button, h, icon, setAttribute, setBalance, setText } from "../ui/dom";
 import { compact, signed } from "../ui/format";
-import type { DrillSpec } from "../contract/protocol";
-import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../match/scores";
 import type { Panel, PanelView } from "./panel";
 
 export const rewards: Panel = { area: "more", build };
@@ -79,7 +80,10 @@ function build({ session, signal }: PanelView): HTMLElement {
     if (!panel.open) return;
     reset.disabled = changed === 0;
     const waits = "reward_weights" in session.drafts();
-    setText(effect, `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`);
+    setText(
+      effect,
+      `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`,
+    );
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
@@ -120,8 +124,21 @@ interface Pair {
 function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: number) => void): Row {
   const name = spoken(term.name);
   const room = ROOM * (Math.abs(term.weight) || 1);
-  const slider = h("input", { type: "range", min: term.weight < 0 ? -room : 0, max: room, step: room / 60, "aria-label": `${name}, slider`, title: `Weight of ${name}` });
-  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": `Weight of ${name}`, title: `Weight of ${name}, ${term.weight} by default` });
+  const slider = h("input", {
+    type: "range",
+    min: term.weight < 0 ? -room : 0,
+    max: room,
+    step: room / 60,
+    "aria-label": `${name}, slider`,
+    title: `Weight of ${name}`,
+  });
+  const number = h("input", {
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
+    "aria-label": `Weight of ${name}`,
+    title: `Weight of ${name}, ${term.weight} by default`,
+  });
   const problem = h("span", { class: "problem", role: "alert" });
   const bars = new Bars();
   const element = h(

@@ -1,6 +1,7 @@
 /** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
-import { h, setText } from "../ui/dom";
+
 import type { Status } from "../contract/protocol";
+import { h, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
 const NAMES: Record<Status, string> = {

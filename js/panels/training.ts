@@ -1,6 +1,7 @@
 /** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
-import { button, h, icon, setAttribute, setText } from "../ui/dom";
+
 import type { Status } from "../contract/protocol";
+import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
@@ -10,10 +11,8 @@ const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume
 export const training: Panel = { area: "learn", build };
 
 function build({ session, signal }: PanelView): HTMLElement {
-  const train = button(
-    "Train",
-    { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" },
-    () => session.train(),
+  const train = button("Train", { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" }, () =>
+    session.train(),
   );
   const stop = button("Stop training", { icon: "stop", text: "Stop", title: "Stop training: keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
@@ -26,10 +25,8 @@ function build({ session, signal }: PanelView): HTMLElement {
   const hold = button(HOLD.name, { icon: "pause", text: HOLD.text, title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
-  const next = button(
-    "Next update",
-    { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" },
-    () => session.nextUpdate(),
+  const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" }, () =>
+    session.nextUpdate(),
   );
 
   const followStatus = () => {

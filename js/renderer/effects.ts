@@ -2,7 +2,7 @@
  * What makes the match feel alive and is no part of its rules: sparks where the ball is struck, its trail, dust of a dash, confetti
  * and a wash of colour at a goal. Looks only at the drill's `drag` handles, never writes to the state, and is drawn as shapes.
  */
-import { KIND, SHAPE_FLOATS, type DrillSpec, type Handle, type ShowEvent } from "../contract/protocol";
+import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS, type ShowEvent } from "../contract/protocol";
 import { Random } from "../match/random";
 import type { Look } from "./palette";
 import { putShape, type Wash } from "./scene";

@@ -10,8 +10,26 @@ const STEPS = 255; // shades
 const STRONGEST: Record<Theme, number> = { light: 0.76, dark: 0.72 }; // opacity at the end of the scale
 /** Red, green, blue from weak to strong; mind.css draws the legend in the same colours. */
 const SHADES: Record<Theme, { good: Shade; bad: Shade }> = {
-  light: { good: [[126, 180, 248], [18, 86, 200]], bad: [[255, 196, 112], [224, 88, 0]] },
-  dark: { good: [[58, 110, 196], [96, 172, 255]], bad: [[176, 96, 32], [255, 160, 64]] },
+  light: {
+    good: [
+      [126, 180, 248],
+      [18, 86, 200],
+    ],
+    bad: [
+      [255, 196, 112],
+      [224, 88, 0],
+    ],
+  },
+  dark: {
+    good: [
+      [58, 110, 196],
+      [96, 172, 255],
+    ],
+    bad: [
+      [176, 96, 32],
+      [255, 160, 64],
+    ],
+  },
 };
 type Shade = readonly [weak: readonly number[], strong: readonly number[]];
 

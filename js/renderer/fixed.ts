@@ -3,8 +3,8 @@
  * parts come first in a scene; where an earlier shape does move after all, the fixed part ends before it for good.
  */
 import { SHAPE_FLOATS } from "../contract/protocol";
-import type { Picture } from "./scene";
 import type { Look } from "./palette";
+import type { Picture } from "./scene";
 
 export class FixedPart {
   count = 0; // shapes

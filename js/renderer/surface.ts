@@ -3,13 +3,13 @@
  *
  * Folder `renderer`: shapes to pixels. Knows no rules, no policy and no page around its canvas.
  */
-import { SHAPE_FLOATS, type DrillSpec, type FromWorker, type RendererKind, type Theme, type Thread } from "../contract/protocol";
+import { type DrillSpec, type FromWorker, type RendererKind, SHAPE_FLOATS, type Theme, type Thread } from "../contract/protocol";
 import { Canvas2dRenderer } from "./canvas2d";
-import { compose, EFFECT_SHAPES, firstActor, type Effects } from "./effects";
+import { compose, EFFECT_SHAPES, type Effects, firstActor } from "./effects";
 import type { Gpu } from "./gpu";
 import { settle } from "./ladder";
 import { Look } from "./palette";
-import { interpolate, OVERLAY_SHAPES, place, RING_SHAPES, type Canvas, type Overlay, type Picture, type Renderer } from "./scene";
+import { type Canvas, interpolate, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
 import { WebGpuRenderer } from "./webgpu";
 
 /** The two scenes to draw between; a Show is one. */

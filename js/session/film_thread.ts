@@ -41,7 +41,12 @@ function inWorker(url: string, order: ToWorker, progress: (share: number) => voi
     worker.onerror = () => settle(() => resolve(null));
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       clearTimeout(silent);
-      follow(data, progress, (blob) => settle(() => resolve(blob)), (error) => settle(() => reject(error)));
+      follow(
+        data,
+        progress,
+        (blob) => settle(() => resolve(blob)),
+        (error) => settle(() => reject(error)),
+      );
     };
     worker.postMessage(order);
   });

@@ -2,10 +2,11 @@
  * What happened, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
  * warnings. Bounded; it only compares what it receives with what it received before.
  */
-import type { Events, SessionEvents } from "./events";
-import { playerNames, type Lineup } from "./player_names";
+
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
 import { sideName } from "../contract/sides";
+import type { Events, SessionEvents } from "./events";
+import { type Lineup, playerNames } from "./player_names";
 
 export const CAPACITY = 200; // lines
 const SWAP_MS = 5000; // swaps within this share a line

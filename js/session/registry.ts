@@ -5,8 +5,8 @@
  */
 import workerSource from "worker-source";
 import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../contract/protocol";
-import { choose } from "../renderer/ladder";
 import { PROTOCOL_VERSION } from "../contract/tables";
+import { choose } from "../renderer/ladder";
 
 const KEY = Symbol.for(`dshq-widget.registry.${PROTOCOL_VERSION}`);
 const START_MS = 10_000; // a worker that has not answered by then was refused silently

@@ -4,17 +4,30 @@
  *
  * Folder `session`: the state of one widget between kernel and show worker. Builds no DOM.
  */
+
+import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
+import type {
+  Bytes,
+  ConfigValue,
+  Episode,
+  FromWorker,
+  KernelToPage,
+  Recording,
+  RendererKind,
+  ShowTrait,
+  Snapshot,
+  Status,
+  StepUnit,
+  ToWorker,
+} from "../contract/protocol";
+import { SHOW_DEFAULTS } from "../contract/tables";
+import { readWeights } from "../match/scores";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
 import { History } from "./history";
-import { keepJournal, type Journal } from "./journal";
+import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
-import { listen, type Model, type SavedSnapshot, type Traits } from "../contract/model";
-import type { Bytes, ConfigValue, Episode, FromWorker, KernelToPage, Recording, RendererKind, ShowTrait, Snapshot } from "../contract/protocol";
-import type { Status, StepUnit, ToWorker } from "../contract/protocol";
 import { registry, type ShowHost } from "./registry";
-import { readWeights } from "../match/scores";
-import { Screen, type Ends } from "./screen";
-import { SHOW_DEFAULTS } from "../contract/tables";
+import { type Ends, Screen } from "./screen";
 
 const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
 

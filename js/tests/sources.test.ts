@@ -6,9 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
-const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter(
-  (name) => name.endsWith(".ts") && !/test/.test(name) && !name.endsWith(".d.ts"),
-);
+const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !/test/.test(name) && !name.endsWith(".d.ts"));
 
 describe.each(sources)("%s", (name) => {
   const text = readFileSync(join(js, name), "utf8");

@@ -8,11 +8,7 @@ type Attribute = string | number | boolean | null | undefined;
 type Child = Node | string | null | undefined;
 
 /** An element; `true` sets an empty attribute, `false`, null and undefined leave it out. */
-export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Record<string, Attribute> = {},
-  ...children: Child[]
-): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, Attribute> = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
   for (const child of children) if (child != null) element.append(child);
@@ -89,7 +85,12 @@ export type Icon = keyof typeof ICONS;
 
 export function icon(name: Icon): SVGSVGElement {
   const svg = document.createElementNS(SVG, "svg");
-  for (const [key, value] of [["viewBox", "0 0 16 16"], ["class", "icon"], ["aria-hidden", "true"]] as const) svg.setAttribute(key, value);
+  for (const [key, value] of [
+    ["viewBox", "0 0 16 16"],
+    ["class", "icon"],
+    ["aria-hidden", "true"],
+  ] as const)
+    svg.setAttribute(key, value);
   const path = document.createElementNS(SVG, "path");
   path.setAttribute("d", ICONS[name]);
   path.setAttribute("fill-rule", "evenodd");

@@ -1,6 +1,7 @@
 /** What a person may do with the match, said where it is played: a row of keys, and a hint on the pitch. */
-import { h } from "../ui/dom";
+
 import { keyHelp } from "../input/key_names";
+import { h } from "../ui/dom";
 import type { View } from "./view";
 
 /** What the keys do, shown while a person plays. */
@@ -17,9 +18,7 @@ export function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTM
           "span",
           { class: "choice" },
           h("span", { class: "verb" }, choice),
-          ...options.map(({ option, caps }) =>
-            h("span", { class: "key" }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? null : option),
-          ),
+          ...options.map(({ option, caps }) => h("span", { class: "key" }, ...caps.map((cap) => h("kbd", {}, cap)), option === "yes" ? null : option)),
         ),
       ),
     );

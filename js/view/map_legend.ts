@@ -1,8 +1,9 @@
 /** Below the match while the value map lies on it: what its colours mean, and how strong the strongest is. */
+
+import { sideName } from "../contract/sides";
 import { h, setText } from "../ui/dom";
 import { compact } from "../ui/format";
 import type { View } from "./view";
-import { sideName } from "../contract/sides";
 
 export function buildMapLegend({ session, signal }: View): HTMLElement {
   const scale = h("span", { class: "scale", role: "img" });

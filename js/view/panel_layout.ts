@@ -1,6 +1,6 @@
 /** Which panels stand in a view: the trait `controls` names them. A panel is built when it is first wanted, and kept. */
 import type { PanelName } from "../contract/protocol";
-import { PANELS, PANEL_NAMES } from "../panels";
+import { PANEL_NAMES, PANELS } from "../panels";
 import type { Area } from "../panels/panel";
 import type { View } from "./view";
 

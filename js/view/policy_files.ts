@@ -1,8 +1,9 @@
 /** Policies as `.dshq` files: the kernel packs and checks them, here they are only handed over. */
-import { download } from "../ui/dom";
+
 import { listen } from "../contract/model";
 import type { KernelToPage } from "../contract/protocol";
 import type { Session } from "../session/session";
+import { download } from "../ui/dom";
 
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
 export const MOST_BYTES = 64 << 20; // page.py's FILE_BYTES_MAX

@@ -1,9 +1,10 @@
 /** The Share menu on the scoreboard: the policy as a file, the match as a recording, the picture as a picture. */
-import { button, download, h, setText, type Icon } from "../ui/dom";
+
+import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
+import { button, download, h, type Icon, setText } from "../ui/dom";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
-import type { FilmFormat, Theme } from "../contract/protocol";
 
 const NEEDS_KERNEL = "This needs a kernel: run the cell again";
 
@@ -39,7 +40,11 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   file.addEventListener("change", () => {
     const chosen = file.files?.[0];
     file.value = ""; // the same file may be chosen again
-    if (chosen) loadPolicy(session, chosen).then(() => setOpen(false), (error: Error) => say(error.message));
+    if (chosen)
+      loadPolicy(session, chosen).then(
+        () => setOpen(false),
+        (error: Error) => say(error.message),
+      );
   });
 
   const save = entry("Save policy", "Save policy", "save", SAVE, () => savePolicy(session, signal));
@@ -65,7 +70,9 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   for (const element of [picture, gif, replay, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
-  const opener = button("Share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () => setOpen(menu.hidden));
+  const opener = button("Share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
+    setOpen(menu.hidden),
+  );
   opener.setAttribute("aria-expanded", "false");
   opener.setAttribute("aria-controls", menu.id);
   const setOpen = (open: boolean) => {

@@ -4,21 +4,22 @@
  *
  * Folder `view`: one place where a widget is shown, and what stands there besides the panels.
  */
-import { button, h, setAttribute, setText } from "../ui/dom";
-import { clock } from "../ui/format";
+
+import type { Cursor, RendererKind, Theme, ToWorker } from "../contract/protocol";
 import { listenToGamepads } from "../input/gamepad";
-import { buildHint, buildKeyHelp } from "./key_hints";
 import { HeldKeys } from "../input/held_keys";
 import { listenToKeys } from "../input/keyboard";
 import { listenToClicks, listenToPointers } from "../input/pointers";
-import { buildMapLegend } from "./map_legend";
-import type { View } from "./view";
-import { ghostOf, playerNames } from "../session/player_names";
-import type { Cursor, RendererKind, Theme, ToWorker } from "../contract/protocol";
-import type { ShowHost } from "../session/registry";
-import { buildShare } from "./share_menu";
-import { reducedMotion } from "../ui/theme";
 import { buildTouchPad } from "../input/touch_pad";
+import { ghostOf, playerNames } from "../session/player_names";
+import type { ShowHost } from "../session/registry";
+import { button, h, setAttribute, setText } from "../ui/dom";
+import { clock } from "../ui/format";
+import { reducedMotion } from "../ui/theme";
+import { buildHint, buildKeyHelp } from "./key_hints";
+import { buildMapLegend } from "./map_legend";
+import { buildShare } from "./share_menu";
+import type { View } from "./view";
 
 export interface StageOptions {
   view: View;
@@ -74,7 +75,11 @@ export function buildStage(stage: HTMLElement, { view, number, theme }: StageOpt
     canvasEnd = new AbortController();
     pitch.replaceChildren(canvas, ...(session.pictures ? [] : [hint]));
     if (session.pictures) return; // nothing in it obeys a hand
-    const keyboard = { get spec() { return session.model.get("drill")?.spec ?? null; } };
+    const keyboard = {
+      get spec() {
+        return session.model.get("drill")?.spec ?? null;
+      },
+    };
     listenToKeys(canvas, keyboard, held, canvasEnd.signal);
     listenToGamepads(canvas, keyboard, held, canvasEnd.signal);
     listenToPointers(canvas, (input) => session.post({ type: "POINTER", ...address, ...input }), canvasEnd.signal);

@@ -3,13 +3,13 @@
  * as fast as that goes; the match that is being watched is not touched.
  */
 import { applyPalette, GIFEncoder, quantize } from "gifenc";
-import { SHAPE_FLOATS, type FilmFormat, type FilmOrder } from "../contract/protocol";
+import { type FilmFormat, type FilmOrder, SHAPE_FLOATS } from "../contract/protocol";
+import { played } from "../match/replay";
+import { loadRules } from "../match/rules";
 import { Canvas2dRenderer } from "../renderer/canvas2d";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../renderer/effects";
 import { ENTRY_FLOATS, Look } from "../renderer/palette";
-import { played } from "../match/replay";
-import { loadRules } from "../match/rules";
-import { webm, type EncodedPicture } from "./webm";
+import { type EncodedPicture, webm } from "./webm";
 
 export const FILM_SECONDS = 10;
 /** Pixels, and pictures a second; a GIF knows delays in hundredths of a second only. A PNG is the last picture alone. */

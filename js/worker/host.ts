@@ -4,19 +4,20 @@
  *
  * Folder `worker`: what runs in the show worker, around match, mind and renderer. Knows the page by its messages only.
  */
-import { EarlierVersion } from "../mind/earlier_version";
-import { film } from "./film";
-import { Frames } from "./frames";
-import { PointerDrags } from "./pointer_drags";
-import { Inspector } from "../mind/inspector";
-import { Policy } from "../match/policy";
+
 import type { FromWorker, Thread, ToWorker } from "../contract/protocol";
+import { Policy } from "../match/policy";
 import { stateHex } from "../match/recording";
+import { loadRules } from "../match/rules";
+import { Show } from "../match/show";
+import { EarlierVersion } from "../mind/earlier_version";
+import { Inspector } from "../mind/inspector";
 import { Effects } from "../renderer/effects";
 import { Gpu } from "../renderer/gpu";
 import { Surface } from "../renderer/surface";
-import { loadRules } from "../match/rules";
-import { Show } from "../match/show";
+import { film } from "./film";
+import { Frames } from "./frames";
+import { PointerDrags } from "./pointer_drags";
 
 const BEAT_MS = 250; // between two STATEs; whatever else the page receives as time goes by comes with them
 const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed anew, and whole where no GPU does it

@@ -2,11 +2,12 @@
  * Pointers on the match: what they are over, what they hold, how fast they let it go, and the rings that say so. A press takes hold
  * once it moves or lasts; a mere click is left to whoever wants to know what is there.
  */
+
+import { type Cursor, KIND, type PointerInput, SHAPE_FLOATS, type Theme } from "../contract/protocol";
 import type { Body } from "../match/handles";
-import { KIND, SHAPE_FLOATS, type Cursor, type PointerInput, type Theme } from "../contract/protocol";
-import type { Look } from "../renderer/palette";
-import { putShape, RING_SHAPES, type Field, type Overlay } from "../renderer/scene";
 import type { Show } from "../match/show";
+import type { Look } from "../renderer/palette";
+import { type Field, type Overlay, putShape, RING_SHAPES } from "../renderer/scene";
 
 const PRESS_MS = 160; // a press that lasts so long takes hold without moving
 const SLIP = 4; // CSS pixels that a click may move

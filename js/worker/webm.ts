@@ -13,32 +13,38 @@ export function webm(pictures: readonly EncodedPicture[], codec: string, width: 
     if (picture.key || clusters.length === 0) clusters.push([]);
     clusters.at(-1)!.push(picture);
   }
-  return element(0x1a45dfa3, [
-    element(0x4286, uint(1)), // EBMLVersion
-    element(0x42f7, uint(1)), // EBMLReadVersion
-    element(0x42f2, uint(4)), // EBMLMaxIDLength
-    element(0x42f3, uint(8)), // EBMLMaxSizeLength
-    element(0x4282, text("webm")), // DocType
-    element(0x4287, uint(2)), // DocTypeVersion
-    element(0x4285, uint(2)), // DocTypeReadVersion
-  ], element(0x18538067, [
-    element(0x1549a966, [ // Info
-      element(0x2ad7b1, uint(1_000_000)), // TimestampScale: ns per unit of time, so a unit is 1 ms
-      element(0x4489, float(duration)),
-      element(0x4d80, text("dshq-widget")), // MuxingApp
-      element(0x5741, text("dshq-widget")), // WritingApp
-    ]),
-    element(0x1654ae6b, [ // Tracks
-      element(0xae, [
-        element(0xd7, uint(1)), // TrackNumber
-        element(0x73c5, uint(1)), // TrackUID
-        element(0x83, uint(1)), // TrackType: video
-        element(0x86, text(codec)),
-        element(0xe0, [element(0xb0, uint(width)), element(0xba, uint(height))]), // PixelWidth, PixelHeight
+  return element(
+    0x1a45dfa3,
+    [
+      element(0x4286, uint(1)), // EBMLVersion
+      element(0x42f7, uint(1)), // EBMLReadVersion
+      element(0x42f2, uint(4)), // EBMLMaxIDLength
+      element(0x42f3, uint(8)), // EBMLMaxSizeLength
+      element(0x4282, text("webm")), // DocType
+      element(0x4287, uint(2)), // DocTypeVersion
+      element(0x4285, uint(2)), // DocTypeReadVersion
+    ],
+    element(0x18538067, [
+      element(0x1549a966, [
+        // Info
+        element(0x2ad7b1, uint(1_000_000)), // TimestampScale: ns per unit of time, so a unit is 1 ms
+        element(0x4489, float(duration)),
+        element(0x4d80, text("dshq-widget")), // MuxingApp
+        element(0x5741, text("dshq-widget")), // WritingApp
       ]),
+      element(0x1654ae6b, [
+        // Tracks
+        element(0xae, [
+          element(0xd7, uint(1)), // TrackNumber
+          element(0x73c5, uint(1)), // TrackUID
+          element(0x83, uint(1)), // TrackType: video
+          element(0x86, text(codec)),
+          element(0xe0, [element(0xb0, uint(width)), element(0xba, uint(height))]), // PixelWidth, PixelHeight
+        ]),
+      ]),
+      ...clusters.map(cluster),
     ]),
-    ...clusters.map(cluster),
-  ]));
+  );
 }
 
 function cluster(pictures: readonly EncodedPicture[]): Uint8Array {

@@ -3,14 +3,14 @@
  * clock draws one of them at a time, each once a second, so that no frame of the match pays for all of them.
  */
 import type uPlot from "uplot";
-import { button, download, h, select, setAttribute, setText } from "../../ui/dom";
-import { compact, percent } from "../../ui/format";
-import { columns, decimate, type Columns } from "../../session/history";
 import type { DrillSpec, MetricsRow } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
-import { plotter } from "./plotter";
-import { csvOf, pngOf, type Drawn } from "./chart_export";
+import { type Columns, columns, decimate } from "../../session/history";
+import { button, download, h, select, setAttribute, setText } from "../../ui/dom";
+import { compact, percent } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
+import { csvOf, type Drawn, pngOf } from "./chart_export";
+import { plotter } from "./plotter";
 
 interface Series {
   key: string;

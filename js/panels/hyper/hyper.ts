@@ -2,8 +2,9 @@
  * One control per hyper-parameter, generated from the `config` trait's schema. The control's name is the parameter's key; each
  * says when a change takes effect. A change made while training is sent at once, any other goes along with Train.
  */
-import { h, icon, select, setAttribute, setText } from "../../ui/dom";
+
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
+import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
@@ -42,9 +43,7 @@ function build(view: PanelView): HTMLElement {
       const group = entry.group ?? "settings";
       byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
     }
-    groups.replaceChildren(
-      ...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)),
-    );
+    groups.replaceChildren(...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)));
     setText(count, `${controls.size} settings`);
     follow();
   };
@@ -72,7 +71,13 @@ function build(view: PanelView): HTMLElement {
   session.events.on("config", configChanged, signal);
   configChanged();
 
-  return h("details", { class: "hyper" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count), buildPresets(view), groups);
+  return h(
+    "details",
+    { class: "hyper" },
+    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count),
+    buildPresets(view),
+    groups,
+  );
 }
 
 interface Control {
@@ -82,11 +87,7 @@ interface Control {
   write(value: ConfigValue): void;
 }
 
-function buildControl(
-  key: string,
-  entry: Setting,
-  change: (key: string, value: ConfigValue | null, problem: string) => void,
-): Control {
+function buildControl(key: string, entry: Setting, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
   const input = buildInput(entry);
   const tooltip = [entry.label, entry.help, entry.unit && `In ${entry.unit}.`, range(entry), EFFECT_HELP[entry.effect]];
   input.title = tooltip.filter(Boolean).join("\n");
@@ -113,7 +114,11 @@ function buildControl(
 }
 
 function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
-  if (entry.choices?.length) return select({}, entry.choices.map((choice) => [String(choice), String(choice)]));
+  if (entry.choices?.length)
+    return select(
+      {},
+      entry.choices.map((choice) => [String(choice), String(choice)]),
+    );
   if (entry.kind === "bool") return h("input", { type: "checkbox" });
   // a text field even for numbers: browsers show a number such as 3e-4 in their own way, and 1,5 in others
   const numeric = entry.kind === "int" || entry.kind === "float";
@@ -121,11 +126,7 @@ function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
 }
 
 /** What a control holds, or one sentence about what is wrong with it. */
-export function parse(
-  key: string,
-  entry: Setting,
-  input: HTMLInputElement | HTMLSelectElement,
-): { value: ConfigValue | null; problem: string } {
+export function parse(key: string, entry: Setting, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
   if (input instanceof HTMLInputElement && input.type === "checkbox") return { value: input.checked, problem: "" };
   const text = input.value.trim();
   if (entry.kind !== "int" && entry.kind !== "float") return { value: text, problem: "" };

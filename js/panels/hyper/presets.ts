@@ -1,8 +1,9 @@
 /** Above the hyper-parameters: a preset for the machine at hand, and the present settings as Python. */
-import { button, field, h, select, setText } from "../../ui/dom";
+
 import type { ConfigValue } from "../../contract/protocol";
-import { pythonOf } from "./python_code";
+import { button, field, h, select, setText } from "../../ui/dom";
 import type { PanelSession, PanelView } from "../panel";
+import { pythonOf } from "./python_code";
 
 const CUSTOM = ""; // settings that are no preset's
 const CUSTOM_HELP = "Settings of your own.";

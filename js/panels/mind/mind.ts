@@ -2,12 +2,13 @@
  * What it thinks: the chosen player's likely moves, what it sees and what of that weighs on the move it is making, the value map,
  * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
  */
+
+import type { DrillSpec, Thought } from "../../contract/protocol";
+import { sideName } from "../../contract/sides";
 import { button, field, h, icon, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
 import { compact, fixed, percent, signed } from "../../ui/format";
-import type { DrillSpec, Thought } from "../../contract/protocol";
-import { buildOutcomes } from "./outcomes";
 import type { Panel, PanelView } from "../panel";
-import { sideName } from "../../contract/sides";
+import { buildOutcomes } from "./outcomes";
 
 export const mind: Panel = { area: "more", build };
 
@@ -45,7 +46,10 @@ function build(view: PanelView): HTMLElement {
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
     if (!spec) return;
-    setOptions(player, Array.from({ length: spec.sides }, (_, side) => [String(side), capital(sideName(side))] as const));
+    setOptions(
+      player,
+      Array.from({ length: spec.sides }, (_, side) => [String(side), capital(sideName(side))] as const),
+    );
     player.parentElement!.hidden = spec.sides === 1;
     map.hidden = spec.drag.length === 0; // nothing that could be somewhere else
     bars = { options: buildMoves(spec, moves), inputs: buildInputs(spec, inputs) };
@@ -124,7 +128,10 @@ function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
   });
   const titles = () => ["input", "value", "", "scale", "weight"].map((title) => h("span", { role: "columnheader" }, title));
   const heads = [h("div", { class: "sense head", role: "row" }, ...titles()), h("div", { class: "sense head", "aria-hidden": "true" }, ...titles())];
-  inputs.replaceChildren(h("div", { class: "heads", role: "rowgroup" }, ...heads), h("div", { class: "rows", role: "rowgroup" }, ...rows.map(({ row }) => row)));
+  inputs.replaceChildren(
+    h("div", { class: "heads", role: "rowgroup" }, ...heads),
+    h("div", { class: "rows", role: "rowgroup" }, ...rows.map(({ row }) => row)),
+  );
   return rows;
 }
 

@@ -1,9 +1,10 @@
 /** "Why that move?": what the likeliest moves lead to within a second, tried on copies while the match stands. */
+
+import type { DrillSpec, Outcome } from "../../contract/protocol";
+import { sideName } from "../../contract/sides";
 import { button, field, h, select, setAttribute, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
-import type { DrillSpec, Outcome } from "../../contract/protocol";
 import type { PanelView } from "../panel";
-import { sideName } from "../../contract/sides";
 
 const AFTERWARDS = [
   ["policy", "play as it likes"],
@@ -51,7 +52,13 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
       const best = Math.max(...changes) - Math.min(...changes) > ALIKE ? changes.indexOf(Math.max(...changes)) : -1;
       list.replaceChildren(
         ...outcomes.map((outcome, index) => {
-          const item = entry(spec, player, outcome, () => point(index), () => point(-1));
+          const item = entry(
+            spec,
+            player,
+            outcome,
+            () => point(index),
+            () => point(-1),
+          );
           item.toggleAttribute("data-best", index === best);
           return item;
         }),

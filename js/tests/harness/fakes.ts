@@ -30,7 +30,15 @@ export const spec: DrillSpec = {
 };
 
 const setting = { label: "", help: "", unit: "", effect: "next update" as const };
-const values = { learning_rate: 0.003, epochs: 1, hidden_sizes: [64, 64], lr_schedule: "linear", clip_value: false, opponents: "self=0.75,chaser=0.25", pace: 0 };
+const values = {
+  learning_rate: 0.003,
+  epochs: 1,
+  hidden_sizes: [64, 64],
+  lr_schedule: "linear",
+  clip_value: false,
+  opponents: "self=0.75,chaser=0.25",
+  pace: 0,
+};
 export const config: Traits["config"] = {
   values,
   defaults: values,

@@ -1,6 +1,7 @@
 /** A person made of a seed: takes over, presses keys, drags, throws and pauses, while policies come and go. */
-import { Policy } from "../../match/policy";
+
 import { MODES } from "../../contract/protocol";
+import { Policy } from "../../match/policy";
 import { Random } from "../../match/random";
 import type { Show } from "../../match/show";
 
@@ -15,7 +16,12 @@ export function playByScript(show: Show, seed: number, ticks: number): void {
   const newPolicy = (version: number) => {
     const layers = [spec.n_obs, 8, spec.n_actions + 1];
     const size = (spec.n_obs + 1) * 8 + 9 * (spec.n_actions + 1);
-    return new Policy(version, layers, "tanh", Float32Array.from({ length: size }, () => rng.next() * 3 - 1.5));
+    return new Policy(
+      version,
+      layers,
+      "tanh",
+      Float32Array.from({ length: size }, () => rng.next() * 3 - 1.5),
+    );
   };
   const deeds = [
     () => show.input({ code: pick(codes), down: rng.next() < 0.6, t: 0 }),

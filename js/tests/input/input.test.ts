@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { KeyInput, PointerInput } from "../../contract/protocol";
 import { gamepadCodes } from "../../input/gamepad";
 import { HeldKeys, TAKE_OVER } from "../../input/held_keys";
 import { keyHelp } from "../../input/key_names";
 import { listenToKeys } from "../../input/keyboard";
 import { padLayoutOf, stickCodes } from "../../input/pad_layout";
 import { listenToPointers } from "../../input/pointers";
-import type { KeyInput, PointerInput } from "../../contract/protocol";
 import { buildTouchPad } from "../../input/touch_pad";
 import { spec } from "../harness/fakes";
 
@@ -43,7 +43,10 @@ it("sends the drill's keys once, down and up, and keeps them from the page", () 
   const down = press("KeyW");
   press("KeyW");
   press("KeyW", "keyup");
-  expect(sent).toEqual([["KeyW", true], ["KeyW", false]]);
+  expect(sent).toEqual([
+    ["KeyW", true],
+    ["KeyW", false],
+  ]);
   expect(down.defaultPrevented).toBe(true);
   expect(leaked).toEqual([]);
 });
@@ -66,7 +69,10 @@ it("gives the keys back at Escape and lets go of what was held", () => {
   press("Space");
   press("Escape");
   expect(document.activeElement).not.toBe(canvas);
-  expect(sent.slice(2)).toEqual([["KeyW", false], ["Space", false]]);
+  expect(sent.slice(2)).toEqual([
+    ["KeyW", false],
+    ["Space", false],
+  ]);
 });
 
 it("hears nothing after its end", () => {
@@ -77,7 +83,13 @@ it("hears nothing after its end", () => {
 
 it("explains the keys by choice, as printed on them", () => {
   expect(keyHelp(spec)).toEqual([
-    { choice: "move", options: [{ option: "forward", caps: ["W", "↑"] }, { option: "back", caps: ["S"] }] },
+    {
+      choice: "move",
+      options: [
+        { option: "forward", caps: ["W", "↑"] },
+        { option: "back", caps: ["S"] },
+      ],
+    },
     { choice: "dash", options: [{ option: "yes", caps: ["Space"] }] },
   ]);
 });
@@ -107,7 +119,10 @@ it("holds a key down as long as any hand does", () => {
   hands.hold("stick", []);
   expect(sent).toEqual([["KeyW", true]]);
   press("KeyW", "keyup");
-  expect(sent).toEqual([["KeyW", true], ["KeyW", false]]);
+  expect(sent).toEqual([
+    ["KeyW", true],
+    ["KeyW", false],
+  ]);
 });
 
 const ball = {
@@ -129,7 +144,10 @@ it("finds directions and buttons in any drill's keys", () => {
     down: null,
     left: "KeyA",
     right: "ArrowRight",
-    buttons: [{ code: "Space", label: "dash" }, { code: "KeyQ", label: "strafe left" }],
+    buttons: [
+      { code: "Space", label: "dash" },
+      { code: "KeyQ", label: "strafe left" },
+    ],
   });
   expect(stickCodes(controls, -0.9, -0.5)).toEqual(["KeyA", "ArrowUp"]);
   expect(stickCodes(controls, 0.2, 0.9)).toEqual([]);
@@ -166,5 +184,10 @@ it("tells of pointers, of the mouse's first button only", () => {
   point("pointermove");
   point("pointercancel");
   point("pointerleave", { pointerType: "touch" });
-  expect(received.map(({ kind, touch }) => [kind, touch])).toEqual([["down", false], ["move", false], ["up", false], ["leave", true]]);
+  expect(received.map(({ kind, touch }) => [kind, touch])).toEqual([
+    ["down", false],
+    ["move", false],
+    ["up", false],
+    ["leave", true],
+  ]);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../match/policy";
 import type { DrillSpec } from "../../contract/protocol";
-import { loadRules, type Game } from "../../match/rules";
 import { Observer } from "../../match/observer";
+import { Policy } from "../../match/policy";
+import { type Game, loadRules } from "../../match/rules";
 import { TOY } from "../harness/toy_game";
 
 /** The toy game, in which side 1 may not do what side 0 may. */

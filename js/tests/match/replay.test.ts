@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { Policy } from "../../match/policy";
 import type { Recording } from "../../contract/protocol";
+import { Policy } from "../../match/policy";
 import { Random } from "../../match/random";
-import { stateHash, MatchLog } from "../../match/recording";
+import { MatchLog, stateHash } from "../../match/recording";
 import { replay } from "../../match/replay";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
@@ -114,7 +114,14 @@ describe("Shift", () => {
     const show = newShow();
     show.setMode("sandbox", "idle");
     const rng = new Random(1);
-    show.setPolicy(new Policy(1, [3, 7], "tanh", Float32Array.from({ length: 28 }, () => rng.next())));
+    show.setPolicy(
+      new Policy(
+        1,
+        [3, 7],
+        "tanh",
+        Float32Array.from({ length: 28 }, () => rng.next()),
+      ),
+    );
     show.takeOver(true);
     show.input({ code: "KeyW", down: true, t: 0 });
     for (let k = 0; k < 10; k++) {

@@ -31,14 +31,47 @@ function played(...values: number[]): Scores {
 }
 
 const episode = (winner: number, after: number[][], before: number[][]): Episode => ({ winner, decisions: 1, after, before });
-const won = episode(1, [[1, 0.5], [-1, -0.5]], [[0, 0], [0, 0]]); // prettier-ignore
-const drawn = episode(0, [[0, 3], [0, 3]], [[0, 0], [0, 0]]); // prettier-ignore
+const won = episode(
+  1,
+  [
+    [1, 0.5],
+    [-1, -0.5],
+  ],
+  [
+    [0, 0],
+    [0, 0],
+  ],
+); // prettier-ignore
+const drawn = episode(
+  0,
+  [
+    [0, 3],
+    [0, 3],
+  ],
+  [
+    [0, 0],
+    [0, 0],
+  ],
+); // prettier-ignore
 
 describe("scores", () => {
   it("sums rewards, and potentials before and after each decision", () => {
     const scores = played(1, 2, -4);
     scores.end(-1);
-    expect(scores.episodes).toEqual([{ winner: -1, decisions: 2, after: [[0, -2], [0, 2]], before: [[0, 3], [0, -3]] }]); // prettier-ignore
+    expect(scores.episodes).toEqual([
+      {
+        winner: -1,
+        decisions: 2,
+        after: [
+          [0, -2],
+          [0, 2],
+        ],
+        before: [
+          [0, 3],
+          [0, -3],
+        ],
+      },
+    ]); // prettier-ignore
   });
 
   it("pays gamma phi(s') - phi(s), as training does", () => {
@@ -69,7 +102,11 @@ describe("scores", () => {
   });
 
   it("groups players by what became of them", () => {
-    expect(groupsOf(spec, [won, drawn], 1).map(({ name, games }) => [name, games])).toEqual([["won", 1], ["lost", 1], ["drawn", 2]]); // prettier-ignore
+    expect(groupsOf(spec, [won, drawn], 1).map(({ name, games }) => [name, games])).toEqual([
+      ["won", 1],
+      ["lost", 1],
+      ["drawn", 2],
+    ]); // prettier-ignore
     const alone = groupsOf({ ...spec, sides: 1 }, [won], 1);
     expect(alone).toEqual([{ name: "all", games: 1, earned: [1, 0.5] }]);
     expect(groupsOf(spec, [], 1)).toEqual([]);

@@ -282,7 +282,12 @@ describe("the policy swap", () => {
   it("fades from the old policy to the new over the blend time", () => {
     // the old one always takes action 0, the new one always action 1
     const always = (version: number, action: number) =>
-      new Policy(version, [3, 7], "tanh", Float32Array.from({ length: 28 }, (_, k) => (k === 21 + action ? 50 : 0)));
+      new Policy(
+        version,
+        [3, 7],
+        "tanh",
+        Float32Array.from({ length: 28 }, (_, k) => (k === 21 + action ? 50 : 0)),
+      );
     const show = newShow({ spec: { ...TOY.spec, time_limit: 1e9 } });
     show.deciders.blend = 1000;
     show.setPolicy(always(1, 0));
@@ -330,12 +335,22 @@ describe("who plays", () => {
     const show = newShow();
     show.setMode("ai_vs_ai", "pusher");
     expect(actionsOf(show)[1]).toBe(2);
-    const idle = new Policy(0, [3, 7], "tanh", Float32Array.from({ length: 28 }, (_, k) => (k === 21 ? 50 : 0)));
+    const idle = new Policy(
+      0,
+      [3, 7],
+      "tanh",
+      Float32Array.from({ length: 28 }, (_, k) => (k === 21 ? 50 : 0)),
+    );
     show.setPolicy(idle);
     expect(actionsOf(show)).toEqual([0, 0]);
     show.setMode("human_vs_ai", "pusher");
     expect(actionsOf(show)).toEqual([0, 2]);
-    const dashing = new Policy(1, [3, 7], "tanh", Float32Array.from({ length: 28 }, (_, k) => (k === 22 ? 50 : 0)));
+    const dashing = new Policy(
+      1,
+      [3, 7],
+      "tanh",
+      Float32Array.from({ length: 28 }, (_, k) => (k === 22 ? 50 : 0)),
+    );
     show.setPolicy(dashing);
     expect(actionsOf(show)).toEqual([0, 1]);
     show.setMode("sandbox", "pusher");

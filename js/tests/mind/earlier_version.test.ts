@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { EarlierVersion } from "../../mind/earlier_version";
 import { Policy } from "../../match/policy";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
+import { EarlierVersion } from "../../mind/earlier_version";
 import { TOY } from "../harness/toy_game";
 
 /** Always the same action, so that one sees who decided. */

@@ -1,22 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { Inspector } from "../../mind/inspector";
-import { PolicyAnalysis, moveTo, position, sideOf } from "../../mind/analysis";
+import { type Activation, KIND, SHAPE_FLOATS } from "../../contract/protocol";
 import { Policy } from "../../match/policy";
-import { KIND, SHAPE_FLOATS, type Activation } from "../../contract/protocol";
+import { loadRules } from "../../match/rules";
+import { Show } from "../../match/show";
+import { moveTo, PolicyAnalysis, position, sideOf } from "../../mind/analysis";
+import { Inspector } from "../../mind/inspector";
+import { COLUMNS, centre, groundOf, ROWS, ValueMap } from "../../mind/value_map";
 import { FieldImage } from "../../renderer/field";
 import { Look } from "../../renderer/palette";
 import { OVERLAY_SHAPES } from "../../renderer/scene";
-import { loadRules } from "../../match/rules";
-import { Show } from "../../match/show";
 import { TOY } from "../harness/toy_game";
-import { centre, COLUMNS, groundOf, ROWS, ValueMap } from "../../mind/value_map";
 
 const game = loadRules(TOY.javascript);
 const spec = { ...TOY.spec, terms: [...TOY.spec.terms, { name: "lead", weight: 2, kind: "potential" as const }] };
-const shaped = { ...game, terms: (s: ReturnType<typeof game.create>, side: number, out: Float32Array) => {
-  game.terms(s, side, out);
-  out[1] = (side === 0 ? 1 : -1) * (s as unknown as { ball_px: Float32Array }).ball_px[0]!;
-} };
+const shaped = {
+  ...game,
+  terms: (s: ReturnType<typeof game.create>, side: number, out: Float32Array) => {
+    game.terms(s, side, out);
+    out[1] = (side === 0 ? 1 : -1) * (s as unknown as { ball_px: Float32Array }).ball_px[0]!;
+  },
+};
 const ball = spec.drag[0]!;
 
 function newPolicy(seed = 1, activation: Activation = "tanh"): Policy {
@@ -170,7 +173,11 @@ describe("the value map", () => {
     expect(frames).toBe(Math.ceil(ROWS / 3));
     expect(bytesOf(state)).toEqual(before);
     const copy = shaped.create(state.buffer.slice(0));
-    for (const [column, row] of [[0, 0], [5, 9], [COLUMNS - 1, ROWS - 1]] as const) {
+    for (const [column, row] of [
+      [0, 0],
+      [5, 9],
+      [COLUMNS - 1, ROWS - 1],
+    ] as const) {
       moveTo(copy, ball, ...centre(spec.world, column, row));
       expect(map.values[row * COLUMNS + column]).toBeCloseTo(mind.value(policy, copy, 0), 5);
     }
@@ -219,7 +226,14 @@ describe("the value map", () => {
 describe("the inspector", () => {
   function watched() {
     const show = new Show(game, { ...TOY.spec, time_limit: 1e9 }, 3, () => 0);
-    show.setPolicy(new Policy(1, [3, 7], "tanh", Float32Array.from({ length: 28 }, (_, k) => Math.sin(k))));
+    show.setPolicy(
+      new Policy(
+        1,
+        [3, 7],
+        "tanh",
+        Float32Array.from({ length: 28 }, (_, k) => Math.sin(k)),
+      ),
+    );
     return { show, inspector: new Inspector(show) };
   }
 

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Episode, SceneRow } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, settle, spec as plain } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, spec as plain, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -17,8 +17,27 @@ const spec = {
   ],
 };
 const values = { ...config.values, reward_weights: "near_ball=4", gamma: 1, scene_share: 0.3 };
-const episode: Episode = { winner: 1, decisions: 9, after: [[1, 0.5], [-1, -0.5]], before: [[0, 0], [0, 0]] }; // prettier-ignore
-const scene: SceneRow = { key: "abc", places: [[1, 2], [-4.6, 3]], before: null, now: null }; // prettier-ignore
+const episode: Episode = {
+  winner: 1,
+  decisions: 9,
+  after: [
+    [1, 0.5],
+    [-1, -0.5],
+  ],
+  before: [
+    [0, 0],
+    [0, 0],
+  ],
+}; // prettier-ignore
+const scene: SceneRow = {
+  key: "abc",
+  places: [
+    [1, 2],
+    [-4.6, 3],
+  ],
+  before: null,
+  now: null,
+}; // prettier-ignore
 
 let model: FakeModel;
 let root: HTMLElement;
@@ -144,7 +163,10 @@ describe("the coach", () => {
   it("takes no ninth scene", async () => {
     await playing(false);
     expect(control("Drill this").disabled).toBe(false);
-    model.set("scenes", Array.from({ length: 8 }, (_, k) => ({ ...scene, key: String(k) })));
+    model.set(
+      "scenes",
+      Array.from({ length: 8 }, (_, k) => ({ ...scene, key: String(k) })),
+    );
     expect(control("Drill this").disabled).toBe(true);
     expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("remove one first");
   });

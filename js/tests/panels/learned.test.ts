@@ -56,8 +56,17 @@ describe("the ghost", () => {
     expect(one(".ghost .who").textContent).toContain("Off");
     for (const stop of [1, 2, 3, 0]) drag(stop);
     await settle();
-    expect(worker().of("PAST").slice(-4).map(({ back }) => back)).toEqual([7, 375, Infinity, 0]);
-    expect(worker().of("RESET_SHOW").filter((message) => message.id === id)).toHaveLength(1); // that of the beginning
+    expect(
+      worker()
+        .of("PAST")
+        .slice(-4)
+        .map(({ back }) => back),
+    ).toEqual([7, 375, Infinity, 0]);
+    expect(
+      worker()
+        .of("RESET_SHOW")
+        .filter((message) => message.id === id),
+    ).toHaveLength(1); // that of the beginning
   });
 
   it("says who is who on the scoreboard and beside the slider", async () => {

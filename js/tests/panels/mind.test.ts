@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { DrillSpec, FromWorker } from "../../contract/protocol";
 import { csvOf } from "../../panels/charts/chart_export";
 import { nameOf } from "../../panels/mind/outcomes";
-import type { DrillSpec, FromWorker } from "../../contract/protocol";
 import widget from "../../widget";
 import { config, FakeModel, FakeWorker, installBrowser, settle, spec } from "../harness/fakes";
 
@@ -16,9 +16,21 @@ const drill: DrillSpec = {
     { name: "ball ahead", scale: 8, unit: "u" },
     { name: "<img src=x onerror=alert(1)>", scale: 1, unit: "" },
   ],
-  drag: [{ ...handle, name: "ball" }, { ...handle, name: "player 0" }],
+  drag: [
+    { ...handle, name: "ball" },
+    { ...handle, name: "player 0" },
+  ],
 };
-const thought = { value: 0.42, action: [1, 0], probabilities: [[0.1, 0.7, 0.2], [0.95, 0.05]], observations: [-0.25, 3], saliency: [0.5, 2] };
+const thought = {
+  value: 0.42,
+  action: [1, 0],
+  probabilities: [
+    [0.1, 0.7, 0.2],
+    [0.95, 0.05],
+  ],
+  observations: [-0.25, 3],
+  saliency: [0.5, 2],
+};
 const outcome = { action: [1, 1], probability: 0.6, change: -0.125, winner: -1, ended: true, paths: [[0, 0, 1, 1]] };
 const state = { tick: 9, score: [0, 0] as [number, number], version: 5, fps: 60, events: [], probabilities: [], value: 0 };
 
@@ -73,7 +85,11 @@ afterEach(() => {
 
 describe("what it thinks", () => {
   it("is asked for only while the panel is open", async () => {
-    expect(worker().of("INSPECT").some(({ watch }) => watch)).toBe(false);
+    expect(
+      worker()
+        .of("INSPECT")
+        .some(({ watch }) => watch),
+    ).toBe(false);
     await unfold();
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ id, watch: true });
     panel().open = false;
@@ -144,7 +160,11 @@ describe("what it thinks", () => {
   });
 
   it("tells the show the weights that training uses", () => {
-    expect(worker().of("INSPECT").find(({ weights }) => weights)).toMatchObject({ weights: { goal: 1, approach: 0.5 } });
+    expect(
+      worker()
+        .of("INSPECT")
+        .find(({ weights }) => weights),
+    ).toMatchObject({ weights: { goal: 1, approach: 0.5 } });
   });
 
   it("tries other moves only while the match stands, and points at their ways", async () => {
@@ -189,7 +209,10 @@ describe("a drill of one side", () => {
 
 describe("curves to take away", () => {
   it("are rows of every metric", () => {
-    const rows = [{ agent_steps: 100, loss_value: 0.25 }, { agent_steps: 200, 'a,"b"': 1 }] as Record<string, number>[];
+    const rows = [
+      { agent_steps: 100, loss_value: 0.25 },
+      { agent_steps: 200, 'a,"b"': 1 },
+    ] as Record<string, number>[];
     expect(csvOf(rows)).toBe('agent_steps,loss_value,"a,""b"""\r\n100,0.25,\r\n200,,1\r\n');
     expect(csvOf([])).toBe("\r\n");
   });

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PanelName } from "../../contract/protocol";
-import { PANEL_NAMES } from "../../panels";
-import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
-import { pythonOf, type Settings } from "../../panels/hyper/python_code";
 import { SHOW_DEFAULTS } from "../../contract/tables";
+import { PANEL_NAMES } from "../../panels";
+import { pythonOf, type Settings } from "../../panels/hyper/python_code";
+import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
 import { config, FakeModel, installBrowser, mount, row, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
@@ -144,7 +144,9 @@ describe("Copy as Python", () => {
 
   it("takes a preset where that is shorter", () => {
     const wide = { ...config, presets: { classroom: { label: "", help: "", values: { epochs: 2, learning_rate: 0.01 } } } };
-    expect(code({ config: wide, drafts: { epochs: 2, learning_rate: 0.01, clip_value: true } })).toBe('DrillWidget("ball", preset="classroom", clip_value=True)');
+    expect(code({ config: wide, drafts: { epochs: 2, learning_rate: 0.01, clip_value: true } })).toBe(
+      'DrillWidget("ball", preset="classroom", clip_value=True)',
+    );
     expect(code({ config: wide, drafts: { epochs: 2 } })).toBe('DrillWidget("ball", epochs=2)');
   });
 
@@ -178,7 +180,14 @@ describe("Copy as Python", () => {
 });
 
 describe("controls", () => {
-  const LANDMARKS: Partial<Record<PanelName, string>> = { transport: ".transport", training: ".actions", pace: ".pace", status: ".status", headline: ".tiles", hyper: ".hyper" };
+  const LANDMARKS: Partial<Record<PanelName, string>> = {
+    transport: ".transport",
+    training: ".actions",
+    pace: ".pace",
+    status: ".status",
+    headline: ".tiles",
+    hyper: ".hyper",
+  };
   const there = () => Object.entries(LANDMARKS).flatMap(([name, selector]) => (root.querySelector(selector) ? [name] : []));
 
   it("shows all panels, then those that are named, in their order, and all again", () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { KIND, SHAPE_FLOATS, type Capabilities } from "../../contract/protocol";
+import { type Capabilities, KIND, SHAPE_FLOATS } from "../../contract/protocol";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
-import { TOY } from "../harness/toy_game";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../../renderer/effects";
 import { FixedPart } from "../../renderer/fixed";
 import { choose, settle } from "../../renderer/ladder";
 import { ENTRY_FLOATS, Look, rgba } from "../../renderer/palette";
-import { interpolate, place, putShape, type Picture } from "../../renderer/scene";
+import { interpolate, type Picture, place, putShape } from "../../renderer/scene";
+import { TOY } from "../harness/toy_game";
 
 describe("the ladder", () => {
   const top: Capabilities = { secure: true, gpu: true, device: true, error: "", offscreen: true };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columns, decimate, History, type Columns } from "../../session/history";
+import { type Columns, columns, decimate, History } from "../../session/history";
 import { row } from "../harness/fakes";
 
 const steps = (history: History) => history.rows.map((each) => each.agent_steps);
@@ -66,7 +66,10 @@ describe("decimate", () => {
   });
 
   it("leaves short data alone", () => {
-    const short: Columns = [[1, 2], [3, null]];
+    const short: Columns = [
+      [1, 2],
+      [3, null],
+    ];
     expect(decimate(short, 300)).toBe(short);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { CAPACITY, Journal } from "../../session/journal";
 import type { LeagueRow, ShowEvent } from "../../contract/protocol";
+import { CAPACITY, Journal } from "../../session/journal";
 
 let clock: number;
 let journal: Journal;

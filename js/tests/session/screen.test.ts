@@ -4,7 +4,17 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { DrillSpec, KernelToPage, PageToKernel } from "../../contract/protocol";
 import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
 
-const world: DrillSpec = { ...spec, name: "gym:CartPole-v1", sides: 1, tick_rate: 50, actions: [], keys: {}, baselines: [], world: [0, 0, 4, 3], pictures: true };
+const world: DrillSpec = {
+  ...spec,
+  name: "gym:CartPole-v1",
+  sides: 1,
+  tick_rate: 50,
+  actions: [],
+  keys: {},
+  baselines: [],
+  world: [0, 0, 4, 3],
+  pictures: true,
+};
 const frame = (tick: number, more = {}): KernelToPage => ({ type: "FRAME", tick, score: [tick, tick], version: 2, playing: true, events: [], ...more });
 const jpeg = [new DataView(new ArrayBuffer(8))];
 

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { SENTENCES } from "../../panels/status";
 import type { Status } from "../../contract/protocol";
+import { SENTENCES } from "../../panels/status";
 import widget from "../../widget";
 import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle, spec } from "../harness/fakes";
 
@@ -27,7 +27,17 @@ const worker = () => FakeWorker.all[0]!;
 const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
 const pill = () => root.querySelector<HTMLElement>(".pill")!;
 const state = { tick: 120, score: [2, 1] as [number, number], version: 5, fps: 59.6, playing: true, events: [], probabilities: [], value: 0 };
-const snapshot = { tick: 500, score: [3, 2] as [number, number], version: 4, state: new ArrayBuffer(8), rules_hash: "rules", seed: 0, rng: 1, phase: 0, rest: 0 };
+const snapshot = {
+  tick: 500,
+  score: [3, 2] as [number, number],
+  version: 4,
+  state: new ArrayBuffer(8),
+  rules_hash: "rules",
+  seed: 0,
+  rng: 1,
+  phase: 0,
+  rest: 0,
+};
 
 function change<T extends HTMLInputElement | HTMLSelectElement>(name: string, value: string): T {
   const element = control<T>(name);
@@ -52,7 +62,19 @@ afterEach(() => {
 describe("page contract", () => {
   it("names every control", () => {
     const names = {
-      BUTTON: ["Train", "Stop training", "Reset training", "Play", "Pause", "Step", "Step decision", "Skip to next goal", "Reset match", "Share", "Full screen"],
+      BUTTON: [
+        "Train",
+        "Stop training",
+        "Reset training",
+        "Play",
+        "Pause",
+        "Step",
+        "Step decision",
+        "Skip to next goal",
+        "Reset match",
+        "Share",
+        "Full screen",
+      ],
       SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
       INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],
@@ -166,9 +188,7 @@ describe("training", () => {
   });
 
   it("explains every hyper-parameter", () => {
-    expect(control("learning_rate").title).toBe(
-      "Learning rate\nAdam's step size.\nIn 1/step.\nfrom 0 to 1\nA change takes effect at the next update.",
-    );
+    expect(control("learning_rate").title).toBe("Learning rate\nAdam's step size.\nIn 1/step.\nfrom 0 to 1\nA change takes effect at the next update.");
     expect(control<HTMLInputElement>("opponents").value).toBe("self=0.75, chaser=0.25");
     expect(control("opponents").closest(".setting")!.querySelector(".effect")!.textContent).toBe("next start");
   });
@@ -240,11 +260,19 @@ describe("the show", () => {
     change("Mode", "sandbox");
     change("Opponent", "gold");
     await settle();
-    expect(worker().of("SET_MODE").map(({ opponent }) => opponent)).toEqual(["chaser"]);
+    expect(
+      worker()
+        .of("SET_MODE")
+        .map(({ opponent }) => opponent),
+    ).toEqual(["chaser"]);
     const gold = { ...model.get("policy")!, version: 1031, data: new Float32Array(35) };
     model.set("rivals", { bronze: null, gold });
     await settle();
-    expect(worker().of("RIVAL").map(({ name, version, data }) => [name, version, data.byteLength])).toEqual([["gold", 1031, 140]]);
+    expect(
+      worker()
+        .of("RIVAL")
+        .map(({ name, version, data }) => [name, version, data.byteLength]),
+    ).toEqual([["gold", 1031, 140]]);
     expect(worker().of("SET_MODE").at(-1)).toMatchObject({ mode: "sandbox", opponent: "gold" });
     expect(worker().received.findLastIndex(({ type }) => type === "RIVAL")).toBe(worker().received.findLastIndex(({ type }) => type === "SET_MODE") - 1);
     model.fire("comm:close");
@@ -309,7 +337,11 @@ describe("the show", () => {
     control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
     control("Seed").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyS", bubbles: true }));
     await settle();
-    expect(worker().of("INPUT_BATCH").map((message) => message.events.map((event) => event.code))).toEqual([["KeyW"]]);
+    expect(
+      worker()
+        .of("INPUT_BATCH")
+        .map((message) => message.events.map((event) => event.code)),
+    ).toEqual([["KeyW"]]);
   });
 
   it("swaps policies now, at a reset or blended, with the blend time that was set", async () => {
@@ -337,7 +369,11 @@ describe("the show", () => {
     control("Skip to next goal").click();
     await settle();
     expect(control("Match").dataset.cursor).toBe("grab");
-    expect(worker().of("TAKE_OVER").map((message) => message.on)).toEqual([true, false]);
+    expect(
+      worker()
+        .of("TAKE_OVER")
+        .map((message) => message.on),
+    ).toEqual([true, false]);
     expect(worker().of("SKIP")).toHaveLength(1);
     worker().say({ type: "STATE", id, ...state, events: [{ kind: "goalless", tick: 9, side: -1, version: 1 }] });
     await settle();
@@ -355,14 +391,22 @@ describe("the show", () => {
   });
 
   it("leaves the hands on the keys when the canvas is lost", async () => {
-    const pressed = () => worker().of("INPUT_BATCH").flatMap(({ events }) => events).map(({ code, down }) => [code, down]); // prettier-ignore
+    const pressed = () =>
+      worker()
+        .of("INPUT_BATCH")
+        .flatMap(({ events }) => events)
+        .map(({ code, down }) => [code, down]); // prettier-ignore
     control("Match").focus();
     control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
     worker().say({ type: "CANVAS_LOST", id, view: 0, reason: "" });
     await settle();
     await settle();
     expect(document.activeElement).toBe(control("Match"));
-    expect(pressed()).toEqual([["KeyW", true], ["KeyW", false], ["KeyW", true]]); // prettier-ignore
+    expect(pressed()).toEqual([
+      ["KeyW", true],
+      ["KeyW", false],
+      ["KeyW", true],
+    ]); // prettier-ignore
     control("Match").dispatchEvent(new KeyboardEvent("keyup", { code: "KeyW", bubbles: true }));
     await settle();
     expect(pressed().at(-1)).toEqual(["KeyW", false]);
@@ -377,7 +421,12 @@ describe("the kernel", () => {
     model.set("seq", 2);
     model.set("seq", 3);
     expect(model.sentOf("ACK")).toHaveLength(1);
-    await vi.waitFor(() => expect(model.sentOf("ACK")).toEqual([{ type: "ACK", seq: 1 }, { type: "ACK", seq: 3 }]));
+    await vi.waitFor(() =>
+      expect(model.sentOf("ACK")).toEqual([
+        { type: "ACK", seq: 1 },
+        { type: "ACK", seq: 3 },
+      ]),
+    );
   });
 
   it("hears of the show with its snapshots, at most once a second", async () => {
@@ -386,9 +435,7 @@ describe("the kernel", () => {
       if (tick % 2 === 0) worker().say({ type: "SNAPSHOT", id, ...snapshot });
     }
     await settle();
-    expect(model.sentOf("PAGE_STATE")).toEqual([
-      { type: "PAGE_STATE", fps: 59.6, renderer: "webgpu", tick: 0, score: [2, 1], version: 5, visible: true },
-    ]);
+    expect(model.sentOf("PAGE_STATE")).toEqual([{ type: "PAGE_STATE", fps: 59.6, renderer: "webgpu", tick: 0, score: [2, 1], version: 5, visible: true }]);
   });
 
   it("is missed after six silent seconds of training, and welcomed back", () => {
@@ -455,7 +502,14 @@ describe("views", () => {
     await settle();
     expect(worker().of("DRILL")).toHaveLength(1);
     const { id } = worker().of("DRILL")[0]!;
-    expect(worker().of("INIT_CANVAS").map((message) => [message.id, message.view])).toEqual([[id, 0], [id, 1]]);
+    expect(
+      worker()
+        .of("INIT_CANVAS")
+        .map((message) => [message.id, message.view]),
+    ).toEqual([
+      [id, 0],
+      [id, 1],
+    ]);
     ends[0]!.end();
     await settle();
     expect(ends[0]!.el.childElementCount).toBe(0);

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 /** Policies on their way to the kernel, and the menu that sends them. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
 import { Session } from "../../session/session";
+import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
 import { FakeModel, installBrowser } from "../harness/fakes";
 
 beforeAll(installBrowser);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { FromWorker, ToWorker } from "../../contract/protocol";
-import { TOY } from "../harness/toy_game";
 import { Host } from "../../worker/host";
+import { TOY } from "../harness/toy_game";
 
 type Posted<T extends FromWorker["type"]> = Extract<FromWorker, { type: T }>;
 

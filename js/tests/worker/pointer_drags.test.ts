@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from "vitest";
-import { PointerDrags } from "../../worker/pointer_drags";
 import type { PointerInput } from "../../contract/protocol";
-import { Look } from "../../renderer/palette";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
+import { Look } from "../../renderer/palette";
+import { PointerDrags } from "../../worker/pointer_drags";
 import { TOY } from "../harness/toy_game";
 
 const UNIT = 0.01; // world units per CSS pixel
