@@ -307,6 +307,7 @@ def test_environments_in_processes_of_their_own_leave_none_behind():
 # ---- extras
 
 
+@pytest.mark.peers
 def test_pictures_are_read_through_the_standard_wrappers():
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
     environment = described(WORLDS + "Pictures-v0")
@@ -317,6 +318,7 @@ def test_pictures_are_read_through_the_standard_wrappers():
         assert trainer.metrics["updates"] >= 3
 
 
+@pytest.mark.peers
 def test_an_atari_game_is_read_and_learned_from(tmp_path):
     pytest.importorskip("ale_py", reason="no ale-py here: pip install dshq-widget[atari]")
     pytest.importorskip("cv2", reason="no opencv here: pip install dshq-widget[atari]")
@@ -333,6 +335,7 @@ def test_an_atari_game_is_read_and_learned_from(tmp_path):
     env.close()
 
 
+@pytest.mark.peers
 def test_a_mujoco_robot_is_learned_from():
     pytest.importorskip("mujoco", reason="no mujoco here: pip install dshq-widget[mujoco]", exc_type=ImportError)
     with Trainer("gym:HalfCheetah-v5", rollout_length=32, epochs=2) as trainer:

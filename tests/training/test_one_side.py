@@ -41,7 +41,7 @@ def test_a_drills_wrong_settings_are_refused():
 
 
 def test_only_one_side_has_a_target():
-    class Greedy(get("ball")):  # type: ignore[misc]
+    class Greedy(get("ball")):
         name = "greedy"
         target = 1.0
 
@@ -72,7 +72,9 @@ def test_what_waits_for_the_wrong_thing_says_so():
             alone.set_hyper(opponents={"random": 1.0})
 
 
-@pytest.mark.parametrize("name", SOLVABLE)
+@pytest.mark.parametrize(
+    "name", [name if name == "bandit" else pytest.param(name, marks=pytest.mark.slow) for name in SOLVABLE]
+)
 def test_training_ends_with_the_policy_that_solved_it(name):
     """Judged again by other seeds, it is about as good."""
     with Trainer(name, seed=1) as trainer:
