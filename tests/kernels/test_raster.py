@@ -23,7 +23,7 @@ IN_THE_SIMULATOR = """
 import sys
 import numpy as np
 from numba import cuda
-from dshq_kernels import raster
+from dshq_kernels.play import raster
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 for name in sys.argv[1:]:
@@ -43,7 +43,7 @@ SCENES_IN_THE_SIMULATOR = """
 import sys, warnings
 import numpy as np
 from numba import cuda
-from dshq_kernels import raster
+from dshq_kernels.play import raster
 warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity
 given = np.load(sys.argv[1])
 shapes, counts = np.ascontiguousarray(given["shapes"].transpose(1, 2, 0)), given["counts"]
