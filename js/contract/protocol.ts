@@ -24,7 +24,7 @@ export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" |
 export type RendererKind = "webgpu" | "canvas2d";
 export type Thread = "worker" | "page";
 
-/** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. */
+/** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. Nobody plays a ball. */
 export interface Handle {
   name: string;
   x: string;
@@ -32,6 +32,7 @@ export interface Handle {
   vx: string;
   vy: string;
   index?: number;
+  kind: "player" | "ball";
 }
 
 /**
