@@ -315,6 +315,23 @@ def lab(options: argparse.Namespace) -> None:
         raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
 
 
+def play(options: argparse.Namespace) -> None:
+    """Open a drill's widget in the browser, without Jupyter; runs until Ctrl-C."""
+    from dshq_widget.play import play as run
+
+    if not 0 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
+    shown, policy = given.drill(options.start), None
+    if options.start.endswith(".dshq"):
+        from dshq_widget.training import checkpoint
+
+        policy = options.start
+        shown = given.drill_of(checkpoint.load(policy), policy, options.drill)
+    elif options.drill is not None:
+        raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
+    run(shown, policy=policy, port=options.port, browser=not options.no_browser, as_json=options.json)
+
+
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
     with _extra("classroom"):
@@ -407,7 +424,7 @@ def _writable(name: str, path: str, ending: str) -> Path:
     return target
 
 
-VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, submit, league)
+VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, play, submit, league)
 
 
 if __name__ == "__main__":

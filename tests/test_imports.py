@@ -55,6 +55,9 @@ PYTHON_ARROWS = {
     "lessons": TRAINING | {"classroom", "palette", "replay"},
     "widget": TRAINING
     | {"classroom", "screen", "page", "export_html", "cells", "lessons", "rivals", "outbox", "inbox", "commands"},
+    "play_comm": set(),
+    "play_server": {"play_comm", "widget"},
+    "play": {"play_server", "widget"},
     "naive": GAMES,
     "bench": PLAYERS | {"naive", "runtime", "learners"},
     "bench_cuda": PLAYERS | {"gpu", "learners", "pixels"},
@@ -64,14 +67,14 @@ PYTHON_ARROWS = {
     "arguments": {"config", "version"},
     "given": TRAINING | {"arguments"},
     "cli": TRAINING
-    | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "given", "lab", "record", "widget"},
+    | {"arguments", "bench", "bench_cuda", "check", "classroom", "doctor", "given", "lab", "play", "record", "widget"},
     "__init__": TRAINING | {"widget"},
     "__main__": {"cli"},
 }
 
 # torch takes seconds to import and hundreds of MB: it stays out of the kernel, the games and the workers.
 TORCH_FREE = {"dshq_kernels", "version", "config", "protocol", "drill", "drills", "env", "page", "widget", "__init__"}
-TORCH_FREE |= {"trunk", "gyms", "screen", "outbox", "inbox", "commands"}
+TORCH_FREE |= {"trunk", "gyms", "screen", "outbox", "inbox", "commands", "play", "play_comm", "play_server"}
 
 # A room of js/ is a folder or file below it. Helpers import helpers only; every room may import them, itself and these.
 # `import type` draws no arrow: it is gone before the page runs.
@@ -126,6 +129,8 @@ JS_ARROWS = {
     "panels": {"players", "plotter"},
     "legend": set(),
     "standalone": {"model", "widget"},
+    "socket_model": {"model"},
+    "play": {"socket_model", "widget"},
     "match_replay": {"renderer", "replay", "rules"},
     "policy_files": {"model", "session"},
     "webm": set(),

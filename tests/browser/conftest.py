@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from tests.browser.lab import LabServer
-from tests.browser.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
+from tests.harness.lab import LabServer
+from tests.harness.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
 
 OpenNotebook = Callable[..., NotebookPage]
 

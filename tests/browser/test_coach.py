@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Locator
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.harness.page import NotebookPage, WidgetPage
 from tests.browser.test_watch_it_learn import TRAINED, begin, pause, pytestmark, ticks_on
 
 __all__ = ["pytestmark"]

@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
+from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser

@@ -12,8 +12,8 @@ from dshq_widget import DrillWidget
 from dshq_widget.training import checkpoint
 from dshq_widget.training.checkpoint import load_policy
 from tests.browser.conftest import OpenNotebook
-from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.harness.lab import LabServer
+from tests.harness.page import NotebookPage, WidgetPage
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from dshq_widget import ladder
 from dshq_widget.classroom import play
 from dshq_widget.classroom.intake import admit
 from dshq_widget.classroom.store import Store
-from tests.browser.page import WidgetPage
+from tests.harness.page import WidgetPage
 from tests.classroom.league import Service, open_round
 
 EVIL = "<img src=x onerror=alert(1)>"

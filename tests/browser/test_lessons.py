@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from dshq_widget.lessons import lesson
-from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.harness.lab import LabServer
+from tests.harness.page import NotebookPage, WidgetPage
 from tests.lessons.reader import answers
 from tools.notebooks import FOLDER
 from tools.pages import PAGES

@@ -3,7 +3,7 @@
 import csv
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.harness.page import NotebookPage, WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, pytestmark, ticks_on
 
 __all__ = ["pytestmark"]

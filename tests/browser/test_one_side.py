@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
+from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import TRAINED, begin
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from dshq_widget.drill import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.replay import replay, state_hash
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.harness.page import NotebookPage, WidgetPage
 from tests.page_code import in_node, matches_script
 
 pytestmark = pytest.mark.browser

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
+from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage, inner
+from tests.harness.page import NotebookPage, WidgetPage, inner
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,7 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
-from tests.browser.lab import Kernel, LabServer
+from tests.harness.lab import Kernel, LabServer
 
 T = TypeVar("T")
 
