@@ -198,7 +198,7 @@ def test_files_go_both_ways(served, tmp_path):
         assert checkpoint.load(tmp_path / "sent.dshq").drill == "bandit" and len(files[0]) == len(policy)
         load = {"type": "LOAD_POLICY", "name": "x.dshq", "part": 0, "parts": 1}
         await page.say({"method": "custom", "content": load}, policy)
-        await page.until(lambda: any("x.dshq" in said.get("text", "") for said, _ in page.said))
+        await page.until(lambda: "x.dshq" in page.traits["status_text"])
 
     run(main())
 

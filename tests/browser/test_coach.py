@@ -6,8 +6,8 @@ from typing import Any
 from playwright.sync_api import Locator
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import NotebookPage, WidgetPage
 from tests.browser.test_watch_it_learn import TRAINED, begin, pause, pytestmark, ticks_on
+from tests.harness.page import NotebookPage, WidgetPage
 
 __all__ = ["pytestmark"]
 

@@ -20,8 +20,8 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.page import WidgetPage
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from dshq_widget import ladder
 from dshq_widget.classroom import play
 from dshq_widget.classroom.intake import admit
 from dshq_widget.classroom.store import Store
-from tests.harness.page import WidgetPage
 from tests.classroom.league import Service, open_round
+from tests.harness.page import WidgetPage
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -1,8 +1,8 @@
 """What it learned: the ghost of yesterday, the league, the event log, and their curves."""
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pytestmark, ticks_on
+from tests.harness.page import WidgetPage
 
 __all__ = ["pytestmark"]
 

@@ -3,8 +3,8 @@
 import csv
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import NotebookPage, WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, pytestmark, ticks_on
+from tests.harness.page import NotebookPage, WidgetPage
 
 __all__ = ["pytestmark"]
 

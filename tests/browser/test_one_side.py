@@ -3,8 +3,8 @@
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import TRAINED, begin
+from tests.harness.page import WidgetPage
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.page import WidgetPage
 from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.page import WidgetPage
 
 pytestmark = pytest.mark.browser
 

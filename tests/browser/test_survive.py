@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser.conftest import OpenNotebook
+from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, ticks_on
 from tests.harness.lab import LabServer
 from tests.harness.page import NotebookPage, WidgetPage, launch_chromium
 from tests.harness.slow_line import SlowLine
-from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
