@@ -5,7 +5,7 @@ again; its mistakes are told by their line.
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.browser.test_watch_it_learn import TRAINED, begin
+from tests.harness.watching import TRAINED, begin
 from tests.test_check import LESSON
 
 pytestmark = pytest.mark.browser

@@ -1,4 +1,4 @@
-"""Playing with the match in a real JupyterLab: Shift, drag and throw, the way to the next goal, swaps, replays."""
+"""Playing with the match on the page: Shift, drag and throw, the way to the next goal, swaps, replays."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,10 @@ import pytest
 from dshq_widget.drill import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.replay import replay, state_hash
-from tests.browser.conftest import OpenNotebook
-from tests.harness.page import NotebookPage, WidgetPage
+from tests.browser.conftest import OpenPage
+from tests.harness import watching
+from tests.harness.bare_page import BarePage
+from tests.harness.page import WidgetPage
 from tests.page_code import in_node, matches_script
 
 pytestmark = pytest.mark.browser
@@ -28,11 +30,8 @@ def word(k, kind="<f4"):
 ACTION, BALL_X, BALL_Y, BALL_VX, PLAYER_X = 4, 6, 7, 8, 10
 
 
-def begin(open_notebook: OpenNotebook, browser, cell: str = CELL) -> tuple[NotebookPage, WidgetPage]:
-    notebook = open_notebook(browser, cell)
-    notebook.run_all()
-    widget = notebook.widget()
-    widget.wait_number("tick", lambda tick: tick > 0)
+def begin(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
+    notebook, widget = watching.begin(open_page, browser, CELL)
     notebook.kernel.run(STATE)
     return notebook, widget
 
@@ -43,7 +42,7 @@ def pause(widget: WidgetPage) -> None:
     widget.page.wait_for_timeout(1500)  # one more snapshot
 
 
-def word(notebook: NotebookPage, index: int, kind: str = "<f4") -> float:
+def word(notebook: BarePage, index: int, kind: str = "<f4") -> float:
     return float(notebook.kernel.run(f"print(word({index}, '{kind}'))"))
 
 
@@ -64,25 +63,25 @@ def recording(widget: WidgetPage, folder: Path) -> dict:
     return json.loads(path.read_text())
 
 
-def check_replay(chromium, found: dict) -> None:
+def check_replay(browser, found: dict) -> None:
     """The recording ends in the same state in Python and in a browser."""
     drill = compile_drill(drills["ball"])
     assert state_hash(replay(drill.game(), found)) == found["sha256"]
-    page = chromium.new_page()
+    page = browser.new_page()
     page.add_script_tag(content=matches_script() + ";globalThis.matches = matches;")
     trait = {"spec": drill.spec, "javascript": drill.javascript}
     assert page.evaluate("given => matches.replayedHash(...given)", [trait, found]) == found["sha256"]
     page.close()
 
 
-def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(chromium):
+def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(plain_chromium):
     drill = compile_drill(drills["ball"])
     for found in in_node("recordMatches", {"spec": drill.spec, "javascript": drill.javascript}, list(range(10)), 2000):
-        check_replay(chromium, found)
+        check_replay(plain_chromium, found)
 
 
-def test_shift_takes_over_in_any_mode_and_gives_back(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium)
+def test_shift_takes_over_in_any_mode_and_gives_back(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     widget.canvas.focus()
     hint = widget.root.locator(".hint")
     assert "Shift" in hint.inner_text()
@@ -97,8 +96,8 @@ def test_shift_takes_over_in_any_mode_and_gives_back(chromium, open_notebook: Op
     widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
 
 
-def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_notebook: OpenNotebook, tmp_path):
-    notebook, widget = begin(open_notebook, chromium)
+def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, open_page: OpenPage, tmp_path):
+    notebook, widget = begin(open_page, plain_chromium)
     pause(widget)
     mouse = widget.page.mouse
     x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
@@ -133,11 +132,11 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_no
     found = recording(widget, tmp_path)
     assert {"hold", "throw", "take", "key", "reset"} <= {deed["kind"] for deed in found["inputs"]}
     assert found["start"] is None and found["seed"] == 3
-    check_replay(chromium, found)
+    check_replay(plain_chromium, found)
 
 
-def test_skip_to_the_next_goal(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium)
+def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     widget.control("Mode").select_option("sandbox")
     widget.control("Opponent").select_option("chaser")
     pause(widget)
@@ -153,8 +152,8 @@ def test_skip_to_the_next_goal(chromium, open_notebook: OpenNotebook):
     assert widget.number("tick") == tick
 
 
-def test_how_policies_are_swapped(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+def test_how_policies_are_swapped(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium)
     for option, wanted in (("at_reset", "at_reset 0"), ("blend", "now 800"), ("now", "now 0")):
         widget.control("Swap").select_option(option)
         widget.until(
@@ -165,8 +164,8 @@ def test_how_policies_are_swapped(chromium, open_notebook: OpenNotebook):
         )
 
 
-def test_fingers(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+def test_fingers(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium)
     pad = widget.root.get_by_label("Touch controls")
     widget.control("Mode").select_option("human_vs_ai")
     assert not pad.is_visible()  # a mouse needs none
@@ -185,9 +184,9 @@ def test_fingers(chromium, open_notebook: OpenNotebook):
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
 
 
-def test_a_gamepad(chromium, open_notebook: OpenNotebook):
+def test_a_gamepad(plain_chromium, open_page: OpenPage):
     """A headless browser has none of its own: what the page asks for is answered here, in the standard mapping."""
-    notebook, widget = begin(open_notebook, chromium)
+    notebook, widget = begin(open_page, plain_chromium)
     widget.page.evaluate(
         """() => {
             const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
@@ -209,8 +208,8 @@ def test_a_gamepad(chromium, open_notebook: OpenNotebook):
     widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
 
 
-def test_a_policy_of_the_ladder_is_an_opponent(chromium, open_notebook: OpenNotebook, tmp_path):
-    notebook, widget = begin(open_notebook, chromium)
+def test_a_policy_of_the_ladder_is_an_opponent(plain_chromium, open_page: OpenPage, tmp_path):
+    notebook, widget = begin(open_page, plain_chromium)
     assert widget.control("Opponent").locator("option").all_inner_texts() == [
         *("chaser", "random", "idle"),
         *("bronze", "silver", "gold"),
