@@ -17,6 +17,7 @@ SMALL = """from dshq_widget import DrillWidget
 w = DrillWidget(num_envs=64, rollout_length=8, minibatch_size=256, hidden_sizes=(16,), pace=20_000)
 w"""
 BALL = "__import__('numpy').frombuffer(w.snapshot['state'], '<f4')[6:8].tolist()"
+TICK = "w.snapshot and w.snapshot['tick']"
 WEIGHTS, SHARE = "w.config['values']['reward_weights']", "w.config['values']['scene_share']"
 
 
@@ -81,8 +82,8 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     assert drill.is_disabled()
     widget.control("Reset match").click()
     ticks_on(widget)
-    pause(widget)
-    widget.page.wait_for_timeout(2000)  # the kernel is told now and then where the ball lies
+    stands = pause(widget)
+    widget.until(lambda: told(notebook, TICK), lambda tick: tick == stands, 60, "where the ball lies, in the kernel")
     widget.canvas.scroll_into_view_if_needed()
     mouse = widget.page.mouse
     mouse.move(*on_page(widget, *told(notebook, BALL)))

@@ -47,7 +47,7 @@ ipywidgets.VBox([w, label, mirror])
     widget.control("Speed").select_option("2")
     widget.until(lambda: notebook.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")
     notebook.kernel.run("w.layout.width = '600px'")
-    widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 30, "the new width")
+    widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 60, "the new width")
     labels = notebook.page.locator(".widget-label")
     assert labels.nth(1).inner_text() == "idle"
     notebook.kernel.run("w.train()")
@@ -175,13 +175,13 @@ def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
     widget.until(
         lambda: widget.canvas.bounding_box()["width"],  # type: ignore[index]
         lambda width: width > max(0.6 * window["width"], before["width"] + 50),
-        30,
+        60,
         "a larger match",
     )
     assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
     assert ticks_on(widget)
     full.click()
-    widget.until(widget.canvas.bounding_box, lambda box: box == before, 30, "the match as it was")
+    widget.until(widget.canvas.bounding_box, lambda box: box == before, 60, "the match as it was")
     assert ticks_on(widget)
 
 

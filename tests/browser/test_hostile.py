@@ -33,7 +33,7 @@ def say():
 say()
 """
     )
-    widget.until(lambda: widget.root.inner_text(), lambda text: text.count("<img src=x") >= 2, 30, "the text as it is")
+    widget.until(lambda: widget.root.inner_text(), lambda text: text.count("<img src=x") >= 2, 60, "the text as it is")
     for summary in widget.root.locator("summary").all():
         summary.click()
     widget.page.wait_for_timeout(1000)

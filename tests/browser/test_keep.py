@@ -57,10 +57,10 @@ def test_a_policy_is_saved_and_dropped(plain_chromium, open_page: OpenPage, tmp_
     with DrillWidget(policy="gold") as other:
         drop(widget, "gold.dshq", other.save(tmp_path / "gold.dshq").read_bytes())
     widget.wait_number("version", lambda version: version == gold.metadata["version"])
-    widget.until(widget.root.inner_text, lambda text: "gold.dshq" in text, 30, "the sentence that says so")
+    widget.until(widget.root.inner_text, lambda text: "gold.dshq" in text, 60, "the sentence that says so")
 
     drop(widget, "evil.dshq", b"\x80\x04 no policy")
-    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' is not a usable" in text, 30, "the refusal")
+    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' is not a usable" in text, 60, "the refusal")
     assert widget.number("version") == gold.metadata["version"]
 
 
@@ -80,7 +80,7 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
 
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.control("Pause").click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
     widget.control("Play").click()
@@ -119,7 +119,7 @@ def test_a_widget_saved_with_its_state_plays_without_its_kernel(chromium, lab: L
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.wait_attribute("status", lambda status: status == "disconnected")
     assert notebook.console_errors == []
     notebook.close()

@@ -126,9 +126,9 @@ def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     assert plot
     newest = legend.inner_text()
     widget.page.mouse.move(plot["x"] + 2, plot["y"] + plot["height"] / 2)
-    widget.until(legend.inner_text, lambda text: text != newest, 30, "the value under the pointer")
+    widget.until(legend.inner_text, lambda text: text != newest, 60, "the value under the pointer")
     widget.page.mouse.move(plot["x"] + 2, plot["y"] - 100)
-    widget.until(legend.inner_text, lambda text: text == newest, 30, "the newest value")
+    widget.until(legend.inner_text, lambda text: text == newest, 60, "the newest value")
     before = figure.locator("canvas").screenshot()
     widget.control("Chart axis").select_option("seconds")
-    widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 30, "the curve over seconds")
+    widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 60, "the curve over seconds")

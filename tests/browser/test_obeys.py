@@ -73,7 +73,7 @@ def test_light_and_dark(plain_chromium, open_page: OpenPage):
     pause(widget)
     light = widget.picture()
     opened.theme(dark=True)
-    widget.until(widget.picture, lambda dark: dark != light, 30, "the match to be drawn in the dark theme")
+    widget.until(widget.picture, lambda dark: dark != light, 60, "the match to be drawn in the dark theme")
     opened.theme(dark=False)
 
 

@@ -36,10 +36,11 @@ def begin(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
     return notebook, widget
 
 
-def pause(widget: WidgetPage) -> None:
-    widget.control("Pause").click()
-    widget.wait_attribute("playing", lambda playing: playing == "false")
-    widget.page.wait_for_timeout(1500)  # one more snapshot
+def pause(notebook: BarePage, widget: WidgetPage) -> None:
+    """Pause, and wait until the kernel knows where the match stands."""
+    stands = int(watching.pause(widget))
+    snapshot = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: notebook.kernel.run(snapshot).strip(), str(stands).__eq__, 60, f"a snapshot of tick {stands}")
 
 
 def word(notebook: BarePage, index: int, kind: str = "<f4") -> float:
@@ -87,28 +88,28 @@ def test_shift_takes_over_in_any_mode_and_gives_back(plain_chromium, open_page: 
     assert "Shift" in hint.inner_text()
     widget.page.keyboard.down("Shift")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     assert widget.attribute("mode") == "ai_vs_ai"
     widget.page.keyboard.down("W")
     widget.page.wait_for_timeout(500)
     widget.page.keyboard.up("W")
     widget.page.keyboard.up("Shift")
-    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+    widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
 
 
 def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, open_page: OpenPage, tmp_path):
     notebook, widget = begin(open_page, plain_chromium)
-    pause(widget)
+    pause(notebook, widget)
     mouse = widget.page.mouse
     x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
     mouse.move(*on_page(widget, x, y))
-    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 30, "a hand over the ball")
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 60, "a hand over the ball")
     mouse.down()
     mouse.move(*on_page(widget, x + 0.2, y))
-    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 30, "a closed hand")
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 60, "a closed hand")
     mouse.move(*on_page(widget, 2.0, 1.5), steps=8)
     mouse.up()
-    widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 30, "the ball where it was put")
+    widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 60, "the ball where it was put")
     assert abs(word(notebook, BALL_Y) - 1.5) < 0.2
     assert widget.attribute("playing") == "false"
 
@@ -116,7 +117,7 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, o
     mouse.down()
     mouse.move(*on_page(widget, -20, 0), steps=8)  # far outside
     mouse.up()
-    assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 30, "the player moved") >= -4.71
+    assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 60, "the player moved") >= -4.71
 
     widget.control("Step decision").click()
     widget.control("Play").click()
@@ -139,7 +140,7 @@ def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium)
     widget.control("Mode").select_option("sandbox")
     widget.control("Opponent").select_option("chaser")
-    pause(widget)
+    watching.pause(widget)
     score = widget.attribute("score")
     widget.control("Skip to next goal").click()
     after = widget.wait_attribute("score", lambda now: now != score)
@@ -159,7 +160,7 @@ def test_how_policies_are_swapped(plain_chromium, open_page: OpenPage):
         widget.until(
             lambda: notebook.kernel.run("print(w.show['swap'], w.show['blend_ms'])").strip(),
             lambda said, wanted=wanted: said == wanted,
-            30,
+            60,
             "the setting in the kernel",
         )
 
@@ -200,12 +201,12 @@ def test_a_gamepad(plain_chromium, open_page: OpenPage):
     widget.page.wait_for_timeout(500)
     assert "You" not in board.inner_text(), "a stick alone takes nobody over"
     widget.page.evaluate("window.pad.buttons[6].pressed = true")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
     widget.page.evaluate("window.pad.axes[1] = 0")
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
     widget.page.evaluate("window.pad.buttons[6].pressed = false")
-    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+    widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
 
 
 def test_a_policy_of_the_ladder_is_an_opponent(plain_chromium, open_page: OpenPage, tmp_path):

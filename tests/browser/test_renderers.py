@@ -19,7 +19,7 @@ def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
         widget.page.workers[0].evaluate("self.devices.at(-1).destroy()")
         widget.wait_number("fps", lambda fps: fps > 1)
         assert widget.wait_attribute("renderer", bool) == "webgpu"
-        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 20, "a picture")
+        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
         before = widget.picture()
         assert ticks_on(widget)
         assert widget.picture() != before
@@ -48,7 +48,7 @@ def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
         widget.page.wait_for_timeout(3000)
         widget.wait_number("fps", lambda fps: fps > 1)
         assert ticks_on(widget)
-        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 20, "a picture")
+        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
         before = widget.picture()
         assert ticks_on(widget)
         assert widget.picture() != before

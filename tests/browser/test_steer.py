@@ -112,7 +112,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
         widget.control("Preset").select_option(name)
         for key, value in presets[name]["values"].items():
             shown = functools.partial(widget.control(key).input_value)
-            widget.until(shown, lambda text, value=value: same(text, value), 30, f"{key} of {name}")
+            widget.until(shown, lambda text, value=value: same(text, value), 60, f"{key} of {name}")
         assert widget.control("Preset").input_value() == name
         assert presets[name]["help"] in widget.root.locator(".presets").inner_text()
 
@@ -125,7 +125,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     widget.control("Speed").select_option("2")
     widget.control("Copy as Python").click()
     read = functools.partial(notebook.page.evaluate, "navigator.clipboard.readText()")
-    code = widget.until(read, lambda text: "DrillWidget(" in text, 30, "the code")
+    code = widget.until(read, lambda text: "DrillWidget(" in text, 60, "the code")
     assert 'preset="classroom"' in code and 'opponent="gold"' in code and "num_envs" not in code
     notebook.kernel.run(f"again = get_ipython().run_cell({code!r}).result")
     values, show = json.loads(notebook.kernel.run("print(json.dumps([again.config['values'], again.show]))"))

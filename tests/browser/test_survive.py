@@ -65,7 +65,7 @@ def test_train_and_stop_work_while_a_cell_runs(chromium, open_notebook: OpenNote
     )
     # The kernel's status is no measure: JupyterLab takes what a subshell says of itself for it.
     running = notebook.page.locator(".jp-CodeCell").nth(1).locator(".jp-InputPrompt")
-    widget.until(lambda: running.inner_text(), lambda prompt: "*" in prompt, 30, "a running cell")
+    widget.until(lambda: running.inner_text(), lambda prompt: "*" in prompt, 60, "a running cell")
     learns(widget)
     stops(widget)
     assert "*" in running.inner_text(), "all this happened while the cell ran"
@@ -91,7 +91,7 @@ def test_two_views_show_one_match(chromium, open_notebook: OpenNotebook):
     assert first.attribute("tick") == second.attribute("tick")
     for view in (first, second):
         view.root.scroll_into_view_if_needed()
-        view.until(lambda view=view: view.colours(view.picture()), lambda count: count > 5, 20, "a picture")
+        view.until(lambda view=view: view.colours(view.picture()), lambda count: count > 5, 60, "a picture")
     notebook.page.evaluate(
         """() => {
             const { content } = window.jupyterapp.shell.currentWidget;
@@ -100,7 +100,7 @@ def test_two_views_show_one_match(chromium, open_notebook: OpenNotebook):
         }"""
     )
     left = notebook.widget(0)
-    left.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 1, 20, "one view to go")
+    left.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 1, 60, "one view to go")
     left.control("Play").click()
     assert ticks_on(left)
     before = left.picture()
@@ -155,12 +155,12 @@ def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, op
         root = widget.root.element_handle()
         for _ in range(times):
             notebook.page.evaluate(scroll, 9000)
-            widget.until(lambda: root.evaluate(attached), lambda there: not there, 20, "the cell to leave")
+            widget.until(lambda: root.evaluate(attached), lambda there: not there, 60, "the cell to leave")
             notebook.page.wait_for_timeout(1500)
             stood = root.get_attribute("data-tick")
             notebook.page.evaluate(scroll, 0)
-            widget.until(lambda: root.evaluate(attached), bool, 20, "the cell to come back")
-            widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 5, "a picture")
+            widget.until(lambda: root.evaluate(attached), bool, 60, "the cell to come back")
+            widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
             assert ticks_on(widget) and widget.number("tick") > float(stood)
             widget.wait_number("fps", lambda fps: fps > 1)
     finally:
@@ -187,7 +187,7 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
         old = notebook.widget().root.element_handle()
         notebook.run_all()
         widget.until(
-            lambda: old.evaluate("root => root.isConnected"), lambda there: not there, 30, "the old widget to go"
+            lambda: old.evaluate("root => root.isConnected"), lambda there: not there, 60, "the old widget to go"
         )
         fresh = notebook.widget()
         fresh.wait_number("tick", lambda tick: tick > 0)
@@ -215,10 +215,10 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
         run(False)
     listeners = "window.dshqListeners()"
     widget.until(
-        lambda: notebook.page.evaluate(listeners), lambda n: n <= before["listeners"], 30, "the old listeners' end"
+        lambda: notebook.page.evaluate(listeners), lambda n: n <= before["listeners"], 60, "the old listeners' end"
     )
     buffers = lambda: notebook.page.workers[0].evaluate("self.buffers.size")  # noqa: E731
-    widget.until(buffers, lambda n: n <= before["buffers"], 30, "the old buffers' end, which the worker hears of later")
+    widget.until(buffers, lambda n: n <= before["buffers"], 60, "the old buffers' end, which the worker hears of later")
     after = count()
     assert after["processes"] <= before["processes"]
     assert after["files"] <= before["files"] + 10, "sockets of subshells come and go; a leak would be one a run"
@@ -237,7 +237,7 @@ def test_close_leaves_no_listener_and_no_buffer(chromium, open_notebook: OpenNot
     assert notebook.page.evaluate("window.dshqListeners()") > 0
     assert worker.evaluate("self.buffers.size") >= 9
     notebook.kernel.run("v.close(); w.close()")
-    first.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 0, 30, "no widget")
+    first.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 0, 60, "no widget")
     notebook.page.wait_for_timeout(1000)
     assert notebook.page.evaluate("window.dshqListening()") == []
     assert worker.evaluate("self.buffers.size") == 0

@@ -30,7 +30,7 @@ def test_the_first_cell_shows_a_match_that_plays_at_once_in_the_notebooks_theme(
     pause(widget)
     light = widget.picture()
     notebook.theme(dark=True)
-    widget.until(widget.picture, lambda dark: dark != light, 30, "the match to be drawn in the dark theme")
+    widget.until(widget.picture, lambda dark: dark != light, 60, "the match to be drawn in the dark theme")
     notebook.theme(dark=False)
 
 

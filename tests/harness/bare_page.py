@@ -17,7 +17,7 @@ from tests.harness.lab import Kernel
 from tests.harness.page import VIEWPORT, WidgetPage, widget_on
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-OPEN_SECONDS = 60
+OPEN_SECONDS = 120
 
 SERVE = """
 from ipywidgets.widgets.widget import _instances as __all
@@ -78,6 +78,7 @@ class BarePage:
         self.url = ""
         self._console = Console()
         self.context = browser.new_context(**{"viewport": VIEWPORT, **options})
+        self.context.set_default_timeout(OPEN_SECONDS * 1000)
         prepare(self.context)
         self.page = self._new_page()
 

@@ -98,6 +98,7 @@ class NotebookPage:
         self._kernel: Kernel | None = None
         self._owned = context is None
         self.context = context or browser.new_context(**{"viewport": VIEWPORT, **options})
+        self.context.set_default_timeout(OPEN_SECONDS * 1000)
         prepare(self.context)
         self.page: Page = self.context.new_page()
         self._console.watch(self.page)
