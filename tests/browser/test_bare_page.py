@@ -1,5 +1,6 @@
 """The page of `dshq play`: the real command, several pages of one widget, and what is left when Python is gone."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,10 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.console import Console
+from tests.harness.counting import COUNT_DEVICES, COUNT_LISTENERS
 from tests.harness.page import widget_on
 from tests.harness.slow_line import SlowLine
-from tests.harness.watching import begin, learns, stands_alone, stops, ticks_on
+from tests.harness.watching import PLAIN, begin, inject, learns, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +70,47 @@ def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     for widget in (again, other):
         widget.until(widget.page.locator(".dshq-widget").count, lambda count: count == 0, 60, "no widget")
         assert "Python has closed this widget." in widget.page.locator("main").inner_text()
+
+
+def test_close_leaves_no_listener_and_no_buffer(chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES + COUNT_LISTENERS))
+    widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
+    worker = opened.page.workers[0]
+    assert opened.page.evaluate("window.dshqListeners()") > 0
+    assert worker.evaluate("self.buffers.size") >= 3
+    opened.kernel.run("w.close()")
+    widget.until(lambda: opened.page.locator(".dshq-widget").count(), lambda count: count == 0, 60, "no widget")
+    buffers = lambda: worker.evaluate("self.buffers.size + self.textures.size")  # noqa: E731
+    widget.until(buffers, lambda count: count == 0, 60, "no buffer and no texture")
+    assert opened.page.evaluate("window.dshqListening()") == []
+
+
+USED = """
+import gc, threading, psutil, json
+def used():
+    gc.collect()
+    me = psutil.Process()
+    return {"processes": len(me.children(recursive=True)), "files": me.num_fds(), "threads": threading.active_count()}
+"""
+
+
+def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, plain_chromium, PLAIN)
+    learns(widget)
+
+    def used() -> dict[str, int]:
+        return json.loads(opened.kernel.run(USED + "print(json.dumps(used()))"))
+
+    opened.kernel.run("w.close()")
+    opened.run_all()
+    opened.widget().wait_number("tick", lambda tick: tick > 0)
+    before = used()
+    for _ in range(3):
+        opened.kernel.run("w.close()")
+        opened.run_all()
+        opened.widget().wait_number("tick", lambda tick: tick > 0)
+    widget = opened.widget()
+    widget.until(used, lambda now: all(now[key] <= before[key] + 2 * (key == "files") for key in now), 60, str(before))
 
 
 def test_the_kernel_dies_and_the_match_goes_on(plain_chromium, open_page: OpenPage):

@@ -20,6 +20,7 @@ print(waited)
 """
 
 
+@pytest.mark.slow
 def test_versions_go_on_rising_while_a_cell_waits(chromium, open_notebook: OpenNotebook, tmp_path):
     done = tmp_path / "cell"
     notebook, widget = begin(open_notebook, chromium)

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.browser
 # ---- an ipywidget like any other
 
 
+@pytest.mark.slow
 def test_observe_link_and_layout(chromium, open_notebook: OpenNotebook):
     cell = """
 import ipywidgets

@@ -74,6 +74,11 @@ def test_a_widget_lives_in_the_page_and_in_the_kernel(chromium, open_notebook: O
     notebook.reload()
     assert notebook.widget().wait_attribute("pressed", bool) == "7"
 
+    notebook.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
+    notebook.page.wait_for_timeout(200)
+    assert "something broke" in notebook.console_errors.pop()
+    assert notebook.console_errors == []
+
 
 def test_without_the_flags_there_is_no_webgpu(plain_chromium, open_page: OpenPage):
     opened, _ = begin(open_page, plain_chromium)
@@ -88,11 +93,3 @@ def test_an_error_and_a_warning_in_the_page_are_seen(plain_chromium, open_page: 
     seen = sorted(text.splitlines()[0] for text in opened.console_errors)
     assert seen == ["something creaks", "uncaught: something broke"]
     opened.console_errors.clear()
-
-
-def test_an_error_in_a_notebook_is_seen(chromium, open_notebook: OpenNotebook):
-    notebook = open_notebook(chromium, "1 + 1")
-    notebook.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
-    notebook.page.wait_for_timeout(200)
-    assert "something broke" in notebook.console_errors.pop()
-    assert notebook.console_errors == []

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.page import inner
-from tests.harness.watching import begin, pause, ticks_on
+from tests.harness.watching import PLAIN, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -89,3 +89,42 @@ def test_bad_input_costs_one_sentence_and_nothing_else(plain_chromium, open_page
             opened.kernel.run(code)
     assert ticks_on(widget)
     assert widget.attribute("status") == "idle"
+
+
+# What side 0 does: word 4 of every state, before the drill's own fields. The page sends its state about once a second.
+ACTION = """
+import numpy as np
+def action():
+    return int(np.frombuffer(bytes(w.snapshot["state"]), "<i4")[4])
+"""
+
+
+def test_a_person_plays(plain_chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, plain_chromium, ACTION + PLAIN)
+    widget.control("Mode").select_option("human_vs_ai")
+    widget.wait_attribute("mode", lambda mode: mode == "human_vs_ai")
+
+    def does(wanted: bool) -> None:
+        said = widget.until(
+            lambda: opened.kernel.run("print(action())").strip(), lambda now: (now != "0") == wanted, 60, "the action"
+        )
+        assert said.isdigit()
+
+    does(False)  # hands off the keys: the player stands
+    widget.canvas.focus()
+    widget.page.keyboard.down("w")
+    does(True)
+    widget.page.keyboard.up("w")
+    does(False)
+
+    focused = "canvas => canvas.contains(document.activeElement)"
+    assert widget.canvas.evaluate(focused)
+    widget.page.keyboard.press("Escape")
+    assert not widget.canvas.evaluate(focused)
+
+
+def test_python_observes_what_a_person_does(plain_chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, plain_chromium)
+    opened.kernel.run("seen = []; w.observe(lambda change: seen.append(change['new']['speed']), 'show')")
+    widget.control("Speed").select_option("2")
+    widget.until(lambda: opened.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")

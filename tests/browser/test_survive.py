@@ -23,6 +23,7 @@ pytestmark = pytest.mark.browser
 # ---- the kernel
 
 
+@pytest.mark.slow
 def test_after_a_kernel_restart_the_match_goes_on_and_the_cell_gives_a_fresh_widget(chromium, open_notebook):
     notebook, widget = begin(open_notebook, chromium)
     version = learns(widget)
@@ -75,15 +76,18 @@ def test_train_and_stop_work_while_a_cell_runs(chromium, open_notebook: OpenNote
 # ---- the page
 
 
-def test_two_views_show_one_match(chromium, open_notebook: OpenNotebook):
+def test_two_views_show_one_match_and_share_their_worker_with_another(chromium, open_notebook: OpenNotebook):
     notebook, first = begin(
         open_notebook,
         chromium,
         "from dshq_widget import DrillWidget; w = DrillWidget(); display(w)",
         "display(w)",
+        "v = DrillWidget(seed=1); v",
     )
-    second = notebook.widget(1)
-    second.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
+    second, other = notebook.widget(1), notebook.widget(2)
+    for widget in (second, other):
+        widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
+    assert len(notebook.page.workers) == 1
     first.control("Pause").first.click()
     for view in (first, second):
         view.wait_attribute("playing", lambda playing: playing == "false")
@@ -100,7 +104,7 @@ def test_two_views_show_one_match(chromium, open_notebook: OpenNotebook):
         }"""
     )
     left = notebook.widget(0)
-    left.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 1, 60, "one view to go")
+    left.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 2, 60, "one view to go")
     left.control("Play").click()
     assert ticks_on(left)
     before = left.picture()
@@ -108,12 +112,12 @@ def test_two_views_show_one_match(chromium, open_notebook: OpenNotebook):
     assert left.picture() != before
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
-def test_widgets_share_one_worker_and_one_device(chromium, open_notebook: OpenNotebook, count: int):
-    made = "from dshq_widget import DrillWidget; all_ = [DrillWidget(seed=k) for k in range({})]; [*map(display, all_)]"
-    notebook = open_notebook(chromium, made.format(count), prepare=inject(COUNT_DEVICES))
+@pytest.mark.slow
+def test_eight_widgets_share_one_worker_and_one_device(chromium, open_notebook: OpenNotebook):
+    made = "from dshq_widget import DrillWidget; all_ = [DrillWidget(seed=k) for k in range(8)]; [*map(display, all_)]"
+    notebook = open_notebook(chromium, made, prepare=inject(COUNT_DEVICES))
     notebook.run_all()
-    widgets = [notebook.widget(k) for k in range(count)]
+    widgets = [notebook.widget(k) for k in range(8)]
     for widget in widgets:
         widget.wait_number("tick", lambda tick: tick > 0)
         assert widget.wait_attribute("renderer", bool) == "webgpu"
@@ -130,8 +134,8 @@ def test_widgets_share_one_worker_and_one_device(chromium, open_notebook: OpenNo
         assert widget.colours(widget.picture()) > 5
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, open_notebook: OpenNotebook, times: int):
+@pytest.mark.slow
+def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, open_notebook: OpenNotebook):
     settings = lab.home / "config" / "lab" / "user-settings" / "@jupyterlab" / "notebook-extension"
     settings.mkdir(parents=True, exist_ok=True)
     (settings / "tracker.jupyterlab-settings").write_text(json.dumps({"windowingMode": "full"}))
@@ -153,7 +157,7 @@ def test_a_cell_that_the_notebook_windows_out_comes_back_drawn(chromium, lab, op
         scroll = "at => { document.querySelector('.jp-WindowedPanel-outer').scrollTop = at }"
         attached = "root => root.isConnected && root.getBoundingClientRect().bottom > 0"
         root = widget.root.element_handle()
-        for _ in range(times):
+        for _ in range(3):
             notebook.page.evaluate(scroll, 9000)
             widget.until(lambda: root.evaluate(attached), lambda there: not there, 60, "the cell to leave")
             notebook.page.wait_for_timeout(1500)
@@ -179,7 +183,8 @@ def used():
 """
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [16, 50])
 def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNotebook, times):
     notebook, widget = begin(open_notebook, chromium, PLAIN, prepare=inject(COUNT_DEVICES + COUNT_LISTENERS))
 
@@ -209,7 +214,7 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
         run(trained)
     before = count()
     for k in range(times):
-        run(k % 16 == 2)
+        run(k % 16 == 4)
     notebook.page.wait_for_timeout(3000)
     for _ in range(2):
         run(False)
@@ -228,6 +233,7 @@ def test_a_cell_run_over_and_over_leaves_nothing(chromium, open_notebook: OpenNo
     assert notebook.page.workers[0].evaluate("self.living.size") == 1, "a busy machine may lose one, which is replaced"
 
 
+@pytest.mark.slow
 def test_close_leaves_no_listener_and_no_buffer(chromium, open_notebook: OpenNotebook):
     cells = [PLAIN, "v = DrillWidget(); display(v); display(v)"]
     notebook, first = begin(open_notebook, chromium, *cells, prepare=inject(COUNT_DEVICES + COUNT_LISTENERS))
@@ -255,6 +261,7 @@ def named_chromium(playwright):
     browser.close()
 
 
+@pytest.mark.slow
 def test_over_plain_http_the_match_plays_without_webgpu_and_says_why(named_chromium, lab, open_notebook: OpenNotebook):
     notebook = open_notebook(named_chromium, PLAIN, url=f"http://notebook.test:{lab.port}")
     notebook.run_all()

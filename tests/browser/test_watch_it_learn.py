@@ -6,12 +6,12 @@ Behaviour only, under generous time-outs; how fast all this is, is measured by b
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.watching import PLAIN, TRAINED, begin, pause, ticks_on
+from tests.harness.watching import TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_first_cell_shows_a_match_that_plays_at_once_in_the_notebooks_theme(chromium, open_notebook: OpenNotebook):
+def test_the_first_cell_shows_a_match_and_the_notebook_hears_no_key(chromium, open_notebook: OpenNotebook):
     notebook, widget = begin(open_notebook, chromium, "from dshq_widget import DrillWidget; DrillWidget()")
     assert widget.wait_attribute("renderer", bool) == "webgpu"
     assert widget.attribute("renderer-thread") == "worker"
@@ -26,6 +26,12 @@ def test_the_first_cell_shows_a_match_that_plays_at_once_in_the_notebooks_theme(
     assert ticks_on(widget)
     assert widget.picture() != before
     assert widget.wait_number("fps", lambda fps: fps > 1)
+
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
+    widget.canvas.focus()
+    for key in ("b", "d", "d"):  # in command mode: a new cell below, delete this cell
+        widget.page.keyboard.press(key)
+    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
 
     pause(widget)
     light = widget.picture()
@@ -64,39 +70,3 @@ def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, ope
     assert again.attribute("playing") == "false"
     again.control("Play").click()
     assert ticks_on(again)
-
-
-# What side 0 does: word 4 of every state, before the drill's own fields. The page sends its state about once a second.
-ACTION = """
-import numpy as np
-def action():
-    return int(np.frombuffer(bytes(w.snapshot["state"]), "<i4")[4])
-"""
-
-
-def test_a_person_plays_and_the_notebook_hears_no_key(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, ACTION + PLAIN)
-    widget.control("Mode").select_option("human_vs_ai")
-    widget.wait_attribute("mode", lambda mode: mode == "human_vs_ai")
-    cells = notebook.page.locator(".jp-Notebook .jp-Cell").count()
-
-    def does(wanted: bool) -> None:
-        said = widget.until(
-            lambda: notebook.kernel.run("print(action())").strip(), lambda now: (now != "0") == wanted, 60, "the action"
-        )
-        assert said.isdigit()
-
-    does(False)  # hands off the keys: the player stands
-    widget.canvas.focus()
-    for key in ("b", "d", "d"):  # in command mode: a new cell below, delete this cell
-        widget.page.keyboard.press(key)
-    widget.page.keyboard.down("w")
-    does(True)
-    widget.page.keyboard.up("w")
-    does(False)
-    assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
-
-    focused = "canvas => canvas.contains(document.activeElement)"
-    assert widget.canvas.evaluate(focused)
-    widget.page.keyboard.press("Escape")
-    assert not widget.canvas.evaluate(focused)

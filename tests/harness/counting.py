@@ -1,6 +1,6 @@
 """What a page holds on to, counted by scripts that run in it before anything else (`watching.inject`)."""
 
-# Listeners that code from a Blob (as anywidget loads the widget) has on what outlives the widget: the window, the
+# Listeners that the widget's code (which anywidget loads from a Blob) has on what outlives the widget: the window, the
 # document, media queries, workers. Those on elements that left the page go with them.
 COUNT_LISTENERS = """
 (() => {
@@ -8,7 +8,8 @@ COUNT_LISTENERS = """
     const add = EventTarget.prototype.addEventListener, remove = EventTarget.prototype.removeEventListener;
     const key = (type, listener, options) => `${type} ${typeof options === "object" ? !!options?.capture : !!options}`;
     EventTarget.prototype.addEventListener = function (type, listener, options) {
-        if (/blob:/.test(new Error().stack) && listener && !(this instanceof AbortSignal) && !options?.once) {
+        const ours = /blob:|widget[.]js/.test(new Error().stack) && !(this instanceof AbortSignal);
+        if (ours && listener && !options?.once) {
             const entry = [this ?? window, key(type, listener, options), listener];
             there.set(entry, new Error().stack);
             options?.signal?.addEventListener?.call(options.signal, "abort", () => there.delete(entry));

@@ -206,7 +206,7 @@ class Kernel:
         printed: list[str] = []
 
         def collect(message: dict) -> None:
-            if message["msg_type"] == "stream":
+            if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
                 printed.append(message["content"]["text"])
 
         self._execute(code, timeout, collect, False)
