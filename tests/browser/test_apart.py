@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.slow_line import SlowLine
-from tests.harness.watching import begin, learns, pause, stops, ticks_on
+from tests.harness.watching import TRAINED, begin, learns, pause, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +31,7 @@ def test_a_line_with_a_second_of_latency_each_way(plain_chromium, open_page: Ope
         line.delay = 1.0
         learns(widget)
         first, version = widget.wait_number("fps", lambda fps: fps > 5), widget.number("version")
-        widget.wait_number("version", lambda now: now > version)
+        widget.wait_number("version", lambda now: now > version, TRAINED)
         assert first and ticks_on(widget)
         pause(widget)
         widget.wait_attribute("playing", lambda playing: playing == "false")
@@ -83,6 +83,6 @@ def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(plai
     assert ask(f"len(sent) - {before}") <= 12, "states and sentences only, no heartbeat"
     assert widget.number("version") == shown
     widget.page.evaluate(HIDE, False)
-    widget.wait_number("version", lambda now: now > version + 1)
+    widget.wait_number("version", lambda now: now > version + 1, TRAINED)
     widget.wait_number("fps", lambda fps: fps > 1)
     assert widget.attribute("status") == "training"

@@ -31,7 +31,7 @@ def test_versions_go_on_rising_while_a_cell_waits(chromium, open_notebook: OpenN
         widget.until(done.with_suffix(".begun").exists, bool, 60, "a busy cell")
         for _ in range(3):
             seen = widget.number("version")
-            widget.wait_number("version", lambda version, seen=seen: version > seen)
+            widget.wait_number("version", lambda version, seen=seen: version > seen, TRAINED)
         assert not waiting.done(), "all this happened while the cell was busy"
         assert widget.attribute("status") == "training"
         done.touch()

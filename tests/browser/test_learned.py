@@ -48,7 +48,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     widget.until(names, lambda now: now[1] == "v0", 60, "the ghost to come again")
     notebook.reload()
     again = notebook.widget()
-    again.wait_number("version", lambda version: version > 0)
+    again.wait_number("version", lambda version: version > 0, TRAINED)
     assert texts(again, ".board .name") == ["AI", "AI"]
     assert again.control(GHOST).is_disabled(), "the page has seen one version only"
 

@@ -124,6 +124,14 @@ def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     figure.scroll_into_view_if_needed()
     legend, plot = figure.locator(".legend"), figure.locator(".u-over").bounding_box()
     assert plot
+
+    def settled() -> bool:
+        """Whether nothing more has come from the training that was stopped."""
+        before = legend.inner_text()
+        widget.page.wait_for_timeout(2000)
+        return legend.inner_text() == before
+
+    widget.until(settled, bool, 60, "the last row of metrics")
     newest = legend.inner_text()
     widget.page.mouse.move(plot["x"] + 2, plot["y"] + plot["height"] / 2)
     widget.until(legend.inner_text, lambda text: text != newest, 60, "the value under the pointer")

@@ -37,7 +37,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
 
     widget.control("Resume learning").click()
     widget.until(pill.inner_text, lambda text: text == "Training", 60, "Training")
-    widget.wait_number("version", lambda now: now > 5)
+    widget.wait_number("version", lambda now: now > 5, TRAINED)
     turn(widget, "1 k")
     pace = "print(w.config['values']['pace'])"
     widget.until(lambda: notebook.kernel.run(pace).strip(), lambda said: float(said) == 1000, 60, "the pace")
@@ -49,7 +49,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     assert ticks_on(widget)
     slow = float(notebook.kernel.run("print(w._trainer.version)"))
     turn(widget, "full")
-    widget.wait_number("version", lambda now: now > slow + 5)
+    widget.wait_number("version", lambda now: now > slow + 5, TRAINED)
 
     widget.control("Pause learning").click()
     widget.until(lambda: widget.control("Resume learning").count(), lambda count: count == 1, 60, "paused")

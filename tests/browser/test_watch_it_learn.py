@@ -51,7 +51,7 @@ def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, ope
     assert widget.number("tick") > start  # the match was never started again
     for _ in range(3):
         tick, version = widget.number("tick"), widget.number("version")
-        widget.wait_number("version", lambda now, seen=version: now > seen)
+        widget.wait_number("version", lambda now, seen=version: now > seen, TRAINED)
         assert widget.number("tick") >= tick
         assert ticks_on(widget)
     assert widget.number("version") > first

@@ -45,6 +45,7 @@ QUIET_FLAGS = [
 # Console errors that are JupyterLab's own and say nothing about the widget.
 HARMLESS = [
     re.compile(r"Failed to load resource: .*404"),  # a workspace or setting that does not exist yet
+    re.compile(r"^dshq-widget: the kernel takes no messages: .*Cannot send"),  # it died, as the test wanted it
 ]
 
 # anywidget gives a model two seconds to begin, which several at once overstep on a busy machine; then they come all the
