@@ -35,7 +35,7 @@ WIDGET = {
     "runtime": {"contract", "drill", "policy", "dshq_kernels"},
     "gyms": {"policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
-    "learning": {"contract", "drill", "policy", "dshq_kernels"},
+    "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {"contract", "drill", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
     "training": {"algorithms", "contract", "drill", "drills", "gyms", "learning", "policy", "runtime"},
     "classroom": {
