@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.harness.drill_page import LESSON
 from tests.harness.watching import TRAINED, begin
-from tests.test_check import LESSON
 
 pytestmark = pytest.mark.browser
 

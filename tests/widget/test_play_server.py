@@ -12,9 +12,9 @@ import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from dshq_widget.widget import drill_widget, play_comm
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
+from dshq_widget.widget import drill_widget, play_comm
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
