@@ -142,8 +142,8 @@ export function moveTo(state: GameState, handle: Handle, x: number, y: number): 
   coordinate(state, handle.y, handle)[at] = y;
 }
 
-/** The side whose player a handle moves, or -1: what is named after a ball is nobody's. */
+/** The side whose player a handle moves, or -1: nobody plays a ball. */
 export function sideOf(handle: Handle, sides: number): number {
   const side = handle.index ?? 0;
-  return handle.name.startsWith("ball") || side >= sides ? -1 : side;
+  return handle.kind === "ball" || side >= sides ? -1 : side;
 }

@@ -130,7 +130,7 @@ function picture(spec: DrillSpec, places: SceneRow["places"], name: string): SVG
   });
   places.forEach(([x, y], index) => {
     const handle = spec.drag[index];
-    const ball = handle?.name.startsWith("ball");
+    const ball = handle?.kind === "ball";
     const side = handle?.index ?? 0;
     svg.append(element("circle", { cx: x - x0, cy: y1 - y, r: ((ball ? 0.03 : 0.048) * (x1 - x0)).toFixed(3), class: ball ? "ball" : `side-${side}` }));
   });

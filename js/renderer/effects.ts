@@ -63,7 +63,7 @@ class Mover {
 
   constructor(match: Match, handle: Handle) {
     this.at = handle.index ?? 0;
-    this.isBall = handle.name.startsWith("ball");
+    this.isBall = handle.kind === "ball";
     this.paint = this.isBall ? "ball" : `player${this.at}`;
     const { x, y, vx, vy } = handle;
     const field = (name: string): Words => {

@@ -89,7 +89,7 @@ export const TOY: DrillTrait = {
     n_obs: 3,
     terms: [{ name: "goal", weight: 1, kind: "reward" }],
     baselines: ["pusher"],
-    drag: [{ name: "ball", x: "ball_px", y: "ball_py", vx: "ball_vx", vy: "ball_vy" }],
+    drag: [{ name: "ball", x: "ball_px", y: "ball_py", vx: "ball_vx", vy: "ball_vy", kind: "ball" }],
     scene_max: 8,
     palette: ["turf", "player0", "player1", "ball"],
     rules_hash: "toy",

@@ -12,8 +12,8 @@ const spec = {
     { name: "near_ball", weight: 2, kind: "potential" as const },
   ],
   drag: [
-    { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy" },
-    { name: "player 0", x: "px", y: "py", vx: "vx", vy: "vy", index: 0 },
+    { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const },
+    { name: "player 0", x: "px", y: "py", vx: "vx", vy: "vy", index: 0, kind: "player" as const },
   ],
 };
 const values = { ...config.values, reward_weights: "near_ball=4", gamma: 1, scene_share: 0.3 };

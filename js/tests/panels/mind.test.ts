@@ -17,8 +17,8 @@ const drill: DrillSpec = {
     { name: "<img src=x onerror=alert(1)>", scale: 1, unit: "" },
   ],
   drag: [
-    { ...handle, name: "ball" },
-    { ...handle, name: "player 0" },
+    { ...handle, name: "ball", kind: "ball" },
+    { ...handle, name: "player 0", kind: "player" },
   ],
 };
 const thought = {
