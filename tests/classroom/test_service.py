@@ -239,6 +239,7 @@ def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, u
     store.close_connections()
 
 
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database: str):
     store = Store(database)
     number = open_round(store, anchors=["random"], blocks=8)
