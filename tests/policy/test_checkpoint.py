@@ -275,7 +275,7 @@ def test_pipes_and_devices_do_not_block(tmp_path):
     assert "not a regular file" in refuse(tmp_path / "fifo.dshq")
     assert "not a regular file" in refuse(tmp_path / "link.dshq")
     refuse(tmp_path / "loop.dshq")
-    assert time.monotonic() - began < 30, "opening a pipe must not wait for a writer"
+    assert time.monotonic() - began < 300, "opening a pipe must not wait for a writer"
 
 
 def test_a_null_byte_in_the_name():
