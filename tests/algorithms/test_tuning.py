@@ -25,7 +25,7 @@ EVEN = Rates(threads=8, play_one=10e6, play_all=80e6, learn_one=4e6, learn_all=3
 """Nobody waits for anybody: eight threads are eight times as fast as one."""
 CROWDED = dataclasses.replace(EVEN, play_all=12e6, learn_all=9e6)
 """Threads that hinder one another."""
-PATIENCE = 120
+PATIENCE = 300
 
 
 def test_the_defaults_are_those_of_two_processors():

@@ -11,7 +11,7 @@ from comm.base_comm import BaseComm
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class RecordingComm(BaseComm):
