@@ -100,7 +100,7 @@ def command(*arguments, expect=0):
 def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
     path = tmp_path / "pole.dshq"
     said = json.loads(command("train", "cartpole", "--out", path, "--json").stdout.splitlines()[-1])
-    assert said["seconds"] < 60 and said["metrics"]["evaluated_return"] >= 475
+    assert said["agent_steps"] <= 6_000_000 and said["metrics"]["evaluated_return"] >= 475  # measured: 100,000
     found = json.loads(command("evaluate", path, "--matches", 100, "--json").stdout.splitlines()[-1])
     assert found["episodes"] == 100 and found["target"] == 475
     assert found["ci95"][0] <= found["return_mean"] <= found["ci95"][1]
