@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dshq_widget.widget import page_protocol
-from tests.harness.recorded_widget import bundle, make, until  # noqa: F401  (fixtures)
+from tests.harness.recorded_widget import until
 
 
 def player(name: str, elo: float, **more: Any) -> dict[str, Any]:
