@@ -1,10 +1,10 @@
 """Writes the lessons as pages that play without a kernel and without a network: docs/lessons/NN_name.html.
 
 `python -m tools.pages` (`make lessons`) works through every lesson in a kernel and keeps what its cells showed: text,
-plots, and every match with the policy of that moment. That takes minutes: training gets `--seconds`, 30. Exercises stand
-as they are found; what comes after them is what it is with the reference answer. A page whose lesson has the same code
-as before keeps its outputs; `python -m tools.pages 03 04` works through these lessons again in any case. The widget's
-bundle, which all pages share, is copied beside them.
+plots, and every match with the policy of that moment. That takes minutes: training gets `--seconds`, 30. Exercises
+stand as they are found; what comes after them is what it is with the reference answer. A page whose lesson has the same
+code as before keeps its outputs; `python -m tools.pages 03 04` works through these lessons again in any case. The
+widget's bundle, which all pages share, is copied beside them.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _coloured(source: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through again; none: all that changed")
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through again; none: what changed")
     parser.add_argument("--seconds", type=float, default=30.0, help="the most that one training gets (default 30)")
     parser.add_argument("--out", type=Path, default=PAGES, help="the folder for the pages (default docs/lessons)")
     arguments = parser.parse_args()
