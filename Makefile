@@ -37,6 +37,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	npm run --silent typecheck
+	npm run --silent lint
 
 vitest: setup
 	npm run --silent test

@@ -1,10 +1,10 @@
-import { defineConfig } from "vitest/config";
 import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: {
     // Tests bring their own worker; the bundled text exists only in the build.
-    alias: { "worker-source": fileURLToPath(new URL("js/tests/worker-source.ts", import.meta.url)) },
+    alias: { "worker-source": fileURLToPath(new URL("js/tests/harness/worker-source.ts", import.meta.url)) },
   },
   plugins: [
     {

@@ -7,9 +7,9 @@
  *   node js/build.mjs [--watch] [--out=DIR]
  */
 import { readFile, stat } from "node:fs/promises";
-import { gzipSync } from "node:zlib";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -26,7 +26,7 @@ const common = {
   logLevel: "warning",
 };
 
-/** `import source from "worker-source"` is the text of js/worker.ts bundled as an ES module. */
+/** `import source from "worker-source"` is the text of js/worker/host.ts bundled as an ES module. */
 const workerAsText = {
   name: "worker-as-text",
   setup(build) {
@@ -34,7 +34,7 @@ const workerAsText = {
     build.onLoad({ filter: /.*/, namespace: "worker" }, async () => {
       const result = await esbuild.build({
         ...common,
-        entryPoints: [join(here, "worker.ts")],
+        entryPoints: [join(here, "worker", "host.ts")],
         format: "esm",
         write: false,
         metafile: true,
@@ -63,7 +63,7 @@ const options = {
   ...common,
   entryPoints: [
     { in: join(here, "widget.ts"), out: "widget" },
-    { in: join(here, "style.css"), out: "widget" },
+    { in: join(here, "styles", "style.css"), out: "widget" },
   ],
   format: "esm",
   outdir: out,

@@ -3,15 +3,17 @@
  * from a recording. First the whole of it is played without drawing, and the hash of its final state compared with the published one.
  * `dshq_widget/classroom/pages.py` writes the page; what is played stands in it as JSON.
  */
-import { button, h, setText } from "./dom";
-import { SHAPE_FLOATS, sha256, type DrillSpec, type FromWorker, type Recording, type RendererKind } from "./protocol";
+
+import { type DrillSpec, type FromWorker, type Recording, type RendererKind, SHAPE_FLOATS } from "./contract/protocol";
+import { stateHash } from "./match/recording";
+import { played, replay } from "./match/replay";
+import { type Game, type GameState, loadRules } from "./match/rules";
 import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
-import { Stage, type Motion } from "./renderer/stage";
 import type { Overlay } from "./renderer/scene";
-import { played, replay } from "./replay";
-import { loadRules, type Game, type GameState } from "./rules";
-import { detectTheme, reducedMotion, watchTheme } from "./theme";
+import { type Motion, Surface } from "./renderer/surface";
+import { button, h, setText } from "./ui/dom";
+import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
 
 interface Published {
   spec: DrillSpec;
@@ -94,7 +96,7 @@ class Reel implements Motion {
 
 function open(root: HTMLElement, { spec, javascript, recording }: Published): void {
   const game = loadRules(javascript);
-  const found = sha256(new Uint8Array(replay(game, spec, recording).buffer));
+  const found = stateHash(replay(game, spec, recording).buffer);
   const agrees = found === recording.sha256;
   const verdict = h("p", { class: "verdict", role: "status" });
   setText(
@@ -124,26 +126,26 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   root.replaceChildren(h("div", { class: "stage" }, pitch), h("div", { class: "film" }, play, pause, place, clock, slow, fast), verdict);
 
   const gpu = new Gpu(
-    () => void stage.deviceLost(),
+    () => void surface.deviceLost(),
     (text) => setText(verdict, `WebGPU: ${text}`),
   );
-  let stage = begin("webgpu", "");
-  function begin(renderer: RendererKind, reason: string): Stage {
+  let surface = begin("webgpu", "");
+  function begin(renderer: RendererKind, reason: string): Surface {
     const canvas = h("canvas", { class: "match", role: "img", "aria-label": `A match of ${spec.title}` });
     pitch.replaceChildren(canvas);
     const { clientWidth: width, clientHeight: height } = pitch;
     const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };
-    return new Stage(options, gpu, "page", heard, () => undefined);
+    return new Surface(options, gpu, "page", receive, () => undefined);
   }
-  function heard(message: FromWorker): void {
+  function receive(message: FromWorker): void {
     if (message.type === "READY") root.dataset.renderer = message.renderer;
-    if (message.type === "CANVAS_LOST") stage = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
+    if (message.type === "CANVAS_LOST") surface = begin(message.reason ? "canvas2d" : "webgpu", message.reason);
     if (message.type === "ERROR") setText(verdict, message.text);
   }
-  new ResizeObserver(() => stage.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
+  new ResizeObserver(() => surface.resize(pitch.clientWidth, pitch.clientHeight, devicePixelRatio)).observe(pitch);
   watchTheme(() => {
     root.dataset.theme = detectTheme();
-    stage.setTheme(detectTheme());
+    surface.setTheme(detectTheme());
   }, new AbortController().signal);
 
   let last = performance.now();
@@ -153,7 +155,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
     last = now;
     if (reel.over && !cheered && recording.league.winner >= 0) reel.celebrate(recording.league.winner);
     cheered = reel.over;
-    stage.draw(reel, reel.effects, NOTHING_OVER);
+    surface.draw(reel, reel.effects, NOTHING_OVER);
     place.value = String(reel.tick);
     setText(clock, `${(reel.tick / spec.tick_rate).toFixed(1)} s`);
     Object.assign(root.dataset, { tick: String(reel.tick), playing: String(reel.playing && !reel.over) });

@@ -2,8 +2,8 @@
  * Matches in an HTML file: the widget's page over traits that were saved, with nobody behind it. `dshq_widget/widget/export_html.py`
  * writes such files, of one match each; the traits stand in them as JSON, bytes as base64.
  */
-import type { Model, Traits } from "./model";
-import type { PolicyTrait } from "./protocol";
+import type { Model, Traits } from "./contract/model";
+import type { PolicyTrait } from "./contract/protocol";
 import widget from "./widget";
 
 type Handler = (...values: never[]) => void;

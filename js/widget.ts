@@ -1,11 +1,13 @@
 /** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
-import { placePanels } from "./controls";
-import { h, setAttribute } from "./dom";
-import type { Model } from "./model";
-import type { View } from "./panels/panel";
-import { Session, type Ready } from "./session";
-import { buildStage } from "./stage";
-import { detectTheme, watchTheme } from "./theme";
+
+import type { Model } from "./contract/model";
+import type { Ready } from "./session/events";
+import { Session } from "./session/session";
+import { h, setAttribute } from "./ui/dom";
+import { detectTheme, watchTheme } from "./ui/theme";
+import { placePanels } from "./view/panel_layout";
+import { buildStage } from "./view/stage";
+import type { View } from "./view/view";
 
 type CleanUp = () => void;
 

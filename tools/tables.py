@@ -1,6 +1,6 @@
 """Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
 
-`js/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
+`js/contract/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def tables_ts() -> str:
-    """`js/tables.ts`: what the page shares with the kernel, as TypeScript constants."""
+    """`js/contract/tables.ts`: what the page shares with the kernel, as TypeScript constants."""
     page = {direction: messages for direction, messages in protocol.MESSAGES.items() if "page" in direction}
     constants = {
         "PROTOCOL_VERSION": protocol.PROTOCOL_VERSION,
@@ -137,7 +137,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 
 def main() -> None:
-    (ROOT / "js" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
+    (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
     (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
 
 

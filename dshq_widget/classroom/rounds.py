@@ -82,7 +82,7 @@ def featured(played: Matches) -> int:
 def recording_of(
     drill: CompiledDrill, played: Matches, game: int, seed: int, digests: tuple[str, str]
 ) -> dict[str, Any]:
-    """One game as a recording (js/protocol.ts), with `league`: whence it came, for whoever checks it.
+    """One game as a recording (js/contract/protocol.ts), with `league`: whence it came, for whoever checks it.
 
     `players` are the digests of sides 0 and 1, `winner` is 0 or 1, or -1 for nobody.
     """

@@ -21,7 +21,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import Policy
 
 RATE = 20
-"""Pictures a second; a GIF knows delays in hundredths of a second only. js/film.ts has the same."""
+"""Pictures a second; a GIF knows delays in hundredths of a second only. js/worker/film.ts has the same."""
 LINGER_SECONDS = 1.0
 """How long the last picture stands before the film begins again."""
 

@@ -1,6 +1,6 @@
 """Names that two processes or two languages share: messages, metrics, modes, speeds and the policy's layout.
 
-`tools/tables.py` writes the page's copy, `js/tables.ts`, and `docs/contract.md`; a test holds them equal.
+`tools/tables.py` writes the page's copy, `js/contract/tables.ts`, and `docs/contract.md`; a test holds them equal.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Observation:
 @dataclass(frozen=True)
 class Handle:
     """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
-    fields.
+    fields. `kind` is "player", that of side `index`, or "ball", which nobody plays: it says how the thing is drawn.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Handle:
     vx: str
     vy: str
     index: int = 0
+    kind: str = "player"
 
 
 CODES = {
@@ -103,7 +104,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "rewards": (_table(_is_number), "a dict, rule: weight", '{"win": 1.0}'),
     "potentials": (_table(_is_number), "a dict, rule: weight", '{"near": 0.1}'),
     "baselines": (_each(str), "a tuple of texts", '("chaser",)'),
-    "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy"),)'),
+    "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy", kind="ball"),)'),
     "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
     "shades": (_table(_is_number), "a dict, paint: 0 .. 3", '{"floor": 1}'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
@@ -201,6 +202,10 @@ def _check_names_of_fields(drill: Any) -> None:
                 raise DeclarationError(
                     f"handle {handle.name!r} names the state field {field!r}, which does not exist", "drag", field
                 )
+        if handle.kind not in ("player", "ball"):
+            raise DeclarationError(
+                f"handle {handle.name!r} is of kind {handle.kind!r}; wanted 'player' or 'ball'", "drag", handle.kind
+            )
 
 
 def _check_paints(drill: Any) -> None:

@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -137,7 +137,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
             for name, weight in terms.items()
         ],
         "baselines": list(drill.baselines),
-        "drag": [{"name": h.name, "x": h.x, "y": h.y, "vx": h.vx, "vy": h.vy, "index": h.index} for h in drill.drag],
+        "drag": [asdict(handle) for handle in drill.drag],
         "palette": list(drill.palette),
         "shades": dict(drill.shades),
         "tags": list(drill.tags),

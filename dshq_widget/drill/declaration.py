@@ -34,7 +34,7 @@ class Drill:
     potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
                     & Russell 1999)
     baselines       rules that play: opponents, and the yardstick
-    drag            Handle(name, x, y, vx, vy, index): what a pointer may drag
+    drag            Handle(name, x, y, vx, vy, index, kind): what a pointer may drag; kind "player" or "ball"
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 .. 3: its shade in frames of four, where the usual one does not do
     tags            texts; `tag` in `scene` writes their indices

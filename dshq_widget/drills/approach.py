@@ -82,7 +82,7 @@ class Approach(Drill):
     potentials = {"nearness": 3.0}
     baselines = ("runner",)
     drag = (
-        Handle("ball", "ball_px", "ball_py", "ball_vx", "ball_vy"),
+        Handle("ball", "ball_px", "ball_py", "ball_vx", "ball_vy", kind="ball"),
         Handle("player 0", "p_px", "p_py", "p_vx", "p_vy", index=0),
     )
 

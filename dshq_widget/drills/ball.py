@@ -217,7 +217,7 @@ class Ball(Drill):
     potentials = {"ball_to_goal": 3.0, "approach": 3.0}  # measured: of all settings the one that helps learning most
     baselines = ("chaser",)
     drag = (
-        Handle("ball", "ball_px", "ball_py", "ball_vx", "ball_vy"),
+        Handle("ball", "ball_px", "ball_py", "ball_vx", "ball_vy", kind="ball"),
         Handle("player 0", "p_px", "p_py", "p_vx", "p_vy", index=0),
         Handle("player 1", "p_px", "p_py", "p_vx", "p_vy", index=1),
     )

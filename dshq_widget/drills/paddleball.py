@@ -94,7 +94,7 @@ class PaddleBall(Drill):
     rewards = {"hit": 1.0 / BALLS}
     potentials = {"beside": 0.02}
     baselines = ("follower",)
-    drag = (Handle("ball", "x", "y", "vx", "vy"),)
+    drag = (Handle("ball", "x", "y", "vx", "vy", kind="ball"),)
 
     @rule
     def reset(s, i):

@@ -1,7 +1,7 @@
-"""Plays a match that the page recorded again, to the bit. `js/replay.ts` does the same in JavaScript.
+"""Plays a match that the page recorded again, to the bit. `js/match/replay.ts` does the same in JavaScript.
 
 A recording is seed (or a starting state), the inputs stamped with the tick before which they were applied, and both
-sides' action indices at every decision; js/protocol.ts, `Recording`, lists its fields.
+sides' action indices at every decision; js/contract/protocol.ts, `Recording`, lists its fields.
 """
 
 from __future__ import annotations

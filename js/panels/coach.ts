@@ -2,30 +2,38 @@
  * Coach by dragging: arrange the ball and the players while the match is paused, and let a share of the practice games begin
  * right there. Says how often blue wins from each scene, when it was first practised and now.
  */
-import { button, h, icon, setAttribute, setText } from "../dom";
-import { percent } from "../format";
-import type { DrillSpec, SceneRow } from "../protocol";
-import { sideName } from "../sides";
-import type { Panel, View } from "./panel";
+
+import type { DrillSpec, SceneRow } from "../contract/protocol";
+import { sideName } from "../contract/sides";
+import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import { percent } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
 
 export const coach: Panel = { area: "more", build };
 
 const MOST = 8; // scenes, as dshq_widget/learning/scenes.py takes them
 const STEP = 0.05; // of the share
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const help = h("p", { class: "help" });
   const why = h("p", { class: "help", role: "status" });
-  const share = h("input", { type: "range", min: 0, max: 0.9, step: STEP, "aria-label": "Share of practice games", title: "How many of the practice games begin as one of the scenes. Takes effect at the next update." });
-  const told = h("output", { class: "number" });
+  const share = h("input", {
+    type: "range",
+    min: 0,
+    max: 0.9,
+    step: STEP,
+    "aria-label": "Share of practice games",
+    title: "How many of the practice games begin as one of the scenes. Takes effect at the next update.",
+  });
+  const shareOutput = h("output", { class: "number" });
   const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
   let asked = false;
   const drill = button("Drill this", { text: "Drill this", title: "Drill this: let practice games begin exactly as the match stands now" }, () => {
     asked = true;
     session.post({ type: "CAPTURE", id: session.id });
   });
-  const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, told);
+  const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, shareOutput);
   const body = h("div", { class: "body" }, help, h("div", { class: "cluster" }, drill, why), shares, list);
   const panel = h("details", { class: "fold coach" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Coach"), about), body);
 
@@ -40,14 +48,17 @@ function build({ session, signal }: View): HTMLElement {
   const followShare = () => {
     const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
     if (document.activeElement !== share) share.value = String(now);
-    setText(told, percent(now));
+    setText(shareOutput, percent(now));
   };
   const rebuild = () => {
     const now = spec();
     if (!now) return;
     panel.hidden = now.drag.length === 0;
     const things = now.drag.map(({ name }) => name.replace(/^player (\d)$/, (_, side: string) => sideName(Number(side)))).join(", ");
-    setText(help, `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`);
+    setText(
+      help,
+      `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`,
+    );
     const rows = scenes();
     setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "Arrange a scene to practise");
     shares.hidden = rows.length === 0;
@@ -85,7 +96,13 @@ function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () =>
     "li",
     { class: "scene" },
     picture(spec, row.places, name),
-    h("div", { class: "told" }, h("span", { class: "entry-name" }, name), h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from exactly there: 128 games${against}` }, success(row, who)), h("span", { class: "versions" }, versions(row))),
+    h(
+      "div",
+      { class: "told" },
+      h("span", { class: "entry-name" }, name),
+      h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from exactly there: 128 games${against}` }, success(row, who)),
+      h("span", { class: "versions" }, versions(row)),
+    ),
     button(`Remove scene ${number}`, { text: "Remove", class: "button quiet", title: `Remove scene ${number}: practise it no more` }, remove),
   );
 }
@@ -105,10 +122,15 @@ const SVG = "http://www.w3.org/2000/svg";
 /** The scene from above: a dot for everything that can be dragged. */
 function picture(spec: DrillSpec, places: SceneRow["places"], name: string): SVGSVGElement {
   const [x0, y0, x1, y1] = spec.world;
-  const svg = element("svg", { viewBox: `0 0 ${x1 - x0} ${y1 - y0}`, class: "thumbnail", role: "img", "aria-label": `${name}: ${placesInWords(spec, places)}` });
+  const svg = element("svg", {
+    viewBox: `0 0 ${x1 - x0} ${y1 - y0}`,
+    class: "thumbnail",
+    role: "img",
+    "aria-label": `${name}: ${placesInWords(spec, places)}`,
+  });
   places.forEach(([x, y], index) => {
     const handle = spec.drag[index];
-    const ball = handle?.name.startsWith("ball");
+    const ball = handle?.kind === "ball";
     const side = handle?.index ?? 0;
     svg.append(element("circle", { cx: x - x0, cy: y1 - y, r: ((ball ? 0.03 : 0.048) * (x1 - x0)).toFixed(3), class: ball ? "ball" : `side-${side}` }));
   });

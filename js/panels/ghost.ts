@@ -2,13 +2,14 @@
  * The ghost of yesterday: a slider over the versions that this page has seen. The one it stands at plays orange in AI vs AI against
  * the version of now, and says so. The match goes on; nothing is restarted.
  */
-import { field, h, setAttribute, setText } from "../dom";
-import { ghostOf } from "../players";
-import type { Panel, View } from "./panel";
+
+import { ghostOf } from "../session/player_names";
+import { field, h, setAttribute, setText } from "../ui/dom";
+import type { Panel, PanelView } from "./panel";
 
 export const ghost: Panel = { area: "play", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0 });
   const says = h("output", { class: "who" });
   const panel = h("div", { class: "ghost", role: "group", "aria-label": "Ghost of yesterday" }, field("Ghost: versions back", slider), says);
@@ -43,15 +44,16 @@ function build({ session, signal }: View): HTMLElement {
   const sentence = (playing: number, count: number, alone: boolean): string => {
     const { version } = session.state;
     if (!alone) return "An earlier version plays in the mode AI vs AI only.";
-    if (playing >= 0) return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
+    if (playing >= 0)
+      return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
     return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier version yet: those that this page sees are kept.";
   };
-  const fit = () => {
+  const followDrill = () => {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;
     follow();
   };
-  session.events.on("drill", fit, signal);
+  session.events.on("drill", followDrill, signal);
   for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);
-  fit();
+  followDrill();
   return panel;
 }

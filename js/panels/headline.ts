@@ -1,12 +1,13 @@
 /** The four numbers that say how the training goes. */
-import { h, setText } from "../dom";
-import { clock, compact, percent } from "../format";
-import type { MetricsRow } from "../protocol";
-import type { Panel, View } from "./panel";
+
+import type { MetricsRow } from "../contract/protocol";
+import { h, setText } from "../ui/dom";
+import { clock, compact, percent } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
 
 export const headline: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const spec = session.model.get("drill")?.spec;
   const [script] = spec?.baselines ?? [];
   const tiles = [spec?.sides === 1 ? RETURN : winsAgainst(script), ...OTHERS].map(({ caption, title, read }) => {

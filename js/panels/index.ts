@@ -1,24 +1,41 @@
 /**
  * Every panel by name. A new one is one file here, a line below and one in protocol.py's PANELS, whose order is the order in
  * which the panels stand.
+ *
+ * Folder `panels`: one file or folder per panel. Panels know the session, never one another.
  */
-import { PANELS as NAMES } from "../tables";
-import { charts } from "./charts";
+import type { PanelName } from "../contract/protocol";
+import { PANELS as NAMES } from "../contract/tables";
+import { charts } from "./charts/charts";
 import { coach } from "./coach";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
-import { hyper } from "./hyper";
+import { hyper } from "./hyper/hyper";
 import { league } from "./league";
 import { log } from "./log";
-import { mind } from "./mind";
+import { mind } from "./mind/mind";
 import { pace } from "./pace";
 import type { Panel } from "./panel";
+import { quota } from "./quota";
 import { rewards } from "./rewards";
-import { seat } from "./seat";
 import { status } from "./status";
 import { training } from "./training";
 import { transport } from "./transport";
 
-export type PanelName = (typeof NAMES)[number];
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
-export const PANELS: Record<PanelName, Panel> = { transport, ghost, training, seat, pace, status, headline, charts, mind, league, log, rewards, coach, hyper };
+export const PANELS: Record<PanelName, Panel> = {
+  transport,
+  ghost,
+  training,
+  seat: quota,
+  pace,
+  status,
+  headline,
+  charts,
+  mind,
+  league,
+  log,
+  rewards,
+  coach,
+  hyper,
+};

@@ -2,10 +2,11 @@
  * The league: how strong the champion, the newest versions and the best earlier ones are, each with the band in which its
  * rating lies, drawn on one scale. Drawn only while it is open.
  */
-import { h, icon, setText } from "../dom";
-import { compact, percent } from "../format";
-import type { LeagueRow } from "../protocol";
-import type { Panel, View } from "./panel";
+
+import type { LeagueRow } from "../contract/protocol";
+import { h, icon, setText } from "../ui/dom";
+import { compact, percent } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
 
 const ELO = "Elo says who wins: 200 points more win three matches in four, 400 more ten in eleven. The bar is the range that holds it with 95 % certainty.";
 const EMPTY = "No league yet. While training runs, versions meet one another and the scripts every few seconds; the table begins with the first round.";
@@ -13,7 +14,7 @@ const AIR = 0.04; // of the scale, left and right of the bars
 
 export const league: Panel = { area: "more", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const body = h("tbody");
   const empty = h("p", { class: "sentence" }, EMPTY);
@@ -39,7 +40,12 @@ function build({ session, signal }: View): HTMLElement {
     ),
     body,
   );
-  const panel = h("details", { class: "league fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "League"), about), h("div", { class: "body" }, empty, table));
+  const panel = h(
+    "details",
+    { class: "league fold" },
+    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "League"), about),
+    h("div", { class: "body" }, empty, table),
+  );
 
   const follow = () => {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;
@@ -82,7 +88,11 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): H
     { "data-mark": mark || null },
     h("td", { class: "number" }, String(row.rank)),
     h("th", { scope: "row" }, row.name, mark ? h("span", { class: "mark", title: MARKS[mark] }, mark) : null),
-    h("td", { class: "number elo", title: row.pinned ? "Pinned: the others are measured against it" : `${range}, with 95 % certainty` }, String(Math.round(row.elo))),
+    h(
+      "td",
+      { class: "number elo", title: row.pinned ? "Pinned: the others are measured against it" : `${range}, with 95 % certainty` },
+      String(Math.round(row.elo)),
+    ),
     h(
       "td",
       { class: "band", title: range },

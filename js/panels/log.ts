@@ -1,8 +1,9 @@
 /** What happened, newest first. Lines are only made while it is open, and each of them once. */
-import { h, icon, setText } from "../dom";
-import { clock } from "../format";
-import type { Kind, Line } from "../journal";
-import type { Panel, View } from "./panel";
+
+import type { Kind, Line } from "../session/journal";
+import { h, icon, setText } from "../ui/dom";
+import { clock } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
 
 const KINDS: Record<Kind, string> = {
   goal: "match",
@@ -15,11 +16,16 @@ const KINDS: Record<Kind, string> = {
 
 export const log: Panel = { area: "more", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
   const empty = h("p", { class: "sentence" }, "Nothing yet: goals, new policies and changed settings will stand here.");
-  const panel = h("details", { class: "log fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Event log"), about), h("div", { class: "body" }, empty, lines));
+  const panel = h(
+    "details",
+    { class: "log fold" },
+    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Event log"), about),
+    h("div", { class: "body" }, empty, lines),
+  );
   const made = new WeakMap<Line, HTMLElement>();
 
   const row = (line: Line) => {

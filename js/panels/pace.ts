@@ -1,12 +1,17 @@
 /** The learning pace: a dial from a pace at which every update can be watched to all that the machine can do. */
-import { h, setText } from "../dom";
-import { compact } from "../format";
-import { FULL, nearestStop, PACES, updatesAt } from "../pace";
-import type { Panel, View } from "./panel";
+
+import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
+import { h, setText } from "../ui/dom";
+import { compact } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
+
+/** Agent steps per second. */
+export const FULL = 0; // as fast as it goes
+export const PACES: readonly number[] = [1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, FULL];
 
 export const pace: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const dial = h("input", {
     type: "range",
     min: 0,
@@ -42,4 +47,29 @@ function build({ session, signal }: View): HTMLElement {
     h("div", { class: "stops", "aria-hidden": "true" }, ...stops),
     sentence,
   );
+}
+
+/** The place among PACES that is nearest, on a log scale. */
+export function nearestStop(pace: number): number {
+  if (pace <= 0) return PACES.length - 1;
+  const away = (stop = FULL) => (stop === FULL ? Number.POSITIVE_INFINITY : Math.abs(Math.log(stop / pace)));
+  return PACES.reduce((best, stop, at) => (away(stop) < away(PACES[best]) ? at : best), 0);
+}
+
+/** How often an update comes at that pace, in a sentence. */
+export function updatesAt(pace: number, row: MetricsRow | undefined, values: Record<string, ConfigValue>, spec: DrillSpec | undefined): string {
+  if (pace === FULL) return "As fast as this machine can. Turn it down to watch it learn.";
+  const seconds = stepsPerUpdate(row, values, spec) / pace;
+  if (!Number.isFinite(seconds) || seconds <= 0) return "A better policy comes more seldom, so each can be watched.";
+  if (seconds < 0.95) return `At most about ${compact(Math.round(1 / seconds))} updates a second.`;
+  if (seconds < 100) return seconds < 1.5 ? "At most about one update a second." : `At most one update in about ${Math.round(seconds)} seconds.`;
+  return `At most one update in about ${Math.round(seconds / 60)} minutes.`;
+}
+
+/** As measured in this run, else what the settings come to: every decision of every learning side of a rollout. */
+function stepsPerUpdate(row: MetricsRow | undefined, values: Record<string, ConfigValue>, spec: DrillSpec | undefined): number {
+  if (row?.agent_steps && row.updates) return row.agent_steps / row.updates;
+  const self = Number(/\bself=([\d.e+-]+)/.exec(String(values.opponents))?.[1] ?? 0);
+  const learning = spec?.sides === 1 ? 1 : 1 + self;
+  return Number(values.num_envs) * Number(values.rollout_length) * learning;
 }

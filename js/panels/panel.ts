@@ -1,8 +1,22 @@
-/** What a panel is: a function from a view to an element. Panels know the session, never one another. */
-import type { Session } from "../session";
+/** What a panel is: a function from a view to an element, and what it may use there. */
+import type { Model } from "../contract/model";
+import type { Session } from "../session/session";
 
-export interface View {
-  readonly session: Session;
+/** What panels may use of a session. */
+export interface PanelSession extends Pick<Session, Read | Do> {
+  readonly model: Pick<Model, "get" | "standalone">;
+  readonly kernel: Pick<Session["kernel"], "connected" | "send">;
+  readonly history: Pick<Session["history"], "rows">;
+  readonly journal: Pick<Session["journal"], "lines" | "tick">;
+}
+type Read = "id" | "events" | "state" | "show" | "status" | "opponent" | "rivals" | "pictures" | "taken" | "past" | "back" | "mind" | "map" | "scores";
+type Do =
+  | ("setShow" | "step" | "skipToGoal" | "resetMatch" | "goBack" | "post")
+  | ("train" | "nextUpdate" | "drafts" | "setHyper")
+  | ("watch" | "setMap" | "choosePlayer");
+
+export interface PanelView {
+  readonly session: PanelSession;
   /** Calls back at every change of theme, while the view lives. */
   themed(changed: () => void): void;
   /** Ends with the view; every listener and observer of a panel ends with it. */
@@ -14,5 +28,5 @@ export type Area = "play" | "learn" | "more";
 export interface Panel {
   /** Where it stands: below the match (`play`), with the learning (`learn`), or after both (`more`). */
   readonly area: Area;
-  readonly build: (view: View) => HTMLElement;
+  readonly build: (view: PanelView) => HTMLElement;
 }

@@ -2,11 +2,12 @@
  * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
  * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
  */
-import { button, h, icon, setAttribute, setBalance, setText } from "../dom";
-import { compact, signed } from "../format";
-import type { DrillSpec } from "../protocol";
-import { groupsOf, insight, readWeights, spoken, totalOf, weightOf, writeWeights, type Group, type Weights } from "../scores";
-import type { Panel, View } from "./panel";
+
+import type { DrillSpec } from "../contract/protocol";
+import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../match/scores";
+import { button, h, icon, setAttribute, setBalance, setText } from "../ui/dom";
+import { compact, signed } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
 
 export const rewards: Panel = { area: "more", build };
 
@@ -25,7 +26,7 @@ const FATES: Record<Group["name"], [who: string, help: string]> = {
 const MOST = 1000; // of a weight, as dshq_widget/contract/settings.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const effect = h("p", { class: "help" });
   const lesson = h("p", { class: "lesson", role: "status" });
@@ -79,7 +80,10 @@ function build({ session, signal }: View): HTMLElement {
     if (!panel.open) return;
     reset.disabled = changed === 0;
     const waits = "reward_weights" in session.drafts();
-    setText(effect, `${told(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`);
+    setText(
+      effect,
+      `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`,
+    );
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
@@ -101,7 +105,7 @@ function build({ session, signal }: View): HTMLElement {
   return panel;
 }
 
-function told(games: number, sides: number): string {
+function effectOf(games: number, sides: number): string {
   if (games === 0) return "What each term pays shows here once a game has ended; let the match play on.";
   const who = sides === 2 ? " their winners and losers" : "";
   return games === 1 ? "What the last game would have brought." : `What the last ${games} games would have brought${who}, on average.`;
@@ -120,8 +124,21 @@ interface Pair {
 function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: number) => void): Row {
   const name = spoken(term.name);
   const room = ROOM * (Math.abs(term.weight) || 1);
-  const slider = h("input", { type: "range", min: term.weight < 0 ? -room : 0, max: room, step: room / 60, "aria-label": `${name}, slider`, title: `Weight of ${name}` });
-  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": `Weight of ${name}`, title: `Weight of ${name}, ${term.weight} by default` });
+  const slider = h("input", {
+    type: "range",
+    min: term.weight < 0 ? -room : 0,
+    max: room,
+    step: room / 60,
+    "aria-label": `${name}, slider`,
+    title: `Weight of ${name}`,
+  });
+  const number = h("input", {
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
+    "aria-label": `Weight of ${name}`,
+    title: `Weight of ${name}, ${term.weight} by default`,
+  });
   const problem = h("span", { class: "problem", role: "alert" });
   const bars = new Bars();
   const element = h(

@@ -1,7 +1,8 @@
 /** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
-import { h, setText } from "../dom";
-import type { Status } from "../protocol";
-import type { Panel, View } from "./panel";
+
+import type { Status } from "../contract/protocol";
+import { h, setText } from "../ui/dom";
+import type { Panel, PanelView } from "./panel";
 
 const NAMES: Record<Status, string> = {
   idle: "Ready",
@@ -31,7 +32,7 @@ const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", 
 
 export const status: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const pill = h("span", { class: "pill" });
   const sentence = h("p", { class: "sentence" });
   const problem = h("p", { class: "problem" });
@@ -56,7 +57,10 @@ function build({ session, signal }: View): HTMLElement {
   };
   let beats = 0;
   session.events.on("status", follow, signal);
-  session.events.on("history", () => session.status === "training" && (pill.dataset.beat = String(++beats % 2)), signal);
+  const beat = () => {
+    if (session.status === "training") pill.dataset.beat = String(++beats % 2);
+  };
+  session.events.on("history", beat, signal);
   session.events.on(
     "notice",
     (text) => {

@@ -1,7 +1,8 @@
 /** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
-import { button, h, icon, setAttribute, setText } from "../dom";
-import type { Status } from "../protocol";
-import type { Panel, View } from "./panel";
+
+import type { Status } from "../contract/protocol";
+import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
 const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match goes on with the policy as it is" };
@@ -9,11 +10,9 @@ const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume
 
 export const training: Panel = { area: "learn", build };
 
-function build({ session, signal }: View): HTMLElement {
-  const train = button(
-    "Train",
-    { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" },
-    () => session.train(),
+function build({ session, signal }: PanelView): HTMLElement {
+  const train = button("Train", { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" }, () =>
+    session.train(),
   );
   const stop = button("Stop training", { icon: "stop", text: "Stop", title: "Stop training: keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
@@ -26,19 +25,17 @@ function build({ session, signal }: View): HTMLElement {
   const hold = button(HOLD.name, { icon: "pause", text: HOLD.text, title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
-  const next = button(
-    "Next update",
-    { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" },
-    () => session.nextUpdate(),
+  const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" }, () =>
+    session.nextUpdate(),
   );
 
   const followStatus = () => {
-    const told = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
+    const reported = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
     const paused = session.model.get("paused");
-    train.disabled = BUSY.includes(told);
-    stop.disabled = told !== "training" && told !== "starting";
+    train.disabled = BUSY.includes(reported);
+    stop.disabled = reported !== "training" && reported !== "starting";
     hold.disabled = stop.disabled;
-    next.disabled = told === "stopping";
+    next.disabled = reported === "stopping";
     train.classList.toggle("busy", train.disabled);
     const { name, text, title } = paused ? GO_ON : HOLD;
     setAttribute(hold, "aria-label", name);

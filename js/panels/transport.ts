@@ -1,7 +1,8 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
-import { button, field, h, select, selectValue, setAttribute, setOptions } from "../dom";
-import { MODES, SPEEDS, type Mode } from "../protocol";
-import type { Panel, View } from "./panel";
+
+import { MODES, type Mode, SPEEDS } from "../contract/protocol";
+import { button, field, h, select, selectValue, setAttribute, setOptions } from "../ui/dom";
+import type { Panel, PanelView } from "./panel";
 
 const MODE_NAMES: Record<Mode, string> = {
   ai_vs_ai: "AI vs AI",
@@ -17,14 +18,12 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 export const transport: Panel = { area: "play", build };
 
-function build({ session, signal }: View): HTMLElement {
+function build({ session, signal }: PanelView): HTMLElement {
   const play = button("Play", { icon: "play", title: "Play: let the match go on" }, () => session.setShow({ playing: true }));
   const pause = button("Pause", { icon: "pause", title: "Pause: hold the match" }, () => session.setShow({ playing: false }));
   const tick = button("Step", { icon: "tick", text: "Step", title: "Step: one tick of simulation" }, () => session.step("tick"));
-  const decision = button(
-    "Step decision",
-    { icon: "decision", text: "Decision", title: "Step decision: up to the players' next choice" },
-    () => session.step("decision"),
+  const decision = button("Step decision", { icon: "decision", text: "Decision", title: "Step decision: up to the players' next choice" }, () =>
+    session.step("decision"),
   );
 
   const goal = button("Skip to next goal", { icon: "goal", text: "Goal", title: "Skip to next goal: run fast until somebody scores" }, () =>
@@ -36,25 +35,23 @@ function build({ session, signal }: View): HTMLElement {
     const value = Math.trunc(Number(seed.value));
     return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
   };
-  const reset = button(
-    "Reset match",
-    { icon: "reset", text: "Reset", title: "Reset match: a new match from this seed, at 0 – 0" },
-    () => session.resetMatch(chosenSeed()),
+  const reset = button("Reset match", { icon: "reset", text: "Reset", title: "Reset match: a new match from this seed, at 0 – 0" }, () =>
+    session.resetMatch(chosenSeed()),
   );
   const dice = button("Random seed", { icon: "dice", class: "button quiet", title: "Random seed: a new match that nobody has seen" }, () =>
     session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
   );
   seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
 
-  const speed = select({ title: "How fast the match runs" }, SPEEDS.map((value) => [String(value), speedName(value)]));
+  const speed = select(
+    { title: "How fast the match runs" },
+    SPEEDS.map((value) => [String(value), speedName(value)]),
+  );
   speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
   const mode = select({ title: "Who plays" }, []);
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({}, []);
-  const swap = select(
-    { title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" },
-    Object.entries(SWAP_NAMES),
-  );
+  const swap = select({ title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" }, Object.entries(SWAP_NAMES));
   let blend = session.show.blend_ms || BLEND_MS;
   swap.addEventListener("change", () => {
     const chosen = swap.value as SwapName;
@@ -74,9 +71,15 @@ function build({ session, signal }: View): HTMLElement {
   const offerPlayers = () => {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
     const names = sides === 1 ? MODE_NAMES_ALONE : MODE_NAMES;
-    setOptions(mode, MODES.flatMap((value) => (names[value] ? [[value, names[value]]] as const : [])));
+    setOptions(
+      mode,
+      MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
+    );
     const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
-    setOptions(opponent, [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, name]));
+    setOptions(
+      opponent,
+      [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, name]),
+    );
     rival.hidden = sides === 1;
     follow();
   };

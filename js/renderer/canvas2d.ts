@@ -2,10 +2,10 @@
  * Canvas2D: the same picture as WebGPU, shape by shape, for browsers and pages without a GPU. What stands still is painted once
  * and copied under every frame.
  */
-import { KIND, SHAPE_FLOATS } from "../protocol";
+import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import { FixedPart } from "./fixed";
-import { ENTRY_FLOATS, rgbaOf, type Look } from "./palette";
-import { newCanvas, place, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
+import { ENTRY_FLOATS, type Look, rgbaOf } from "./palette";
+import { type Canvas, type Field, newCanvas, type Picture, place, type Renderer, TAG_ASPECT } from "./scene";
 
 const PLAIN = { shadow: 0, gloss: 0, glow: 0 };
 

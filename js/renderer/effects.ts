@@ -2,8 +2,8 @@
  * What makes the match feel alive and is no part of its rules: sparks where the ball is struck, its trail, dust of a dash, confetti
  * and a wash of colour at a goal. Looks only at the drill's `drag` handles, never writes to the state, and is drawn as shapes.
  */
-import { KIND, SHAPE_FLOATS, type DrillSpec, type Handle, type ShowEvent } from "../protocol";
-import { Random } from "../random";
+import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS, type ShowEvent } from "../contract/protocol";
+import { Random } from "../match/random";
 import type { Look } from "./palette";
 import { putShape, type Wash } from "./scene";
 
@@ -63,7 +63,7 @@ class Mover {
 
   constructor(match: Match, handle: Handle) {
     this.at = handle.index ?? 0;
-    this.isBall = handle.name.startsWith("ball");
+    this.isBall = handle.kind === "ball";
     this.paint = this.isBall ? "ball" : `player${this.at}`;
     const { x, y, vx, vy } = handle;
     const field = (name: string): Words => {
@@ -212,7 +212,8 @@ export class Effects {
     if (this.alive === MOST_PARTICLES) return;
     const angle = this.rng.next() * 2 * Math.PI;
     const spin = (this.rng.next() - 0.5) * 16;
-    const particle = (this.particles[this.alive++] ??= {} as Particle);
+    const particle = this.particles[this.alive] ?? ({} as Particle);
+    this.particles[this.alive++] = particle;
     Object.assign(particle, { kind, name, x, y, vx, vy, size, angle, spin, age: 0, life });
   }
 

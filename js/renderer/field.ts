@@ -2,7 +2,7 @@
  * A grid of numbers as a picture to lay over the ground: interpolated smoothly, blue where it is good for side 0, orange where it
  * is bad, clear in between. Blue and orange stay apart for the common kinds of colour blindness (Okabe and Ito, 2008).
  */
-import type { Theme } from "../protocol";
+import type { Theme } from "../contract/protocol";
 import type { Field } from "./scene";
 
 const ZOOM = 4; // pixels per cell along each side
@@ -10,8 +10,26 @@ const STEPS = 255; // shades
 const STRONGEST: Record<Theme, number> = { light: 0.76, dark: 0.72 }; // opacity at the end of the scale
 /** Red, green, blue from weak to strong; mind.css draws the legend in the same colours. */
 const SHADES: Record<Theme, { good: Shade; bad: Shade }> = {
-  light: { good: [[126, 180, 248], [18, 86, 200]], bad: [[255, 196, 112], [224, 88, 0]] },
-  dark: { good: [[58, 110, 196], [96, 172, 255]], bad: [[176, 96, 32], [255, 160, 64]] },
+  light: {
+    good: [
+      [126, 180, 248],
+      [18, 86, 200],
+    ],
+    bad: [
+      [255, 196, 112],
+      [224, 88, 0],
+    ],
+  },
+  dark: {
+    good: [
+      [58, 110, 196],
+      [96, 172, 255],
+    ],
+    bad: [
+      [176, 96, 32],
+      [255, 160, 64],
+    ],
+  },
 };
 type Shade = readonly [weak: readonly number[], strong: readonly number[]];
 

@@ -2,9 +2,9 @@
  * Which leading shapes of a scene stand still, so that a renderer paints them once and copies them under every frame. Static
  * parts come first in a scene; where an earlier shape does move after all, the fixed part ends before it for good.
  */
-import { SHAPE_FLOATS } from "../protocol";
-import type { Picture } from "./scene";
+import { SHAPE_FLOATS } from "../contract/protocol";
 import type { Look } from "./palette";
+import type { Picture } from "./scene";
 
 export class FixedPart {
   count = 0; // shapes

@@ -1,5 +1,5 @@
 /** The one GPU device of a thread, shared by everything drawn there, and asked for again when it is lost. */
-import type { Capabilities } from "../protocol";
+import type { Capabilities } from "../contract/protocol";
 
 export class Gpu {
   private asking: Promise<GPUDevice | null> | null = null;

@@ -3,7 +3,7 @@
  * a 2d one, and a canvas handed to a worker never comes back, so the page asks first (PROBE -> CAPABILITIES, in the worker, and if
  * that has no device, on the page), chooses, and only then touches the canvas.
  */
-import type { Capabilities, RendererKind, Thread } from "../protocol";
+import type { Capabilities, RendererKind, Thread } from "../contract/protocol";
 
 export interface Choice {
   renderer: RendererKind;
@@ -13,7 +13,7 @@ export interface Choice {
 
 /** `worker` is null where no worker can be started; `page` may be null when the worker has a device. */
 export function choose(worker: Capabilities | null, page: Capabilities | null): Choice {
-  const drawsInWorker = worker !== null && worker.offscreen;
+  const drawsInWorker = worker?.offscreen;
   if (drawsInWorker && worker.device) return { renderer: "webgpu", thread: "worker", reason: "" };
   if (page?.device) return { renderer: "webgpu", thread: "page", reason: sentence(whyNotWorker(worker)) };
   const facts = page ?? worker;
@@ -42,5 +42,5 @@ function whyNotWorker(worker: Capabilities | null): string {
 }
 
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
+  return `${text.charAt(0).toUpperCase() + text.slice(1)}.`;
 }

@@ -1,6 +1,6 @@
 /** What a palette name looks like, by theme: the table of dshq_widget/drill/palette.py as renderers want it. */
-import type { Theme } from "../protocol";
-import { GROUNDS, PAINTS } from "../tables";
+import type { Theme } from "../contract/protocol";
+import { GROUNDS, PAINTS } from "../contract/tables";
 
 /** How a colour is painted; dshq_widget/drill/palette.py says what each means. */
 interface Paint {
@@ -82,7 +82,9 @@ function hexOf(hue: number, saturation: number, lightness: number): string {
   const channel = (n: number) => {
     const k = (n + hue / 30) % 12;
     const value = lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
-    return Math.round(value * 255).toString(16).padStart(2, "0");
+    return Math.round(value * 255)
+      .toString(16)
+      .padStart(2, "0");
   };
   return `#${channel(0)}${channel(8)}${channel(4)}ff`;
 }

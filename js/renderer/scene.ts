@@ -1,5 +1,5 @@
 /** Shapes as the rules draw them (docs/architecture.md, "Scene"), the moment between two ticks, and what a renderer is. */
-import { KIND, SHAPE_FLOATS, type RendererKind, type Theme } from "../protocol";
+import { KIND, type RendererKind, SHAPE_FLOATS, type Theme } from "../contract/protocol";
 import type { Look } from "./palette";
 
 /** A tag is drawn this many times as wide as its size. */
@@ -125,4 +125,3 @@ export function putShape(
   out[at + 10] = 0;
   out[at + 11] = soft;
 }
-

@@ -3,10 +3,10 @@
  * instanced quads, one draw per run of shapes that are painted alike. Buffers and bind groups are built once; the instance buffer
  * grows by doubling.
  */
-import { KIND, SHAPE_FLOATS } from "../protocol";
+import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import { FixedPart } from "./fixed";
-import { ENTRY_FLOATS, MAX_ENTRIES, type Look } from "./palette";
-import { newCanvas, place, putShape, TAG_ASPECT, type Canvas, type Field, type Picture, type Renderer } from "./scene";
+import { ENTRY_FLOATS, type Look, MAX_ENTRIES } from "./palette";
+import { type Canvas, type Field, newCanvas, type Picture, place, putShape, type Renderer, TAG_ASPECT } from "./scene";
 import shader from "./shapes.wgsl";
 
 const APRON = 5; // the shader's own kind, after those of the rules

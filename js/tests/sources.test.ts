@@ -6,16 +6,14 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const js = fileURLToPath(new URL("..", import.meta.url));
-const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter(
-  (name) => name.endsWith(".ts") && !/test/.test(name) && !name.endsWith(".d.ts"),
-);
+const sources = readdirSync(js, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !/test/.test(name) && !name.endsWith(".d.ts"));
 
 describe.each(sources)("%s", (name) => {
   const text = readFileSync(join(js, name), "utf8");
 
   it("parses no strings as HTML or code, and reaches no address", () => {
     expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(/);
-    if (name !== "rules.ts") expect(text, "only rules.ts turns checked rules into code").not.toMatch(/new Function\b|\bFunction\(/);
+    if (name !== join("match", "rules.ts")) expect(text, "only rules.ts turns checked rules into code").not.toMatch(/new Function\b|\bFunction\(/);
     expect(text.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/["'`](https?:)?\/\/[a-z]/);
   });
 });

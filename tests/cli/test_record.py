@@ -78,7 +78,7 @@ def test_both_themes_and_no_third():
 
 
 def test_an_unplanned_name_has_the_colour_it_has_on_the_page():
-    assert palette.paint("banana").light == "#40b82eff"  # js/renderer/renderer.test.ts expects the same
+    assert palette.paint("banana").light == "#40b82eff"  # js/tests/renderer/renderer.test.ts expects the same
     assert palette.paint("banana").dark == "#7be06cff"
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("path", "written"), [("js/tables.ts", tables.tables_ts), ("docs/contract.md", tables.contract_md)]
+    ("path", "written"), [("js/contract/tables.ts", tables.tables_ts), ("docs/contract.md", tables.contract_md)]
 )
 def test_generated_files_are_up_to_date(path, written):
     assert (ROOT / path).read_text() == written(), "run `python -m tools.tables`"
@@ -36,10 +36,10 @@ def test_metrics_are_described():
 
 
 def page_union(name: str) -> dict[str, set[str]]:
-    """Message type -> fields of one union type in js/protocol.ts, without the addressee's `id` and `view`."""
-    source = re.sub(r"/\*.*?\*/|//[^\n]*", "", (ROOT / "js" / "protocol.ts").read_text(), flags=re.S)
+    """Message type -> fields of one union type in js/contract/protocol.ts, without the addressee's `id` and `view`."""
+    source = re.sub(r"/\*.*?\*/|//[^\n]*", "", (ROOT / "js" / "contract" / "protocol.ts").read_text(), flags=re.S)
     found = re.search(rf"export type {name} =(.*?)\n(?=\n|export|/|interface|type )", source, re.S)
-    assert found, f"js/protocol.ts has no type {name}"
+    assert found, f"js/contract/protocol.ts has no type {name}"
     messages = {}
     for member in re.split(r"\n\s*\|", "\n" + found[1])[1:]:
         kind = re.search(r'type: "(\w+)"', member)

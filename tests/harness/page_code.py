@@ -1,4 +1,4 @@
-"""The page's code outside a page: js/testing/record_matches.ts bundled as one script, for Node and for a browser."""
+"""The page's code outside a page: js/tests/harness/record_matches.ts as one script, for Node and for a browser."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ console.log(JSON.stringify(matches[call](...given)));
 @cache
 def matches_script() -> str:
     """JavaScript that defines `matches.recordMatches` and `matches.replayedHash`."""
-    entry = ROOT / "js" / "testing" / "record_matches.ts"
+    entry = ROOT / "js" / "tests" / "harness" / "record_matches.ts"
     command = [str(ESBUILD), str(entry), "--bundle", "--format=iife", "--global-name=matches", "--log-level=warning"]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 

@@ -1,0 +1,400 @@
+/**
+ * What travels: traits between kernel and page, and messages between page and show worker.
+ * `dshq_widget/contract/protocol.py` holds the same names; docs/architecture.md describes them.
+ *
+ * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
+ */
+import type { PANELS } from "./tables";
+
+/** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
+export type Bytes = ArrayBuffer | ArrayBufferView;
+
+export const MODES = ["ai_vs_ai", "human_vs_ai", "sandbox"] as const;
+export type Mode = (typeof MODES)[number];
+
+/** Multiples of real time; at 1 the show runs `tick_rate` ticks a second. */
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32] as const;
+
+export const SWAPS = ["now", "at_reset"] as const;
+export type Swap = (typeof SWAPS)[number];
+
+export type PanelName = (typeof PANELS)[number];
+export type Theme = "light" | "dark";
+export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" | "error" | "disconnected";
+export type RendererKind = "webgpu" | "canvas2d";
+export type Thread = "worker" | "page";
+
+/** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. Nobody plays a ball. */
+export interface Handle {
+  name: string;
+  x: string;
+  y: string;
+  vx: string;
+  vy: string;
+  index?: number;
+  kind: "player" | "ball";
+}
+
+/**
+ * kind, colour, x, y, a, b, c, d, e, alpha, tag, spare. `spare` is 0 in a drill's shapes; the page's effects put the softness of
+ * the edge there (world units, or -1 for a sharp one) and are painted plain.
+ */
+export const SHAPE_FLOATS = 12;
+export const KIND = { circle: 0, box: 1, line: 2, ring: 3, tag: 4 } as const;
+
+/** `CompiledDrill.spec`: a drill without its author's class or source. */
+export interface DrillSpec {
+  name: string;
+  title: string;
+  sides: number;
+  tick_rate: number; // ticks per second
+  action_repeat: number; // ticks per decision
+  time_limit: number; // ticks
+  world: [number, number, number, number]; // x0, y0, x1, y1 in world units, y up
+  mirrored: boolean;
+  fields: [string, "f32" | "i32" | "u32" | "bool", number][];
+  actions: { name: string; options: string[] }[];
+  n_actions: number;
+  keys: Record<string, [choice: string, option: string]>; // by KeyboardEvent.code
+  observations: { name: string; scale: number; unit: string }[];
+  n_obs: number;
+  terms: { name: string; weight: number; kind: "reward" | "potential"; help?: string }[]; // `help`: what it pays for
+  baselines: string[];
+  drag: Handle[];
+  scene_max: number; // shapes
+  palette: string[];
+  tags?: string[];
+  rules_hash: string;
+  pictures?: boolean; // no rules: the kernel plays it and sends pictures
+}
+
+export interface DrillTrait {
+  spec: DrillSpec;
+  javascript: string; // the body of a function that returns the game, see rules.ts
+  python?: string; // how Python names the drill: "ball" with its quotes, or a class
+}
+
+export interface PolicyTrait {
+  version: number; // 0: untrained
+  step: number; // agent steps it was trained for
+  shape_hash: string;
+  layers: number[];
+  activation: Activation;
+  data: Bytes; // float32, little-endian, see policy.ts
+}
+export type Activation = "tanh" | "relu";
+
+export interface ShowTrait {
+  mode: Mode;
+  speed: number;
+  playing: boolean;
+  seed: number;
+  match: number; // counts resets
+  swap: Swap; // when a new policy takes over
+  swap_interval_ms: number;
+  blend_ms: number;
+  action_repeat: number; // ticks per decision
+  opponent: string; // "idle", "random", one of spec.baselines or a name of the trait `rivals`
+}
+
+/** Everything the show needs to go on exactly where it was; small enough for a trait. */
+export interface Snapshot {
+  tick: number;
+  score: [number, number];
+  version: number;
+  state: Bytes; // the game's state block
+  rules_hash: string;
+  seed: number;
+  rng: number; // u32, the show's own generator
+  phase: number; // ticks done of the present decision
+  rest: number; // ticks left of the run-out after an episode
+}
+
+/** One hyper-parameter as the page shows it. */
+export interface ConfigSchemaEntry {
+  label: string;
+  help: string;
+  unit: string;
+  kind: string;
+  min?: number | null;
+  max?: number | null;
+  choices?: (string | number)[] | null;
+  effect: "now" | "next update" | "restart";
+}
+export type ConfigValue = number | string | boolean | number[];
+export interface ConfigTrait {
+  values: Record<string, ConfigValue>;
+  schema: Record<string, ConfigSchemaEntry>;
+  defaults: Record<string, ConfigValue>; // what training of this drill starts from
+  presets: Record<string, Preset>;
+}
+/** A named set of settings; `values` are all that presets are about. */
+export interface Preset {
+  label: string;
+  help: string;
+  values: Record<string, ConfigValue>;
+}
+export type MetricsRow = Record<string, number>;
+
+/** One player of the self-play league as the page shows it. */
+export interface LeagueRow {
+  name: string;
+  rank: number; // 1: the strongest of all, also of those that are not sent
+  pinned: boolean; // a script whose rating stands
+  elo: number;
+  elo_low: number; // of the 95 % band
+  elo_high: number;
+  champion?: boolean;
+  version?: number; // of a snapshot
+  step?: number; // agent steps it was trained for
+  against: Record<string, [points: number, matches: number]>; // by the name of each pinned player
+}
+
+export type PageToKernel =
+  | { type: "HELLO"; seq: number } // the last message that this page holds
+  | { type: "ACK"; seq: number }
+  | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
+  | { type: "STOP_TRAINING" }
+  | { type: "RESET_TRAINER" }
+  | { type: "PAUSE_TRAINING" }
+  | { type: "RESUME_TRAINING" }
+  | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
+  | { type: "SET_HYPER"; key: string; value: ConfigValue }
+  | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
+  | { type: "DROP_SCENE"; key: string }
+  | { type: "EXTEND_TRAINING" }
+  | { type: "RESUME_RUN" }
+  | { type: "SUBMIT_POLICY" }
+  | {
+      type: "PAGE_STATE";
+      fps: number;
+      renderer: RendererKind;
+      tick: number;
+      score: [number, number];
+      version: number;
+      visible: boolean;
+    }
+  | { type: "SAVE_POLICY" }
+  | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
+  | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
+  | { type: "FRAME_SHOWN"; tick: number }; // the next picture may come
+
+export type KernelToPage =
+  | { type: "HISTORY"; start: number; rows: MetricsRow[] }
+  | { type: "STEP"; unit: StepUnit; count: number }
+  | { type: "LOG"; level: string; text: string }
+  | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
+  | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
+
+export type StepUnit = "tick" | "decision";
+
+/** A key goes down or up. `t`: performance.now() of the page, in ms. */
+export interface KeyInput {
+  code: string;
+  down: boolean;
+  t: number;
+}
+
+/** What a person or the trainer did to a match, as its recording keeps it. Positions in world units, velocities per second of show time. */
+export type MatchInput =
+  | { kind: "reset"; seed: number }
+  | { kind: "mode"; mode: Mode; opponent: string }
+  | { kind: "repeat"; ticks: number } // per decision, from now on
+  | { kind: "policy"; version: number }
+  | { kind: "take"; on: boolean } // Shift: a person plays side 0
+  | { kind: "key"; code: string; down: boolean }
+  | { kind: "hold"; handle: string; x: number; y: number; vx: number; vy: number } // before every tick, until thrown
+  | { kind: "throw"; handle: string; x: number; y: number; vx: number; vy: number };
+
+/** A deed and the tick it was done before. */
+export type StampedInput = MatchInput & { tick: number };
+
+/**
+ * A match that can be played again to the bit: js/match/replay.ts and dshq_widget/env/replay.py do. `start` is null where it begins with the
+ * reset to `seed`; else that moment, because the page was loaded again or the match grew too long to keep whole.
+ */
+export interface Recording {
+  drill: string;
+  rules_hash: string;
+  seed: number;
+  start: { tick: number; phase: number; rest: number; state: string } | null; // `state`: its bytes in hex
+  inputs: StampedInput[]; // in order
+  actions: number[]; // of every decision: side 0, then side 1
+  ticks: number; // the tick at which it ends
+  sha256: string; // of the state there
+}
+
+/** A PNG is a film of one picture: the last. */
+export type FilmFormat = "gif" | "webm" | "png";
+export interface FilmOrder {
+  format: FilmFormat;
+  spec: DrillSpec;
+  javascript: string;
+  recording: Recording;
+  theme: Theme;
+}
+
+/** A pointer on a canvas. `x`, `y` in CSS pixels from its upper left, `t` in ms of the page's clock. */
+export interface PointerInput {
+  kind: "down" | "move" | "up" | "leave";
+  pointer: number; // PointerEvent.pointerId
+  touch: boolean; // a finger: it needs more room
+  x: number;
+  y: number;
+  t: number;
+}
+/** Over what the pointer is: nothing, something to take, or something in the hand. */
+export type Cursor = "" | "grab" | "grabbing";
+
+/** `view` tells apart several canvases of one widget (default 0); the match is one, every canvas shows it. */
+interface ToView {
+  id: string;
+  view?: number;
+}
+interface ToShow {
+  id: string;
+}
+
+/** Page -> show worker (or page -> Host, when it runs on the page itself). Sizes are CSS pixels, `dpi` device pixels per CSS pixel. */
+export type ToWorker =
+  | { type: "PROBE"; id: string }
+  | (ToView & {
+      type: "INIT_CANVAS";
+      offscreen: OffscreenCanvas | HTMLCanvasElement;
+      width: number;
+      height: number;
+      dpi: number;
+      theme: Theme;
+      reducedMotion?: boolean;
+      renderer?: RendererKind; // what the ladder chose; canvas2d never asks for a GPU
+      reason?: string;
+    })
+  | (ToShow & { type: "DRILL" } & DrillTrait)
+  | (ToShow & { type: "POLICY"; version: number; layers: number[]; activation: Activation; data: Bytes })
+  | (ToShow & { type: "RIVAL"; name: string; version: number; layers: number[]; activation: Activation; data: Bytes }) // before SET_MODE names it
+  | (ToShow & { type: "SET_MODE"; mode: Mode; opponent?: string })
+  | (ToShow & { type: "INPUT_BATCH"; events: KeyInput[] })
+  | (ToShow & { type: "TAKE_OVER"; on: boolean })
+  | (ToShow & { type: "PAST"; back: number }) // so many versions behind: who plays side 1 of AI vs AI; 0: nobody else, Infinity: the first
+  | (ToView & { type: "POINTER" } & PointerInput)
+  | (ToShow & { type: "SHOW_CONFIG"; action_repeat?: number; swap?: Swap; swap_interval_ms?: number; blend_ms?: number })
+  | (ToShow & { type: "PLAY" })
+  | (ToShow & { type: "PAUSE" })
+  | (ToShow & { type: "STEP"; unit: StepUnit; count: number })
+  | (ToShow & { type: "SKIP" }) // to the next goal
+  | (ToShow & { type: "RESET_SHOW"; seed?: number })
+  | (ToShow & { type: "SET_SIM_SPEED"; multiplier: number })
+  | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
+  | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
+  | (ToView & { type: "VISIBLE"; visible: boolean })
+  | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
+  | (ToShow & { type: "RECORD" }) // answered by RECORDING
+  | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
+  | (ToShow & { type: "CAPTURE" }) // answered by SCENE
+  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
+  | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
+  | (ToShow & { type: "IMAGINE"; repeat: boolean })
+  | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none
+  | (ToView & { type: "DISPOSE" }); // with `view`: that canvas only; without: the whole show
+
+export interface ShowEvent {
+  kind: "goal" | "draw" | "swap" | "reset" | "goalless"; // goalless: a skip to the next goal found none
+  tick: number;
+  side: number; // who scored; -1 where no side is meant
+  version: number;
+}
+
+/** What a policy thinks as one side, see mind/analysis.ts. */
+export interface Thought {
+  value: number; // reward that the side expects from here on
+  action: number[]; // the option of each choice that is being carried out
+  probabilities: number[][]; // one row per choice of spec.actions
+  observations: number[]; // [n_obs], in units of each one's scale
+  saliency: number[]; // [n_obs] |d log p(action) / d observation|
+}
+
+/** One finished game: what its reward terms added up to, unweighted. Potentials: the sums after and before each decision. */
+export interface Episode {
+  winner: number; // as in the rules: +1 side 0, -1 side 1, 0 nobody
+  decisions: number;
+  after: number[][]; // [side][term]
+  before: number[][]; // [side][term]; 0 for rewards
+}
+
+/** What a shared server adds; empty on somebody's own machine. */
+export interface QuotaTrait {
+  minutes?: number; // of training before it stops by itself; 0: no limit
+  left?: number; // s of them
+  earlier?: { saved_at: number; version: number; step: number } | null; // a run to go on with; saved_at: s since 1970
+  league?: boolean; // whether there is one to submit to
+  sent?: { state: "" | "sending" | "sent" | "failed"; text: string };
+}
+
+/** A scene that is practised. `before` is when it was first practised; null until measured. */
+export interface SceneRow {
+  key: string;
+  places: [x: number, y: number][]; // of each handle of spec.drag, world units
+  before: Success | null;
+  now: Success | null;
+}
+/** How often side 0 won from there against the drill's first baseline, and the policy version that played. */
+export interface Success {
+  share: number;
+  version: number;
+}
+
+/** What came of a move one second later, on a copy of the game. */
+export interface Outcome {
+  action: number[]; // the option of each choice
+  probability: number;
+  change: number; // reward gathered, and the value of the position after less that before
+  winner: number; // as in the rules, where the episode ended; else 0
+  ended: boolean; // by the rules or by the clock
+  paths: number[][]; // x, y after each decision, of each handle of spec.drag; world units
+}
+
+/** Show worker -> page. */
+export type FromWorker =
+  | { type: "CAPABILITIES"; id: string; capabilities: Capabilities }
+  | { type: "READY"; id: string; view: number; renderer: RendererKind; thread: Thread; reason: string }
+  | {
+      type: "STATE";
+      id: string;
+      tick: number;
+      score: [number, number];
+      version: number;
+      fps: number;
+      playing: boolean;
+      events: ShowEvent[];
+      probabilities: number[][]; // side 0, one row per choice of spec.actions; [] before any policy
+      value: number; // side 0; 0 before any policy
+    }
+  | ({ type: "SNAPSHOT"; id: string } & Snapshot)
+  | {
+      type: "MIND";
+      id: string;
+      player: number; // the chosen side
+      version: number;
+      range: number; // value at the ends of the map's legend; 0 where there is no map
+      standing: boolean; // the last OUTCOMES still speak of this position
+      thought: Thought | null; // null before any policy
+    }
+  | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
+  | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
+  | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
+  | { type: "RECORDING"; id: string; recording: Recording }
+  | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
+  | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
+  | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first
+  /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
+  | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
+  | { type: "ERROR"; id: string; text: string };
+
+/** What one thread can draw with, found out without touching a canvas. */
+export interface Capabilities {
+  secure: boolean; // isSecureContext: browsers offer WebGPU only over https and on localhost
+  gpu: boolean; // navigator.gpu exists
+  device: boolean; // an adapter and a device were given
+  error: string; // why not, in the browser's words, or ""
+  offscreen: boolean; // OffscreenCanvas exists in this thread
+}

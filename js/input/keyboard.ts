@@ -1,0 +1,37 @@
+/**
+ * Keys act on the match only while its canvas has the focus, and never reach the notebook's own shortcuts. Escape gives the focus
+ * back; whatever takes it away lets go of every key held.
+ */
+import type { DrillSpec } from "../contract/protocol";
+import { type HeldKeys, TAKE_OVER } from "./held_keys";
+
+export interface Keyboard {
+  spec: DrillSpec | null;
+}
+
+/** Hands on the keys that `spec.keys` knows, and on Shift, as they go down and up, until `signal` ends. */
+export function listenToKeys(canvas: HTMLElement, keyboard: Keyboard, held: HeldKeys, signal: AbortSignal): void {
+  const key = (event: KeyboardEvent, down: boolean) => {
+    if (event.code === "Tab") return; // the way out for those who use no pointer
+    event.stopPropagation();
+    if (event.code === "Escape") {
+      if (down) canvas.blur();
+      return;
+    }
+    // Ctrl+C, Cmd+R and the like stay the browser's; letting go always counts, or the key would stick
+    if (down && (event.ctrlKey || event.metaKey || event.altKey)) return;
+    const known = keyboard.spec && event.code in keyboard.spec.keys;
+    const shift = event.code === "ShiftLeft" || event.code === "ShiftRight";
+    if (!keyboard.spec || !(known || shift)) return;
+    if (known) event.preventDefault();
+    held.press("keys", known ? event.code : TAKE_OVER, down, event.timeStamp);
+  };
+  const releaseAll = () => held.hold("keys", []);
+
+  canvas.addEventListener("keydown", (event) => key(event, true), { signal });
+  canvas.addEventListener("keyup", (event) => key(event, false), { signal });
+  canvas.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }), { signal });
+  canvas.addEventListener("blur", releaseAll, { signal });
+  window.addEventListener("blur", releaseAll, { signal });
+  signal.addEventListener("abort", releaseAll, { once: true });
+}

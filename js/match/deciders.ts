@@ -1,0 +1,160 @@
+/**
+ * Who decides for each side of a match: the person, a network, a script, chance; and when the next policy takes over from the one
+ * that plays. Nothing is allocated per decision.
+ */
+
+import { type DrillSpec, MODES, type Mode, type Swap } from "../contract/protocol";
+import { Keys } from "./keys";
+import { Observer } from "./observer";
+import { marginals, type Policy, sample } from "./policy";
+import { Random } from "./random";
+import type { Game, GameState } from "./rules";
+
+export class Deciders {
+  policy: Policy | null = null;
+  ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
+  mode: Mode = "ai_vs_ai";
+  opponent: string;
+  taken = false; // a person plays side 0, whatever the mode
+  swapWhen: Swap = "now";
+  swapInterval = 0; // ms between policy swaps, at least
+  blend = 0; // ms of show time over which the old policy fades into the new
+  restoredVersion = 0; // of the match that was taken up, until a policy plays
+  readonly keys: Keys;
+  readonly rng = new Random(0); // apart from the game's own generator
+
+  private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
+  private pending: Policy | null = null;
+  private fading: Policy | null = null;
+  private swapTick = 0;
+  private swapTime = -Infinity; // ms, by now()
+  private readonly observer: Observer;
+  private readonly mixed: Float32Array;
+
+  constructor(
+    private readonly game: Game,
+    private readonly spec: DrillSpec,
+    private readonly now: () => number,
+  ) {
+    this.opponent = spec.baselines[0] ?? "random";
+    this.keys = new Keys(spec);
+    this.observer = new Observer(game, spec);
+    this.mixed = new Float32Array(spec.n_actions);
+  }
+
+  get version(): number {
+    return this.policy?.version ?? this.restoredVersion;
+  }
+
+  /** The network that plays `side` where a network plays it. */
+  policyOf(side: number): Policy | null {
+    if (side === 1 && this.mode === "ai_vs_ai" && this.ghost) return this.ghost;
+    const met = side === 1 && this.opponent === this.rival?.name && (this.mode === "sandbox" || !this.learned);
+    return met ? this.rival!.policy : this.policy;
+  }
+
+  /** Whether a script, or chance, decides for `side`: the opponent of the sandbox, and everybody before any training. */
+  scripted(side: number): boolean {
+    return this.policyOf(side) === this.policy && ((side === 1 && this.mode === "sandbox") || !this.learned);
+  }
+
+  /** Whether the network is worth watching; AI vs AI shows it untrained, too. */
+  private get learned(): boolean {
+    return this.policy !== null && (this.policy.version > 0 || this.mode === "ai_vs_ai");
+  }
+
+  /** Throws an Error for an unknown mode or opponent. */
+  setMode(mode: Mode, opponent: string): void {
+    if (!MODES.includes(mode)) throw new Error(`Mode "${mode}" is unknown: choose one of ${MODES.join(", ")}.`);
+    const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
+    if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
+    if (mode !== this.mode) this.keys.releaseAll();
+    this.mode = mode;
+    this.opponent = opponent;
+  }
+
+  /** A network that setMode may name as the opponent. Throws an Error where it does not fit the drill. */
+  setRival(name: string, policy: Policy): void {
+    this.fit(policy, "Choose another opponent.");
+    this.rival = { name, policy };
+  }
+
+  /** A new match: what fades is gone, and chance begins anew. */
+  reset(seed: number): void {
+    this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
+    this.fading = null;
+    this.keys.releaseAll();
+  }
+
+  // ---- the next policy
+
+  /** It waits for `swap`. Throws an Error where it does not fit the drill. */
+  offer(policy: Policy): void {
+    this.fit(policy, "Reset the training.");
+    this.pending = policy;
+  }
+
+  /** Whether a policy waits that may take over at such a moment. */
+  due(when: Swap): boolean {
+    return this.pending !== null && this.swapWhen === when && (when !== "now" || this.now() - this.swapTime >= this.swapInterval);
+  }
+
+  swap(tick: number): void {
+    this.fading = this.blend > 0 ? this.policy : null;
+    this.policy = this.pending;
+    this.pending = null;
+    this.swapTick = tick;
+    this.swapTime = this.now();
+  }
+
+  private fit(policy: Policy, mend: string): void {
+    const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
+    const { n_obs, n_actions } = this.spec;
+    if (first === n_obs && last === n_actions + 1) return;
+    throw new Error(
+      `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
+        `got layers ${policy.layers.join("-")}. ${mend}`,
+    );
+  }
+
+  // ---- decisions
+
+  /** The action of `side` at the decision before tick `tick`. */
+  choose(state: GameState, side: number, tick: number): number {
+    if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
+    const policy = this.policyOf(side);
+    if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, state, side);
+
+    this.observer.observe(state, side).evaluate(policy);
+    const fresh = policy.probabilities;
+    return sample(policy === this.policy ? this.faded(fresh, tick) : fresh, this.rng.next());
+  }
+
+  /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
+  opinion(state: GameState): { probabilities: number[][]; value: number } {
+    if (!this.policy) return { probabilities: [], value: 0 };
+    this.observer.observe(state, 0).evaluate(this.policy);
+    const sizes = this.spec.actions.map((choice) => choice.options.length);
+    return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
+  }
+
+  private baseline(name: string, state: GameState, side: number): number {
+    if (name === "idle") return 0;
+    if (name === "random") return this.observer.randomAction(state, side, this.rng.next());
+    return this.game.baselines[name]!(state, side);
+  }
+
+  /** (1 - a) old + a new while a blend lasts, a rising with show time. */
+  private faded(fresh: Float32Array, tick: number): Float32Array {
+    if (!this.fading) return fresh;
+    const a = (tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
+    if (!(a >= 0 && a < 1)) {
+      this.fading = null;
+      return fresh;
+    }
+    this.observer.evaluate(this.fading);
+    const old = this.fading.probabilities;
+    for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
+    return this.mixed;
+  }
+}

@@ -1,0 +1,34 @@
+/** What a drill lets a pointer move, by the names of its state fields. */
+import type { Handle } from "../contract/protocol";
+
+type Words = Float32Array | Int32Array | Uint32Array;
+
+/** One handle's place and velocity in one state. Writing rounds to float32, as Python's replay does. */
+export class Body {
+  private readonly at: number;
+  private readonly words: Words[]; // x, y, vx, vy
+
+  /** Throws an Error where the state has no such field. */
+  constructor(
+    state: object,
+    readonly handle: Handle,
+  ) {
+    this.at = handle.index ?? 0;
+    this.words = [handle.x, handle.y, handle.vx, handle.vy].map((name) => {
+      const words = (state as Record<string, Words | undefined>)[name];
+      if (!words) throw new Error(`The drill has no state field "${name}": correct its \`drag\` handle "${handle.name}".`);
+      return words;
+    });
+  }
+
+  get x(): number {
+    return this.words[0]![this.at]!;
+  }
+  get y(): number {
+    return this.words[1]![this.at]!;
+  }
+
+  put(x: number, y: number, vx: number, vy: number): void {
+    [x, y, vx, vy].forEach((value, k) => (this.words[k]![this.at] = value));
+  }
+}

@@ -1,0 +1,38 @@
+/** What one side of a game sees and may do: what a policy is asked with, and what chance chooses from. */
+
+import type { DrillSpec } from "../contract/protocol";
+import type { Policy } from "./policy";
+import type { Game, GameState } from "./rules";
+
+export class Observer {
+  readonly observation: Float32Array; // [n_obs]
+  private readonly allowed?: Uint8Array; // [n_actions], 1 or 0; drills without a mask allow everything
+
+  constructor(
+    private readonly game: Game,
+    private readonly spec: DrillSpec,
+  ) {
+    this.observation = new Float32Array(spec.n_obs);
+    if (game.mask) this.allowed = new Uint8Array(spec.n_actions);
+  }
+
+  /** Take in what `side` sees and may do now. */
+  observe(state: GameState, side: number): this {
+    this.game.observe(state, side, this.observation);
+    if (this.allowed) this.game.mask!(state, side, this.allowed);
+    return this;
+  }
+
+  /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0. */
+  evaluate(policy: Policy): void {
+    policy.forward(this.observation, this.allowed);
+  }
+
+  /** One of the actions allowed to `side` now, all of them as likely; `u` in [0, 1). */
+  randomAction(state: GameState, side: number, u: number): number {
+    if (!this.allowed) return Math.floor(u * this.spec.n_actions);
+    this.game.mask!(state, side, this.allowed);
+    const choices = [...this.allowed.keys()].filter((action) => this.allowed![action]);
+    return choices[Math.floor(u * choices.length)]!;
+  }
+}

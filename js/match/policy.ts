@@ -1,0 +1,136 @@
+/**
+ * The policy and value network. The blob is float32, little-endian: for each layer W as [n_in, n_out] row-major, then
+ * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); what
+ * stands in front of the hidden layers is written as negative numbers (layers.ts).
+ */
+
+import type { Activation, Bytes } from "../contract/protocol";
+import type { Grid } from "./grid";
+import { countFloats, readLayers } from "./layers";
+import { Pairs } from "./pairs";
+
+export class Policy {
+  readonly probabilities: Float32Array; // [n_actions], of the last forward()
+  value = 0; // of the last forward()
+  private readonly weights: Float32Array;
+  private readonly outputs: Float32Array[]; // one per dense layer after the input
+  private readonly front: Grid | Pairs | null;
+  private readonly sizes: readonly number[]; // of the dense part
+  private readonly features: Float32Array; // what stands in front gives it
+  private seen = new Float32Array(0); // the observation of the last forward()
+
+  /** Throws an Error when the blob does not fit `layers` or holds numbers that are not finite. */
+  constructor(
+    readonly version: number,
+    readonly layers: readonly number[],
+    readonly activation: Activation,
+    data: Bytes,
+  ) {
+    const wanted = countFloats(layers);
+    if (layers.length < 2 || data.byteLength !== 4 * wanted) {
+      throw new Error(`Policy version ${version} was refused: layers ${layers.join("-")} need ${4 * wanted} bytes, got ${data.byteLength}.`);
+    }
+    this.weights = new Float32Array(copyOf(data));
+    if (!this.weights.every(Number.isFinite)) {
+      throw new Error(`Policy version ${version} was refused: it holds numbers that are not finite. The last good one plays on.`);
+    }
+    const { front, dense } = readLayers(layers);
+    [this.front, this.sizes, this.features] = [front, dense, new Float32Array(front ? dense[0]! : 0)];
+    this.outputs = dense.slice(1).map((width) => new Float32Array(width));
+    this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
+  }
+
+  /** Fills `probabilities` and `value` from an observation [n_obs]; what `allowed` [n_actions] has a 0 for gets probability 0. */
+  forward(observation: Float32Array, allowed?: Uint8Array): void {
+    const last = this.outputs.length - 1;
+    let input = this.front ? this.features : observation;
+    let at = this.front?.floats ?? 0;
+    if (this.front) {
+      this.seen = observation.slice();
+      this.front.forward(this.weights, observation, this.features);
+    }
+    for (let k = 0; k <= last; k++) {
+      const output = this.outputs[k]!;
+      const rows = this.sizes[k]!;
+      const columns = output.length;
+      const bias = at + rows * columns;
+      for (let j = 0; j < columns; j++) output[j] = this.weights[bias + j]!;
+      for (let i = 0; i < rows; i++, at += columns) {
+        const x = input[i]!;
+        for (let j = 0; j < columns; j++) output[j]! += x * this.weights[at + j]!;
+      }
+      at += columns;
+      if (k < last) {
+        if (this.activation === "tanh") for (let j = 0; j < columns; j++) output[j] = Math.tanh(output[j]!);
+        else for (let j = 0; j < columns; j++) output[j] = Math.max(0, output[j]!);
+      }
+      input = output;
+    }
+    this.value = input[input.length - 1]!;
+    if (this.front instanceof Pairs) input = this.front.judge(this.weights, input);
+    if (allowed) this.probabilities.forEach((_, k) => (input[k] = allowed[k] ? input[k]! : -Infinity));
+    softmax(input, this.probabilities);
+  }
+
+  /** Writes d log p(action) / d observation [n_obs] into `out`, at the observation of the last forward(). */
+  gradient(action: number, out: Float32Array): void {
+    let slope = new Float32Array(this.probabilities.length + 1); // of log p by this layer's output; the value has no part in it
+    this.probabilities.forEach((p, k) => (slope[k] = (k === action ? 1 : 0) - p));
+    if (this.front instanceof Pairs) slope = this.front.judged(this.weights, slope);
+    let end = this.weights.length;
+    for (let k = this.outputs.length - 1; k >= 0; k--) {
+      const [rows, columns] = [this.sizes[k]!, slope.length];
+      const at = end - (rows + 1) * columns;
+      const below = k > 0 || this.front ? new Float32Array(rows) : out;
+      for (let i = 0; i < rows; i++) {
+        let sum = 0;
+        for (let j = 0; j < columns; j++) sum += this.weights[at + i * columns + j]! * slope[j]!;
+        const y = k > 0 ? this.outputs[k - 1]![i]! : 0;
+        below[i] = k === 0 ? sum : sum * (this.activation === "tanh" ? 1 - y * y : Number(y > 0));
+      }
+      slope = below as Float32Array<ArrayBuffer>;
+      end = at;
+    }
+    this.front?.gradient(this.weights, this.seen, slope, out);
+  }
+}
+
+/** Softmax of the first `out.length` logits. */
+function softmax(logits: Float32Array, out: Float32Array): void {
+  let top = -Infinity;
+  for (let j = 0; j < out.length; j++) top = Math.max(top, logits[j]!);
+  let sum = 0;
+  for (let j = 0; j < out.length; j++) sum += out[j] = Math.exp(logits[j]! - top);
+  for (let j = 0; j < out.length; j++) out[j]! /= sum;
+}
+
+/** The index whose share of the cumulated probabilities holds `u` in [0, 1). */
+export function sample(probabilities: Float32Array, u: number): number {
+  let left = u;
+  let last = 0; // what rounding leaves over is the last possible one's
+  for (let j = 0; j < probabilities.length; j++) {
+    if (probabilities[j] === 0) continue;
+    left -= probabilities[j]!;
+    last = j;
+    if (left < 0) break;
+  }
+  return last;
+}
+
+/** Probabilities of each option of each choice; an action index is a mixed-radix number, first choice most significant. */
+export function marginals(probabilities: Float32Array, sizes: readonly number[]): number[][] {
+  const rows = sizes.map((size) => new Array<number>(size).fill(0));
+  probabilities.forEach((p, action) => {
+    let rest = action;
+    for (let c = sizes.length - 1; c >= 0; c--) {
+      rows[c]![rest % sizes[c]!]! += p;
+      rest = Math.floor(rest / sizes[c]!);
+    }
+  });
+  return rows;
+}
+
+/** An ArrayBuffer of its own, aligned, whatever the bytes came in. */
+export function copyOf(data: Bytes): ArrayBuffer {
+  return ArrayBuffer.isView(data) ? (data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer) : data.slice(0);
+}

@@ -1,0 +1,77 @@
+/** Plays a recorded match again, to the bit. `dshq_widget/env/replay.py` does the same on the CPU. */
+import { hexToBytes } from "@noble/hashes/utils.js";
+import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
+import { REST_SECONDS } from "../contract/tables";
+import { Body } from "./handles";
+import type { Game, GameState } from "./rules";
+
+type Motion = Extract<StampedInput, { kind: "hold" | "throw" }>;
+
+/** The state at `recording.ticks`. Throws an Error for a recording of other rules, or one that lacks decisions. */
+export function replay(game: Game, spec: DrillSpec, recording: Recording): GameState {
+  const state = game.create();
+  const run = played(game, spec, recording, state);
+  while (!run.next().done);
+  return state;
+}
+
+/** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. */
+export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
+  if (recording.rules_hash !== spec.rules_hash) {
+    throw new Error(`The recording belongs to rules ${recording.rules_hash}, these are ${spec.rules_hash}: play it with the drill it was made with.`);
+  }
+  const held = new Map<string, Motion>();
+  const bodies = new Map(spec.drag.map((handle) => [handle.name, new Body(state, handle)]));
+  const put = ({ handle, x, y, vx, vy }: Motion) => bodies.get(handle)!.put(x, y, vx, vy);
+  const begin = () => {
+    held.clear();
+    state.practice[0] = 0;
+    game.reset(state);
+  };
+  let { tick, phase, rest } = recording.start ?? { tick: 0, phase: 0, rest: 0 };
+  if (recording.start) {
+    new Uint8Array(state.buffer).set(hexToBytes(recording.start.state));
+  } else {
+    state.rng_key[0] = recording.seed;
+    begin();
+  }
+
+  let repeat = spec.action_repeat;
+  let [done, decisions] = [0, 0];
+  const apply = () => {
+    for (; done < recording.inputs.length && recording.inputs[done]!.tick <= tick; done++) {
+      const input = recording.inputs[done]!;
+      if (input.kind === "repeat") repeat = input.ticks;
+      if (input.kind === "hold") held.set(input.handle, input);
+      if (input.kind === "throw") held.delete(input.handle);
+      if (input.kind === "hold" || input.kind === "throw") put(input);
+    }
+  };
+
+  for (; tick < recording.ticks; ) {
+    apply();
+    held.forEach(put);
+    if (rest === 0 && phase === 0) {
+      const actions = recording.actions.slice(decisions, decisions + spec.sides);
+      decisions += spec.sides;
+      if (actions.length < spec.sides) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}: record it again.`);
+      state.action.set(actions);
+      game.decide(state);
+    }
+    game.tick(state);
+    tick++;
+    let winner = 0;
+    if (rest > 0) {
+      if (--rest === 0) begin();
+    } else if (++phase >= repeat) {
+      phase = 0;
+      if (game.terminated(state) || state.ticks[0]! >= spec.time_limit) {
+        winner = game.winner(state);
+        rest = Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate);
+      }
+    }
+    if (tick < recording.ticks) yield winner;
+  }
+  apply();
+  return 0;
+}

@@ -1,0 +1,442 @@
+/**
+ * The match being watched: fixed ticks, decisions, episodes, score, events. Free of DOM, GPU and clock; nothing is allocated per
+ * tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
+ *
+ * Folder `match`: the game, its players and its recording. Free of DOM, GPU and threads.
+ */
+
+import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
+import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS, SPEEDS } from "../contract/protocol";
+import { REST_SECONDS } from "../contract/tables";
+import { Deciders } from "./deciders";
+import { Body } from "./handles";
+import { copyOf, type Policy } from "./policy";
+import { MatchLog, stateHash, stateHex } from "./recording";
+import type { Game, GameState } from "./rules";
+import { Scores } from "./scores";
+
+const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
+const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
+const TICKS_PER_CLOCK_LOOK = 16;
+const SKIP_SPEED = 60; // times real time, on the way to the next goal
+const SKIP_SECONDS = 120; // of show time, at most
+const MOST_THROW = 1; // world widths per second of show time: no faster than what the rules are safe against
+
+/** Told of every tick and event, for effects; must not touch the state. */
+export interface Spectator {
+  ticked(): void;
+  happened(event: ShowEvent): void;
+}
+
+export class Show {
+  readonly state: GameState;
+  tick = 0; // since the show began; falls only at reset()
+  score: [number, number] = [0, 0]; // goals; of one side: return and decisions of the present episode
+  seed = 0;
+  playing = true;
+  spectator: Spectator | null = null;
+  events: ShowEvent[] = []; // since the last takeEvents()
+
+  readonly previous: Float32Array; // the scene one tick ago, [count * 12]
+  readonly current: Float32Array;
+  count = 0; // shapes in both
+  changes = 0; // counts everything that may change the picture while paused
+
+  actionRepeat: number;
+
+  private rate = 1; // the speed
+  private credit = 0; // ticks owed by the clock
+  private steps = 0; // ticks since the page began to draw this show
+  private phase = 0; // ticks done of the present decision
+  private rest = 0; // ticks left of the run-out after an episode: nobody decides, the ball rolls on, nothing counts
+  private previousCount = 0;
+  private cut = false; // the last tick began an episode: nothing to interpolate from
+  private skip = 0; // ticks left in which to find the next goal
+  private readonly log = new MatchLog();
+  readonly scores: Scores;
+  readonly deciders: Deciders;
+  private waitingInputs: MatchInput[] = []; // done by the person, in force from the next decision on
+  private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
+  private readonly terms: Float32Array;
+
+  readonly bodies: readonly Body[]; // what a pointer may move
+
+  constructor(
+    readonly game: Game,
+    readonly spec: DrillSpec,
+    seed = 0,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.state = game.create();
+    this.actionRepeat = spec.action_repeat;
+    this.deciders = new Deciders(game, spec, now);
+    this.bodies = spec.drag.map((handle) => new Body(this.state, handle));
+    this.scores = new Scores(game, spec);
+    this.terms = new Float32Array(spec.terms.length);
+    this.previous = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.current = new Float32Array(spec.scene_max * SHAPE_FLOATS);
+    this.reset(seed);
+  }
+
+  get version(): number {
+    return this.deciders.version;
+  }
+
+  get speed(): number {
+    return this.rate;
+  }
+
+  /** On its way to the next goal. */
+  get skipping(): boolean {
+    return this.skip > 0;
+  }
+
+  /** Whether the game has ended, by the rules or by the clock. */
+  get over(): boolean {
+    return Boolean(this.game.terminated(this.state)) || this.state.ticks[0]! >= this.spec.time_limit;
+  }
+
+  /** How far the picture is between `previous` and `current`, 0..1. */
+  get alpha(): number {
+    return this.playing || this.skipping ? Math.min(this.credit, 1) : 1;
+  }
+
+  /** Seconds of show time that the picture shows: ticks and what of the present tick has passed. */
+  get time(): number {
+    return (this.steps + this.alpha) / this.spec.tick_rate;
+  }
+
+  // ---- transport
+
+  /** Let `seconds` of real time pass. */
+  advance(seconds: number): void {
+    if (!this.playing && !this.skipping) return;
+    const wasSkipping = this.skipping;
+    const rate = wasSkipping ? SKIP_SPEED : this.rate;
+    this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * rate * this.spec.tick_rate;
+    const due = Math.floor(this.credit);
+    const start = this.now();
+    for (let done = 1; done <= due; done++) {
+      const late = done % TICKS_PER_CLOCK_LOOK === 0 && this.now() - start > FRAME_BUDGET_MS;
+      if (late || done === due) this.keepScene();
+      this.step();
+      const found = wasSkipping && !this.skipping;
+      if (late || done === due || found) this.takeScene();
+      if (late || found) {
+        this.credit = 0;
+        return;
+      }
+    }
+    this.credit -= due;
+  }
+
+  /** Pause, then advance by exactly `count` ticks, or by the ticks of `count` decisions. */
+  stepBy(unit: StepUnit, count: number): void {
+    this.pause();
+    const ticks = count * (unit === "decision" ? this.actionRepeat : 1);
+    for (let k = 0; k < ticks; k++) {
+      this.keepScene();
+      this.step();
+      this.takeScene();
+    }
+  }
+
+  /** Run fast until somebody scores, playing or paused; after SKIP_SECONDS of show time without a goal, go on as before. */
+  skipToGoal(): void {
+    this.skip = SKIP_SECONDS * this.spec.tick_rate;
+    this.changes++;
+  }
+
+  play(): void {
+    this.playing = true;
+    this.changes++;
+  }
+
+  pause(): void {
+    this.playing = false;
+    this.skip = 0;
+    this.credit = 0;
+    this.changes++;
+  }
+
+  /** A new match: same seed, same match, as far as the policies and the person act the same. */
+  reset(seed = this.seed): void {
+    this.seed = seed >>> 0;
+    this.deciders.reset(this.seed);
+    this.tick = 0;
+    this.score = [0, 0];
+    this.credit = 0;
+    this.skip = 0;
+    this.waitingInputs = [];
+    this.holding.clear();
+    this.log.begin(null);
+    this.logInput({ kind: "reset", seed: this.seed });
+    this.logSettings();
+    this.state.rng_key[0] = this.seed;
+    this.state.rng_count[0] = 0;
+    this.nextEpisode();
+    this.takeScene();
+    this.emit("reset", -1);
+  }
+
+  /** Throws an Error for a speed that is not offered. */
+  setSpeed(speed: number): void {
+    if (!(speed >= SPEEDS[0] && speed <= SPEEDS[SPEEDS.length - 1]!)) {
+      throw new Error(`Speed ${speed} is not offered: choose one of ${SPEEDS.join(", ")}.`);
+    }
+    this.rate = speed;
+  }
+
+  // ---- who plays
+
+  /** Throws an Error for an unknown mode or opponent. */
+  setMode(mode: Mode, opponent = this.deciders.opponent): void {
+    this.deciders.setMode(mode, opponent);
+    this.waitingInputs.push({ kind: "mode", mode, opponent });
+  }
+
+  /** From the next decision on side 0 is the person's, or given back. */
+  takeOver(on: boolean): void {
+    if (on === this.deciders.taken) return;
+    this.deciders.taken = on;
+    this.deciders.keys.forgetTaps();
+    this.waitingInputs.push({ kind: "take", on });
+    this.changes++;
+  }
+
+  /** Ticks per decision, from now on. */
+  setActionRepeat(ticks: number): void {
+    if (ticks === this.actionRepeat) return;
+    this.actionRepeat = ticks;
+    this.logInput({ kind: "repeat", ticks });
+  }
+
+  /** The policy plays from the next decision on; until then nothing changes, and the state never does. */
+  setPolicy(policy: Policy): void {
+    this.deciders.offer(policy);
+    if (!this.deciders.policy) this.swap();
+  }
+
+  input(event: KeyInput): void {
+    this.deciders.keys.event(event);
+    this.waitingInputs.push({ kind: "key", code: event.code, down: event.down });
+  }
+
+  // ---- what a hand holds
+
+  /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
+  hold(body: Body, x: number, y: number, vx: number, vy: number): void {
+    const motion = this.bounded(x, y, vx, vy);
+    this.holding.set(body, motion);
+    this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
+    this.moved(body, motion);
+  }
+
+  /** Let go of `body` with this velocity. */
+  throw(body: Body, vx: number, vy: number): void {
+    const held = this.holding.get(body);
+    if (!held) return;
+    const motion = this.bounded(held[0], held[1], vx, vy);
+    this.holding.delete(body);
+    this.logInput({ kind: "throw", handle: body.handle.name, ...named(motion) });
+    this.moved(body, motion);
+  }
+
+  holds(body: Body): boolean {
+    return this.holding.has(body);
+  }
+
+  /** The same by index in the drill's `drag`. */
+  held(handle: number): boolean {
+    return this.holding.has(this.bodies[handle]!);
+  }
+
+  private moved(body: Body, motion: [number, number, number, number]): void {
+    body.put(...motion);
+    if (this.playing) return; // the next tick is drawn soon enough
+    this.cut = true;
+    this.takeScene();
+  }
+
+  /** Inside the world and no faster than MOST_THROW; short decimals, which every language reads as the same float32. */
+  private bounded(x: number, y: number, vx: number, vy: number): [number, number, number, number] {
+    const [x0, y0, x1, y1] = this.spec.world;
+    const excess = Math.max(1, Math.hypot(vx, vy) / (MOST_THROW * (x1 - x0)));
+    return [decimal(Math.min(Math.max(x, x0), x1)), decimal(Math.min(Math.max(y, y0), y1)), decimal(vx / excess), decimal(vy / excess)];
+  }
+
+  takeEvents(): ShowEvent[] {
+    const events = this.events;
+    this.events = [];
+    return events;
+  }
+
+  // ---- recordings and snapshots
+
+  /** The match up to this tick, as js/match/replay.ts and dshq_widget/env/replay.py play it again. */
+  recording(): Recording {
+    const { name: drill, rules_hash } = this.spec;
+    return { drill, rules_hash, seed: this.seed, ...this.log.read(), ticks: this.tick, sha256: stateHash(this.state.buffer) };
+  }
+
+  snapshot(): Snapshot & { state: ArrayBuffer } {
+    return {
+      tick: this.tick,
+      score: [...this.score],
+      version: this.version,
+      state: this.state.buffer.slice(0),
+      rules_hash: this.spec.rules_hash,
+      seed: this.seed,
+      rng: this.deciders.rng.state,
+      phase: this.phase,
+      rest: this.rest,
+    };
+  }
+
+  /** Go on from a snapshot. Throws an Error, and changes nothing, when it is of other rules. */
+  restore(snapshot: Snapshot): void {
+    const bytes = this.state.buffer.byteLength;
+    if (snapshot.rules_hash !== this.spec.rules_hash || snapshot.state.byteLength !== bytes) {
+      throw new Error("The saved match belongs to other rules and was left out: a new match has begun.");
+    }
+    new Uint8Array(this.state.buffer).set(new Uint8Array(copyOf(snapshot.state)));
+    this.tick = snapshot.tick;
+    this.score = [...snapshot.score];
+    this.seed = snapshot.seed;
+    this.deciders.rng.state = snapshot.rng >>> 0;
+    this.phase = snapshot.phase;
+    this.rest = snapshot.rest;
+    this.deciders.restoredVersion = snapshot.version;
+    this.credit = 0;
+    this.holding.clear();
+    this.scores.forget();
+    this.log.begin(this.moment());
+    this.logSettings();
+    this.cut = true;
+    this.takeScene();
+  }
+
+  // ---- one tick
+
+  private step(): void {
+    this.steps++;
+    if (this.log.full) this.turnLog();
+    for (const [body, motion] of this.holding) body.put(...motion);
+    if (this.rest === 0 && this.phase === 0) this.decide();
+    this.game.tick(this.state);
+    this.tick++;
+    this.spectator?.ticked();
+    if (this.skip > 0 && --this.skip === 0) this.emit("goalless", -1);
+    if (this.rest > 0) {
+      if (--this.rest === 0) this.nextEpisode();
+      return;
+    }
+    this.phase++;
+    if (this.phase >= this.actionRepeat) {
+      this.phase = 0;
+      this.scores.decided(this.state);
+      if (this.spec.sides === 1) this.earn();
+      if (this.over) this.endEpisode();
+    }
+  }
+
+  private decide(): void {
+    if (this.deciders.due("now")) this.swap();
+    for (const input of this.waitingInputs) this.logInput(input);
+    this.waitingInputs.length = 0;
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick);
+    this.log.addActions(this.state.action);
+    this.game.decide(this.state);
+  }
+
+  /** One side: add what the decision that is over has earned; potentials only guide learning and are left out. */
+  private earn(): void {
+    this.game.terms(this.state, 0, this.terms);
+    this.spec.terms.forEach(({ weight, kind }, k) => {
+      if (kind === "reward") this.score[0] += weight * this.terms[k]!;
+    });
+    this.score[1]++;
+  }
+
+  private endEpisode(): void {
+    const winner = this.game.winner(this.state);
+    this.scores.end(winner);
+    if (winner !== 0) this.skip = 0;
+    if (winner !== 0 && this.spec.sides === 2) this.score[winner > 0 ? 0 : 1]++;
+    if (winner === 0) this.emit("draw", -1);
+    else this.emit("goal", winner > 0 ? 0 : 1);
+    const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
+    this.rest = Math.round(seconds * this.spec.tick_rate);
+  }
+
+  private nextEpisode(): void {
+    this.rest = 0;
+    this.phase = 0;
+    this.holding.clear(); // the hand lets go: a new game begins
+    if (this.deciders.due("at_reset")) this.swap();
+    if (this.spec.sides === 1) this.score = [0, 0];
+    this.state.practice[0] = 0;
+    this.game.reset(this.state);
+    this.scores.begin(this.state);
+    this.cut = true;
+  }
+
+  private swap(): void {
+    this.deciders.swap(this.tick);
+    this.logInput({ kind: "policy", version: this.version });
+    this.emit("swap", -1);
+  }
+
+  // ---- the log
+
+  private logInput(input: MatchInput): void {
+    this.log.addInput(this.tick, input);
+  }
+
+  /** What a log that begins here has to know beside the state. */
+  private logSettings(): void {
+    const { mode, opponent, taken } = this.deciders;
+    this.logInput({ kind: "mode", mode, opponent });
+    this.logInput({ kind: "repeat", ticks: this.actionRepeat });
+    this.logInput({ kind: "policy", version: this.version });
+    if (taken) this.logInput({ kind: "take", on: true });
+    for (const [body, motion] of this.holding) this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
+  }
+
+  private turnLog(): void {
+    this.log.turn(this.moment());
+    this.logSettings();
+  }
+
+  private moment(): Recording["start"] {
+    return { tick: this.tick, phase: this.phase, rest: this.rest, state: stateHex(this.state.buffer) };
+  }
+
+  // ---- what is seen
+
+  private keepScene(): void {
+    this.previousCount = this.game.scene(this.state, this.previous);
+  }
+
+  private takeScene(): void {
+    this.count = this.game.scene(this.state, this.current);
+    if (this.cut || this.count !== this.previousCount) this.previous.set(this.current);
+    this.cut = false;
+    this.changes++;
+  }
+
+  private emit(kind: ShowEvent["kind"], side: number): void {
+    const event = { kind, tick: this.tick, side, version: this.version };
+    this.events.push(event);
+    this.spectator?.happened(event);
+  }
+}
+
+function named([x, y, vx, vy]: [number, number, number, number]): { x: number; y: number; vx: number; vy: number } {
+  return { x, y, vx, vy };
+}
+
+/** Four decimals, and no negative zero, which JSON would lose. */
+function decimal(value: number): number {
+  return Math.round(value * 1e4) / 1e4 + 0;
+}

@@ -1,0 +1,149 @@
+/**
+ * What a policy thinks: how it likes a position, what it would do there, what made it, and where each move leads. Functions
+ * of a game, a policy and a state; the state is only read, and what has to be tried is tried on copies.
+ */
+
+import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";
+import { Observer } from "../match/observer";
+import { marginals, type Policy } from "../match/policy";
+import type { Game, GameState } from "../match/rules";
+
+export const OUTCOMES = 4; // moves that are tried
+const SECONDS = 1; // of show time that a move is followed for
+
+/** How one side decides on a copy of the game: an action index. */
+export type Decide = (state: GameState, side: number) => number;
+
+export class PolicyAnalysis {
+  weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
+  private readonly observer: Observer;
+  private readonly gradient: Float32Array;
+  private readonly terms: Float32Array;
+  private readonly sizes: number[]; // options per choice
+
+  constructor(
+    readonly game: Game,
+    readonly spec: DrillSpec,
+  ) {
+    this.observer = new Observer(game, spec);
+    this.gradient = new Float32Array(spec.n_obs);
+    this.terms = new Float32Array(spec.terms.length);
+    this.sizes = spec.actions.map((choice) => choice.options.length);
+  }
+
+  /**
+   * The reward that `side` expects from here on. A network trained with potential-based shaping predicts V - phi (Ng, Harada and
+   * Russell, 1999, "Policy invariance under reward transformations", section 4), so the potentials are added back.
+   */
+  value(policy: Policy, state: GameState, side: number): number {
+    this.evaluate(policy, state, side);
+    return policy.value + this.worth(state, side, "potential");
+  }
+
+  /** What `side` sees, would do and likes, and how much each input weighs on the action it is carrying out. */
+  think(policy: Policy, state: GameState, side: number): Thought {
+    const value = this.value(policy, state, side);
+    const action = Math.min(Math.max(state.action[side]!, 0), this.spec.n_actions - 1);
+    policy.gradient(action, this.gradient);
+    return {
+      value,
+      action: this.options(action),
+      probabilities: marginals(policy.probabilities, this.sizes),
+      observations: [...this.observer.observation],
+      saliency: Array.from(this.gradient, Math.abs), // d log p(action) / d input
+    };
+  }
+
+  /** The `count` likeliest actions, likeliest first. */
+  likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES): { action: number; probability: number }[] {
+    this.evaluate(policy, state, side);
+    const all = Array.from(policy.probabilities, (probability, action) => ({ action, probability }));
+    const possible = all.filter(({ probability }) => probability > 0); // a mask forbids the others
+    return possible.sort((a, b) => b.probability - a.probability).slice(0, count);
+  }
+
+  /**
+   * One second from now for each of the likeliest actions of `side`, on copies. Its first decision is that action; later ones
+   * are the same again where `repeat` is set, else its likeliest at that moment. `others` decides for everybody else.
+   */
+  imagine(policy: Policy, state: GameState, side: number, actionRepeat: number, repeat: boolean, others: Decide): Outcome[] {
+    if (this.over(state)) return [];
+    const before = this.value(policy, state, side);
+    return this.likeliest(policy, state, side).map(({ action, probability }) => {
+      const copy = this.game.create(state.buffer.slice(0));
+      const paths = this.spec.drag.map((handle) => [...position(copy, handle)]);
+      const decisions = Math.max(1, Math.round((SECONDS * this.spec.tick_rate) / actionRepeat));
+      let reward = 0;
+      let ended = false;
+      for (let k = 0; k < decisions && !ended; k++) {
+        for (let player = 0; player < this.spec.sides; player++) {
+          if (player !== side) copy.action[player] = others(copy, player);
+          else if (k === 0 || repeat) copy.action[player] = action;
+          else copy.action[player] = this.likeliest(policy, copy, side, 1)[0]!.action;
+        }
+        this.game.decide(copy);
+        for (let tick = 0; tick < actionRepeat; tick++) this.game.tick(copy);
+        reward += this.worth(copy, side, "reward");
+        this.spec.drag.forEach((handle, index) => paths[index]!.push(...position(copy, handle)));
+        ended = this.over(copy);
+      }
+      const winner = ended ? this.game.winner(copy) : 0;
+      const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side); // time running out takes no reward away
+      return { action: this.options(action), probability, change: reward + after - before, winner, ended, paths };
+    });
+  }
+
+  /** Whether the episode ends here, by the rules or by the clock. */
+  private over(state: GameState): boolean {
+    return Boolean(this.game.terminated(state)) || state.ticks[0]! >= this.spec.time_limit;
+  }
+
+  /** The option of each choice; an action index is a mixed-radix number, first choice most significant. */
+  private options(action: number): number[] {
+    const options: number[] = [];
+    for (let rest = action, c = this.sizes.length - 1; c >= 0; c--) {
+      options.unshift(rest % this.sizes[c]!);
+      rest = Math.floor(rest / this.sizes[c]!);
+    }
+    return options;
+  }
+
+  private evaluate(policy: Policy, state: GameState, side: number): void {
+    this.observer.observe(state, side).evaluate(policy);
+  }
+
+  /** The weighted sum of the reward terms, or of the potentials. */
+  private worth(state: GameState, side: number, kind: "reward" | "potential"): number {
+    if (this.terms.length === 0) return 0;
+    this.game.terms(state, side, this.terms);
+    return this.spec.terms.reduce((sum, term, k) => (term.kind === kind ? sum + (this.weights[term.name] ?? term.weight) * this.terms[k]! : sum), 0);
+  }
+}
+
+type Words = Float32Array | Int32Array | Uint32Array;
+
+/** The field that holds one coordinate of a handle. Throws an Error where the drill has none of that name. */
+function coordinate(state: GameState, name: string, handle: Handle): Words {
+  const words = (state as unknown as Record<string, Words | undefined>)[name];
+  if (!words) throw new Error(`The drill has no state field "${name}": correct its \`drag\` handle "${handle.name}".`);
+  return words;
+}
+
+/** Where a handle is, in world units. */
+export function position(state: GameState, handle: Handle): [x: number, y: number] {
+  const at = handle.index ?? 0;
+  return [coordinate(state, handle.x, handle)[at]!, coordinate(state, handle.y, handle)[at]!];
+}
+
+/** Puts a handle somewhere; its velocity stays. */
+export function moveTo(state: GameState, handle: Handle, x: number, y: number): void {
+  const at = handle.index ?? 0;
+  coordinate(state, handle.x, handle)[at] = x;
+  coordinate(state, handle.y, handle)[at] = y;
+}
+
+/** The side whose player a handle moves, or -1: nobody plays a ball. */
+export function sideOf(handle: Handle, sides: number): number {
+  const side = handle.index ?? 0;
+  return handle.kind === "ball" || side >= sides ? -1 : side;
+}

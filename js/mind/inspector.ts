@@ -1,0 +1,201 @@
+/**
+ * Watches one match for the person who asks what the policy thinks: keeps the value map fresh, a few rows per frame, reports the
+ * chosen player's thoughts a few times a second, follows moves that were not made. Reads the match, never writes to it.
+ *
+ * Folder `mind`: what a policy thinks, and which policies there were. Reads matches, never changes their state.
+ */
+
+import type { DrillSpec, FromWorker, Handle, Outcome, Theme, ToWorker } from "../contract/protocol";
+import { KIND } from "../contract/protocol";
+import { Observer } from "../match/observer";
+import type { Policy } from "../match/policy";
+import { Random } from "../match/random";
+import type { Show } from "../match/show";
+import { FieldImage } from "../renderer/field";
+import type { Look } from "../renderer/palette";
+import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/scene";
+import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
+import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
+
+const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it
+const EASE = 0.12; // seconds in which the shown map comes most of the way to a new one
+const STILL = 0.002; // of the range: a nearer map is not moved any more
+const DOTS = 0.013; // of the world's width, between the dots of a way
+const REACH = 0.09; // of the world's width: as near as this a click means a player
+
+type Settings = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
+type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
+
+export class Inspector implements Overlay {
+  settings: Required<Settings> = { player: 0, map: false, watch: false, weights: {} };
+  /** Something beside the match itself changed the picture at the last frame. */
+  dirty = false;
+  private readonly analysis: PolicyAnalysis;
+  private readonly map: ValueMap;
+  private readonly image: FieldImage;
+  private readonly shown = new Float32Array(COLUMNS * ROWS);
+  private range = 0; // reward at the ends of the scale, eased like the map; 0 before the first one
+  private painted: Theme | null = null; // the theme that `image` is painted in, null: not up to date
+  private reportDue = true; // a report is due at once
+  private outcomes: Outcome[] = [];
+  private outcome = -1; // which of them is shown
+  private imagined = -1; // `changes` of the show when they were imagined
+
+  constructor(private readonly show: Show) {
+    const { game, spec, state, current } = show;
+    this.analysis = new PolicyAnalysis(game, spec);
+    this.map = new ValueMap(this.analysis);
+    this.image = new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice()));
+  }
+
+  private get spec(): DrillSpec {
+    return this.show.spec;
+  }
+
+  /** Throws an Error for a player whom the drill does not have. */
+  configure(settings: Partial<Settings>): void {
+    const player = settings.player ?? this.settings.player;
+    if (!(Number.isInteger(player) && player >= 0 && player < this.spec.sides)) {
+      throw new Error(`Player ${player} is unknown: choose one from 0 to ${this.spec.sides - 1}.`);
+    }
+    const { map, watch, weights } = { ...this.settings, ...settings };
+    this.settings = { player, map, watch, weights };
+    this.analysis.weights = weights;
+    this.requestReport();
+  }
+
+  /** Chooses the player at a point of the world, if there is one. */
+  pick(x: number, y: number): void {
+    const [x0, , x1] = this.spec.world;
+    let nearest = REACH * (x1 - x0);
+    for (const handle of this.spec.drag) {
+      const [side, [hx, hy]] = [sideOf(handle, this.spec.sides), position(this.show.state, handle)];
+      const distance = Math.hypot(hx - x, hy - y);
+      if (side < 0 || distance >= nearest) continue;
+      nearest = distance;
+      this.configure({ player: side });
+    }
+  }
+
+  /** What the likeliest moves of the chosen player lead to. Everybody else does the likeliest, or what a script says. */
+  imagine(repeat: boolean): Outcome[] {
+    const { state, actionRepeat } = this.show;
+    const { player } = this.settings;
+    const policy = this.show.deciders.policyOf(player);
+    this.outcomes = policy ? this.analysis.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
+    this.imagined = this.show.changes;
+    this.showOutcome(-1);
+    return this.outcomes;
+  }
+
+  /** Shows the path of one outcome, -1: of none. */
+  showOutcome(outcome: number): void {
+    this.outcome = outcome >= 0 && outcome < this.outcomes.length ? outcome : -1;
+    this.requestReport();
+  }
+
+  /** One frame later; whether there has to be another one even where the match stands still. */
+  advance(seconds: number, seen: boolean): boolean {
+    if (this.imagined !== this.show.changes) this.outcome = -1;
+    if (!this.settings.map || !this.show.deciders.policy || this.spec.drag.length === 0 || !seen) return false;
+    if (!this.map.busy) this.map.begin(this.show.deciders.policy, this.show.state, this.image.area);
+    if (this.map.fill(ROWS_PER_FRAME) && !this.show.playing) this.requestReport(); // for the legend
+    return this.ease(seconds) || this.map.busy;
+  }
+
+  /** What is to be reported now, if anything: on the page's `beat`, or at once where somebody asked or the match stands. */
+  report(beat: boolean, changed: boolean): Report | null {
+    const wanted = (this.settings.watch || this.settings.map) && changed;
+    const due = beat || !this.show.playing; // the last word before a pause is not left out
+    if (!this.reportDue && !(wanted && due)) return null;
+    this.reportDue = false;
+    const { state } = this.show;
+    const policy = this.show.deciders.policyOf(this.settings.player);
+    const version = policy?.version ?? this.show.version;
+    const thought = policy && this.settings.watch ? this.analysis.think(policy, state, this.settings.player) : null;
+    const standing = this.outcomes.length > 0 && this.imagined === this.show.changes;
+    return { player: this.settings.player, version, range: this.settings.map ? this.map.range : 0, standing, thought };
+  }
+
+  /** Who decides for the sides that are not asked about. */
+  private others(policy: Policy): Decide {
+    const { deciders, game, spec } = this.show;
+    const { opponent } = deciders;
+    const rng = new Random(1);
+    const observer = new Observer(game, spec);
+    return (copy, side) => {
+      if (side === 0 || !deciders.scripted(side)) return this.analysis.likeliest(deciders.policyOf(side) ?? policy, copy, side, 1)[0]!.action;
+      if (opponent === "random") return observer.randomAction(copy, side, rng.next());
+      return game.baselines[opponent]?.(copy, side) ?? 0;
+    };
+  }
+
+  // ---- the overlay
+
+  field(theme: Theme): Field | null {
+    if (!this.settings.map || this.range === 0) return null;
+    if (this.painted !== theme) this.image.paint(this.shown, this.range, theme);
+    this.painted = theme;
+    return this.image;
+  }
+
+  shapes(out: Float32Array, count: number, look: Look): number {
+    const { player, watch } = this.settings;
+    const width = this.spec.world[2] - this.spec.world[0];
+    const mine = this.spec.drag.find((handle) => sideOf(handle, this.spec.sides) === player);
+    if (watch && mine && this.spec.sides > 1) {
+      const [x, y] = position(this.show.state, mine);
+      putShape(out, count++, KIND.ring, look.index("line"), x, y, 0.062 * width, 0.0022 * width, 1, 0, 0, 0.9, -1);
+    }
+    const paths = this.outcomes[this.outcome]?.paths ?? [];
+    const room = Math.floor((OVERLAY_SHAPES - 4) / Math.max(paths.length, 1));
+    this.spec.drag.forEach((handle, index) => {
+      if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
+    });
+    return count;
+  }
+
+  /** Where one thing would go: dots that grow firmer, and a ring at its end. */
+  private drawPath(handle: Handle, path: number[], room: number, out: Float32Array, count: number, look: Look): number {
+    const [side, width] = [sideOf(handle, this.spec.sides), this.spec.world[2] - this.spec.world[0]];
+    const colour = look.index(side < 0 ? "ball" : `player${side}`);
+    const firm = side < 0 || side === this.settings.player ? 1 : 0.4;
+    const full = count + room - 1;
+    let [lastX, lastY] = [path[0]!, path[1]!];
+    for (let k = 2; k < path.length && count < full; k += 2) {
+      const [x, y] = [path[k]!, path[k + 1]!];
+      if (Math.hypot(x - lastX, y - lastY) < DOTS * width) continue;
+      const alpha = firm * (0.4 + (0.6 * k) / path.length);
+      putShape(out, count++, KIND.circle, colour, x, y, 0.0042 * width, 0, 0, 0, 0, alpha, -1);
+      [lastX, lastY] = [x, y];
+    }
+    const [x, y] = [path.at(-2)!, path.at(-1)!];
+    const radius = (side < 0 ? 0.017 : 0.034) * width;
+    putShape(out, count++, KIND.ring, colour, x, y, radius, 0.003 * width, 1, 0, 0, 0.9 * firm, -1);
+    return count;
+  }
+
+  /** Brings the shown map nearer to the newest one; false once it is there. */
+  private ease(seconds: number): boolean {
+    const { values, range } = this.map;
+    if (range === 0) return false;
+    const share = this.range === 0 ? 1 : 1 - Math.exp(-Math.max(seconds, 0) / EASE);
+    let farthest = Math.abs(range - this.range);
+    for (let k = 0; k < values.length; k++) {
+      const way = values[k]! - this.shown[k]!;
+      farthest = Math.max(farthest, Math.abs(way));
+      this.shown[k]! += share * way;
+    }
+    this.range += share * (range - this.range);
+    if (farthest <= STILL * range && this.painted !== null) return false;
+    this.painted = null;
+    this.dirty = true;
+    return true;
+  }
+
+  /** The answer comes, and is drawn, at the next frame. */
+  private requestReport(): void {
+    this.reportDue = true;
+    this.dirty = true;
+  }
+}

@@ -1,0 +1,54 @@
+/** Learning curves to take away: every metric as CSV, the drawn charts as one PNG. */
+import type { MetricsRow } from "../../contract/protocol";
+
+const GAP = 16; // CSS pixels between charts
+const HEAD = 26; // of a chart's title
+
+/** All rows and all metrics that any of them has; a cell is empty where a row lacks one (RFC 4180). */
+export function csvOf(rows: readonly MetricsRow[]): string {
+  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = [keys.map(quoted), ...rows.map((row) => keys.map((key) => String(row[key] ?? "")))];
+  return lines.map((cells) => `${cells.join(",")}\r\n`).join("");
+}
+
+/** One chart as it is drawn, with the words around it. */
+export interface Drawn {
+  title: string;
+  legend: { text: string; colour: string }[];
+  canvas: HTMLCanvasElement;
+}
+
+/** The charts below one another on one background. Throws an Error where the browser gives no canvas to draw on. */
+export function pngOf(charts: readonly Drawn[], look: { background: string; text: string; font: string }): Promise<Blob> {
+  const dpi = devicePixelRatio || 1;
+  const sizes = charts.map(({ canvas }) => ({ width: canvas.width / dpi, height: canvas.height / dpi }));
+  const sheet = document.createElement("canvas");
+  sheet.width = dpi * (Math.max(...sizes.map(({ width }) => width)) + 2 * GAP);
+  sheet.height = dpi * sizes.reduce((sum, { height }) => sum + HEAD + height + GAP, GAP);
+  const pen = sheet.getContext("2d");
+  if (!pen) throw new Error("The browser gives no canvas to draw the charts on: save them as CSV instead.");
+  pen.scale(dpi, dpi);
+  pen.fillStyle = look.background;
+  pen.fillRect(0, 0, sheet.width, sheet.height);
+  pen.textBaseline = "top";
+  let y = GAP;
+  charts.forEach(({ title, legend, canvas }, index) => {
+    const { width, height } = sizes[index]!;
+    pen.font = `600 13px ${look.font}`;
+    pen.fillStyle = look.text;
+    pen.fillText(title, GAP, y);
+    let x = GAP + pen.measureText(title).width + GAP;
+    pen.font = `12px ${look.font}`;
+    for (const { text, colour } of legend) {
+      pen.fillStyle = colour;
+      pen.fillText(text, x, y + 1);
+      x += pen.measureText(text).width + GAP;
+    }
+    pen.drawImage(canvas, GAP, y + HEAD, width, height);
+    y += HEAD + height + GAP;
+  });
+  return new Promise((resolve, reject) =>
+    sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no PNG of the charts: save them as CSV instead."))), "image/png"),
+  );
+}

@@ -1,0 +1,152 @@
+/**
+ * One control per hyper-parameter, generated from the `config` trait's schema. The control's name is the parameter's key; each
+ * says when a change takes effect. A change made while training is sent at once, any other goes along with Train.
+ */
+
+import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
+import { h, icon, select, setAttribute, setText } from "../../ui/dom";
+import type { Panel, PanelView } from "../panel";
+import { buildPresets } from "./presets";
+
+type Setting = ConfigSchemaEntry & { group?: string };
+
+const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
+const EFFECT_HELP: Record<string, string> = {
+  now: "A change takes effect at once.",
+  "next update": "A change takes effect at the next update.",
+  restart: "A change takes effect when training starts again: Stop, then Train.",
+};
+const EFFECT_NAMES: Record<string, string> = { now: "now", "next update": "next update", restart: "next start" };
+
+export const hyper: Panel = { area: "more", build };
+
+function build(view: PanelView): HTMLElement {
+  const { session, signal } = view;
+  const groups = h("div", { class: "groups" });
+  const count = h("span", { class: "caption" });
+  const controls = new Map<string, Control>();
+
+  const change = (key: string, value: ConfigValue | null, problem: string) => {
+    const control = controls.get(key)!;
+    setText(control.problem, problem);
+    setAttribute(control.input, "aria-invalid", problem ? "true" : null);
+    if (value !== null) session.setHyper(key, value);
+  };
+
+  const rebuild = () => {
+    const schema: Record<string, Setting> = session.model.get("config")?.schema ?? {};
+    controls.clear();
+    const byGroup = new Map<string, HTMLElement[]>();
+    for (const [key, entry] of Object.entries(schema)) {
+      const control = buildControl(key, entry, change);
+      controls.set(key, control);
+      const group = entry.group ?? "settings";
+      byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
+    }
+    groups.replaceChildren(...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)));
+    setText(count, `${controls.size} settings`);
+    follow();
+  };
+
+  const follow = () => {
+    const values = session.model.get("config")?.values ?? {};
+    const drafts = session.drafts();
+    for (const [key, control] of controls) {
+      const drafted = key in drafts;
+      control.row.toggleAttribute("data-drafted", drafted);
+      if (document.activeElement === control.input || control.problem.textContent) continue;
+      control.write((drafted ? drafts[key] : values[key]) ?? "");
+    }
+  };
+
+  let known = "";
+  const configChanged = () => {
+    const keys = Object.keys(session.model.get("config")?.schema ?? {}).join();
+    if (keys === known) follow();
+    else {
+      known = keys;
+      rebuild();
+    }
+  };
+  session.events.on("config", configChanged, signal);
+  configChanged();
+
+  return h(
+    "details",
+    { class: "hyper" },
+    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count),
+    buildPresets(view),
+    groups,
+  );
+}
+
+interface Control {
+  row: HTMLElement;
+  input: HTMLInputElement | HTMLSelectElement;
+  problem: HTMLElement;
+  write(value: ConfigValue): void;
+}
+
+function buildControl(key: string, entry: Setting, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
+  const input = buildInput(entry);
+  const tooltip = [entry.label, entry.help, entry.unit && `In ${entry.unit}.`, range(entry), EFFECT_HELP[entry.effect]];
+  input.title = tooltip.filter(Boolean).join("\n");
+  input.setAttribute("aria-label", key);
+  const problem = h("span", { class: "problem", role: "alert" });
+  const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
+  const row = h(
+    "label",
+    { class: WIDE_KINDS.includes(entry.kind) ? "setting wide" : "setting", title: input.title },
+    h("span", { class: "key" }, key),
+    effect,
+    input,
+    problem,
+  );
+  input.addEventListener("change", () => {
+    const { value, problem: text } = parse(key, entry, input);
+    change(key, value, text);
+  });
+  const write = (value: ConfigValue) => {
+    if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = Boolean(value);
+    else input.value = written(value);
+  };
+  return { row, input, problem, write };
+}
+
+function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
+  if (entry.choices?.length)
+    return select(
+      {},
+      entry.choices.map((choice) => [String(choice), String(choice)]),
+    );
+  if (entry.kind === "bool") return h("input", { type: "checkbox" });
+  // a text field even for numbers: browsers show a number such as 3e-4 in their own way, and 1,5 in others
+  const numeric = entry.kind === "int" || entry.kind === "float";
+  return h("input", { type: "text", inputmode: numeric ? "decimal" : null, spellcheck: "false", autocomplete: "off" });
+}
+
+/** What a control holds, or one sentence about what is wrong with it. */
+export function parse(key: string, entry: Setting, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
+  if (input instanceof HTMLInputElement && input.type === "checkbox") return { value: input.checked, problem: "" };
+  const text = input.value.trim();
+  if (entry.kind !== "int" && entry.kind !== "float") return { value: text, problem: "" };
+  const value = Number(text);
+  const whole = entry.kind === "int";
+  const outside = (entry.min != null && value < entry.min) || (entry.max != null && value > entry.max);
+  if (text === "" || !Number.isFinite(value) || outside || (whole && !Number.isInteger(value))) {
+    const wanted = `${whole ? "a whole number" : "a number"}${range(entry) ? ` ${range(entry)}` : ""}`;
+    return { value: null, problem: `${key} wants ${wanted}, got ${text || "nothing"}.` };
+  }
+  return { value, problem: "" };
+}
+
+function range({ min, max }: Setting): string {
+  if (min != null && max != null) return `from ${min} to ${max}`;
+  if (min != null) return `of at least ${min}`;
+  return max != null ? `of at most ${max}` : "";
+}
+
+/** A value as people type it: 64, 64 or self=0.75, chaser=0.125. */
+export function written(value: ConfigValue): string {
+  return String(value).split(",").join(", ");
+}

@@ -1,0 +1,69 @@
+/** Above the hyper-parameters: a preset for the machine at hand, and the present settings as Python. */
+
+import type { ConfigValue } from "../../contract/protocol";
+import { button, field, h, select, setText } from "../../ui/dom";
+import type { PanelSession, PanelView } from "../panel";
+import { pythonOf } from "./python_code";
+
+const CUSTOM = ""; // settings that are no preset's
+const CUSTOM_HELP = "Settings of your own.";
+const COPIED_MS = 2000;
+
+export function buildPresets({ session, signal }: PanelView): HTMLElement {
+  const presets = () => session.model.get("config")?.presets ?? {};
+  const chosen = select({}, [[CUSTOM, "Custom"], ...Object.entries(presets()).map(([name, { label }]) => [name, label] as const)]);
+  const help = h("p", { class: "help" });
+
+  chosen.addEventListener("change", () => {
+    for (const [key, value] of Object.entries(presets()[chosen.value]?.values ?? {})) session.setHyper(key, value);
+  });
+  const follow = () => {
+    const now: Record<string, ConfigValue> = { ...session.model.get("config")?.values, ...session.drafts() };
+    const matches = ({ values }: { values: Record<string, ConfigValue> }) => Object.entries(values).every(([key, value]) => String(now[key]) === String(value));
+    const [name = CUSTOM, preset] = Object.entries(presets()).find(([, preset]) => matches(preset)) ?? [];
+    chosen.value = name;
+    chosen.options[0]!.hidden = name !== CUSTOM;
+    chosen.title = "Preset: how much is computed, and where. It sets the device, the processes, the games at once and the pace.";
+    setText(help, preset?.help ?? CUSTOM_HELP);
+  };
+  session.events.on("config", follow, signal);
+  follow();
+
+  const { copy, shown } = buildCopy(session);
+  return h("div", { class: "presets" }, h("div", { class: "cluster" }, field("Preset", chosen), copy), help, shown);
+}
+
+/** A button, and the code as selected text where the page may not write to the clipboard, as on plain http. */
+function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLElement } {
+  const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", "aria-label": "Settings as Python" });
+  const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "Copy it from here: this page may not write to the clipboard."), code);
+  shown.hidden = true;
+  const copy = button("Copy as Python", { icon: "copy", text: "Copy as Python", title: "Copy as Python: the code that gives these settings" }, async () => {
+    const config = session.model.get("config");
+    const drill = session.model.get("drill")?.python ?? "drill";
+    const text = pythonOf({ drill, config, drafts: session.drafts(), show: session.show, controls: session.model.get("controls") });
+    const written = await write(text);
+    shown.hidden = written;
+    if (written) {
+      setText(label, "Copied");
+      setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
+    } else {
+      code.value = text;
+      code.rows = text.trimEnd().split("\n").length;
+      code.focus();
+      code.select();
+    }
+  });
+  const label = copy.querySelector(".text")!;
+  label.setAttribute("aria-live", "polite");
+  return { copy, shown };
+}
+
+async function write(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false; // there is no clipboard without https, and a person may have refused it
+  }
+}

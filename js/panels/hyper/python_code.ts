@@ -1,0 +1,72 @@
+/** The present settings as Python: the shortest `DrillWidget(...)` that gives them, and nothing that is a default anyway. */
+import type { ConfigSchemaEntry, ConfigTrait, ConfigValue, ShowTrait } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
+
+export interface Settings {
+  drill: string; // as Python names it: "ball" with its quotes, or a class
+  config: ConfigTrait;
+  drafts: Readonly<Record<string, ConfigValue>>; // what was typed and the kernel does not have yet
+  show: ShowTrait;
+  controls: readonly string[] | null;
+}
+
+const WIDTH = 88; // columns; a longer call has a line for each argument
+const OF_THE_CODE = ["seed", "match"]; // settings of the show that have an argument, or a call, of their own
+const EXPRESSION = /^("[\w .-]+"|[\p{L}_][\p{L}\p{N}_]*)$/u;
+
+export function pythonOf({ drill, config, drafts, show, controls }: Settings): string {
+  const now = { ...config.values, ...drafts };
+  const plain = differing(now, config.defaults, config.schema);
+  const named = Object.entries(config.presets).map(([name, { values }]) => [
+    `preset=${literal(name)}`,
+    ...differing(now, { ...config.defaults, ...values }, config.schema),
+  ]);
+  const hyper = [plain, ...named].reduce((best, other) => (other.length < best.length ? other : best));
+  const shown = Object.entries(SHOW_DEFAULTS)
+    .filter(([key, value]) => !OF_THE_CODE.includes(key) && show[key as keyof ShowTrait] !== value)
+    .map(([key]) => `${key}=${literal(show[key as keyof ShowTrait])}`);
+  const panels = controls ? [`controls=[${controls.map(literal).join(", ")}]`] : [];
+  const made = call([EXPRESSION.test(drill) ? drill : "drill", ...hyper, ...shown, ...panels]);
+
+  const head = "from dshq_widget import DrillWidget\n\n";
+  if (show.seed === Number(now.seed ?? 0)) return `${head}${made}\n`;
+  return `${head}w = ${made}\nw.reset(seed=${show.seed})\nw\n`;
+}
+
+function differing(now: ConfigTrait["values"], base: ConfigTrait["values"], schema: Record<string, ConfigSchemaEntry>): string[] {
+  return Object.entries(now).flatMap(([key, value]) => {
+    const kind = schema[key]?.kind ?? "";
+    const text = written(value, kind);
+    return key in base && text === written(base[key]!, kind) ? [] : [`${key}=${text}`];
+  });
+}
+
+function call(parts: string[]): string {
+  const line = `DrillWidget(${parts.join(", ")})`;
+  return line.length <= WIDTH ? line : `DrillWidget(\n${parts.map((part) => `    ${part},\n`).join("")})`;
+}
+
+/** A setting in Python: sizes are a tuple, shares and weights a dict; both may have been typed as text. */
+function written(value: ConfigValue, kind: string): string {
+  if (kind === "sizes") {
+    const sizes = items(value);
+    return sizes.length === 1 ? `(${sizes[0]},)` : `(${sizes.join(", ")})`;
+  }
+  if (kind === "shares" || kind === "weights") {
+    const pairs = items(value).map((item) => item.split("=").map((word) => word.trim()));
+    return `{${pairs.map(([name = "", number]) => `${literal(name)}: ${Number(number)}`).join(", ")}}`;
+  }
+  return literal(value);
+}
+
+function items(value: ConfigValue): string[] {
+  return String(value)
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+}
+
+/** JSON's texts and numbers are Python's, too. */
+function literal(value: ConfigValue): string {
+  return typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
+}

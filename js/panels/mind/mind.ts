@@ -1,0 +1,168 @@
+/**
+ * What it thinks: the chosen player's likely moves, what it sees and what of that weighs on the move it is making, the value map,
+ * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
+ */
+
+import type { DrillSpec, Thought } from "../../contract/protocol";
+import { sideName } from "../../contract/sides";
+import { button, field, h, icon, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
+import { compact, fixed, percent, signed } from "../../ui/format";
+import type { Panel, PanelView } from "../panel";
+import { buildOutcomes } from "./outcomes";
+
+export const mind: Panel = { area: "more", build };
+
+function build(view: PanelView): HTMLElement {
+  const { session, signal } = view;
+  const player = select({ class: "player" }, []);
+  player.addEventListener("change", () => session.choosePlayer(Number(player.value)));
+  const map = button(
+    "Value map",
+    { text: "Value map", class: "button toggle", title: "Value map: colour the pitch by how good it would be for blue to have the ball there" },
+    () => session.setMap(!session.map),
+  );
+  const worth = h("output", { class: "worth" });
+  const about = h("span", { class: "caption" });
+  const none = h("p", { class: "sentence" }, "No network plays yet. Press Train, and see it make up its mind.");
+  const moves = h("div", { class: "moves" });
+  const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
+  const thoughts = h(
+    "div",
+    { class: "thoughts" },
+    part("What it would do", "How likely it is to choose each option now; the dot marks what it is doing.", moves),
+    part("What else it could do", "", buildOutcomes(view)),
+    part("What it sees", "Each number as the network gets it, and how strongly it weighs on the present move.", inputs),
+  );
+  const body = h(
+    "div",
+    { class: "body" },
+    h("div", { class: "cluster" }, field("Player", player), map, h("span", { class: "field" }, h("span", { class: "caption" }, "Reward ahead"), worth)),
+    none,
+    thoughts,
+  );
+  const panel = h("details", { class: "mind" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "What it thinks"), about), body);
+
+  let bars: { options: Bar[][]; inputs: Input[] } = { options: [], inputs: [] };
+  const rebuild = () => {
+    const spec = session.model.get("drill")?.spec;
+    if (!spec) return;
+    setOptions(
+      player,
+      Array.from({ length: spec.sides }, (_, side) => [String(side), capital(sideName(side))] as const),
+    );
+    player.parentElement!.hidden = spec.sides === 1;
+    map.hidden = spec.drag.length === 0; // nothing that could be somewhere else
+    bars = { options: buildMoves(spec, moves), inputs: buildInputs(spec, inputs) };
+    follow();
+  };
+  const follow = () => {
+    const { player: side, version, thought } = session.mind;
+    setAttribute(map, "aria-pressed", String(session.map));
+    player.value = String(side);
+    setText(about, panel.open ? `${sideName(side)} · v${version}` : "moves, senses, value map");
+    panel.dataset.side = String(side);
+    if (!panel.open) return;
+    none.hidden = thought !== null;
+    thoughts.hidden = thought === null;
+    setText(worth, thought ? signed(thought.value) : "–");
+    const spec = session.model.get("drill")?.spec;
+    if (spec && thought?.observations.length === bars.inputs.length) show(spec, thought, bars);
+  };
+
+  let watching = false;
+  const watch = (wanted: boolean) => {
+    if (wanted === watching) return;
+    watching = wanted;
+    session.watch(wanted);
+  };
+  panel.addEventListener("toggle", () => {
+    watch(panel.open);
+    follow();
+  });
+  signal.addEventListener("abort", () => watch(false), { once: true });
+  session.events.on("drill", rebuild, signal);
+  session.events.on("mind", follow, signal);
+  rebuild();
+  follow();
+  return panel;
+}
+
+interface Bar {
+  row: HTMLElement;
+  fill: HTMLElement;
+  number: HTMLElement;
+}
+interface Input {
+  row: HTMLElement;
+  fill: HTMLElement;
+  number: HTMLElement;
+  weight: HTMLElement;
+}
+
+function buildMoves(spec: DrillSpec, moves: HTMLElement): Bar[][] {
+  const groups = spec.actions.map(({ name, options }) => {
+    const bars = options.map((option) => {
+      const [fill, number] = [h("span", { class: "fill" }), h("span", { class: "number" })];
+      const row = h("div", { class: "option" }, h("span", { class: "label", title: option }, option), h("span", { class: "track" }, fill), number);
+      return { row, fill, number };
+    });
+    return { bars, group: h("div", { class: "choice-bars", role: "group", "aria-label": name }, h("h4", {}, name), ...bars.map(({ row }) => row)) };
+  });
+  moves.replaceChildren(...groups.map(({ group }) => group));
+  return groups.map(({ bars }) => bars);
+}
+
+function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
+  const rows = spec.observations.map(({ name, scale, unit }) => {
+    const [fill, number, weight] = [h("span", { class: "fill" }), h("span", { class: "number", role: "cell" }), h("span", { class: "fill" })];
+    const row = h(
+      "div",
+      { class: "sense", role: "row" },
+      h("span", { class: "label", role: "rowheader", title: name }, name),
+      h("span", { class: "track middle", title: `From −${compact(scale)} to +${compact(scale)} ${unit}: the scale it is divided by` }, fill),
+      number,
+      h("span", { class: "span", role: "cell", title: "Scale: the network sees the value divided by this" }, `±${compact(scale)} ${unit}`.trim()),
+      h("span", { class: "track weight", role: "cell" }, weight),
+    );
+    return { row, fill, number, weight };
+  });
+  const titles = () => ["input", "value", "", "scale", "weight"].map((title) => h("span", { role: "columnheader" }, title));
+  const heads = [h("div", { class: "sense head", role: "row" }, ...titles()), h("div", { class: "sense head", "aria-hidden": "true" }, ...titles())];
+  inputs.replaceChildren(
+    h("div", { class: "heads", role: "rowgroup" }, ...heads),
+    h("div", { class: "rows", role: "rowgroup" }, ...rows.map(({ row }) => row)),
+  );
+  return rows;
+}
+
+function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options: Bar[][]; inputs: Input[] }): void {
+  options.forEach((bars, choice) =>
+    bars.forEach(({ row, fill, number }, option) => {
+      const p = thought.probabilities[choice]?.[option] ?? 0;
+      setSpan(fill, 0, p);
+      setText(number, percent(p));
+      row.toggleAttribute("data-chosen", thought.action[choice] === option);
+    }),
+  );
+  const most = Math.max(...thought.saliency, 1e-9);
+  inputs.forEach(({ fill, number, weight }, k) => {
+    const { scale, unit } = spec.observations[k]!;
+    const [value, slope] = [thought.observations[k]!, thought.saliency[k]!];
+    const share = Math.max(-1, Math.min(1, value));
+    setBalance(fill, share);
+    setText(number, `${fixed(value * scale, Math.abs(value * scale) < 9.995 ? 2 : 1)} ${unit}`.trim());
+    setSpan(weight, 0, slope / most);
+    const track = weight.parentElement!;
+    setAttribute(track, "title", `${compact(slope)}: how much the log-probability of its present move changes per whole scale of this input`);
+    setAttribute(track, "aria-label", compact(slope));
+  });
+}
+
+/** A titled part with a sentence. */
+function part(title: string, help: string, ...content: HTMLElement[]): HTMLElement {
+  return h("section", { class: "part" }, h("h3", {}, title), help ? h("p", { class: "help" }, help) : null, ...content);
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,110 @@
+/** "Why that move?": what the likeliest moves lead to within a second, tried on copies while the match stands. */
+
+import type { DrillSpec, Outcome } from "../../contract/protocol";
+import { sideName } from "../../contract/sides";
+import { button, field, h, select, setAttribute, setText } from "../../ui/dom";
+import { percent, signed } from "../../ui/format";
+import type { PanelView } from "../panel";
+
+const AFTERWARDS = [
+  ["policy", "play as it likes"],
+  ["repeat", "keep doing it"],
+] as const;
+const TOLD: Record<string, string> = {
+  policy: "Each move, then a second of the likeliest moves of everybody: by how much the reward ahead changes.",
+  repeat: "Each move for a whole second, while the others make their likeliest: by how much the reward ahead changes.",
+};
+const ALIKE = 0.005; // reward: nearer changes read the same
+const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
+
+export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
+  const afterwards = select({ title: "What the player does after the first decision" }, AFTERWARDS);
+  const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries its likeliest moves on copies of the match" }, () =>
+    session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" }),
+  );
+  const help = h("p", { class: "help" });
+  const list = h("ol", { class: "outcomes", "aria-label": "Outcomes" });
+  const point = (outcome: number) => session.post({ type: "GHOST", id: session.id, outcome });
+
+  let asked = false;
+  const follow = () => {
+    const { playing } = session.state;
+    setAttribute(why, "disabled", playing);
+    const still = "Pause the match to try its likeliest moves and see where each leads.";
+    setText(help, playing ? still : TOLD[afterwards.value]!);
+  };
+  const clear = () => {
+    asked = false;
+    list.replaceChildren();
+  };
+  afterwards.addEventListener("change", () => {
+    clear();
+    follow();
+    if (!session.state.playing) why.click();
+  });
+  session.events.on(
+    "outcomes",
+    ({ player, outcomes }) => {
+      const spec = session.model.get("drill")?.spec;
+      if (!spec) return;
+      asked = outcomes.length > 0;
+      const changes = outcomes.map(({ change }) => change);
+      const best = Math.max(...changes) - Math.min(...changes) > ALIKE ? changes.indexOf(Math.max(...changes)) : -1;
+      list.replaceChildren(
+        ...outcomes.map((outcome, index) => {
+          const item = entry(
+            spec,
+            player,
+            outcome,
+            () => point(index),
+            () => point(-1),
+          );
+          item.toggleAttribute("data-best", index === best);
+          return item;
+        }),
+      );
+      if (!asked) list.replaceChildren(h("li", { class: "help" }, "Nobody decides here: the game has just ended, or no network plays."));
+    },
+    signal,
+  );
+  session.events.on("state", follow, signal);
+  session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
+  follow();
+  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Then", afterwards, "Afterwards")), help, list);
+}
+
+/** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */
+function entry(spec: DrillSpec, player: number, outcome: Outcome, enter: () => void, leave: () => void): HTMLElement {
+  const { probability, change } = outcome;
+  const tone = Math.abs(change) < ALIKE ? "even" : change > 0 ? "good" : "bad";
+  const item = h(
+    "button",
+    { type: "button", class: "outcome", title: "Point here to see the way on the pitch" },
+    h("span", { class: "label" }, nameOf(spec, outcome.action)),
+    h("span", { class: "share" }, percent(probability)),
+    h("span", { class: "change", "data-tone": tone }, signed(change)),
+    h("span", { class: "end" }, ending(spec, player, outcome)),
+  );
+  for (const event of ["pointerenter", "focus", "click"]) item.addEventListener(event, enter);
+  for (const event of ["pointerleave", "blur"]) item.addEventListener(event, leave);
+  return h("li", {}, item);
+}
+
+/** An action in words, without those of its options that say nothing. */
+export function nameOf(spec: DrillSpec, action: readonly number[]): string {
+  const words = spec.actions.flatMap(({ name, options }, choice) => {
+    const text = options[action[choice]!] ?? "";
+    if (SILENT.includes(text)) return [];
+    if (text === "yes") return [name];
+    return [choice === 0 ? text : `${name} ${text}`];
+  });
+  return words.join(" · ") || (spec.actions[0]?.options[action[0]!] ?? "nothing");
+}
+
+function ending(spec: DrillSpec, player: number, { ended, winner }: Outcome): string {
+  if (!ended) return "";
+  if (winner === 0) return "the game ends";
+  const side = winner > 0 ? 0 : 1;
+  if (spec.sides === 1) return side === player ? "success" : "failure";
+  return `goal for ${sideName(side)}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * A place on a shared server: how long training may still run, the run that a lost kernel left behind, and sending the policy to the
+ * class league. Hidden where the server has none of these.
+ */
+import { button, h, setText } from "../ui/dom";
+import { clock, compact } from "../ui/format";
+import type { Panel, PanelView } from "./panel";
+
+const SHORT = 120; // s; from here on the time that is left stands out
+
+export const quota: Panel = { area: "learn", build };
+
+function build({ session, signal }: PanelView): HTMLElement {
+  const { kernel, model } = session;
+  const left = h("output", { class: "number", "aria-label": "Training time left" });
+  const extend = button("More training time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
+  const time = h("div", { class: "cluster allowance" }, h("span", { class: "caption" }, "Training time left"), left, extend);
+
+  const found = h("span", { class: "caption" });
+  const resume = button("Resume run", { icon: "play", text: "Resume run" }, () => kernel.send({ type: "RESUME_RUN" }));
+  const earlier = h("div", { class: "cluster before" }, resume, found);
+
+  const answer = h("p", { class: "answer", role: "status", "aria-live": "polite" });
+  const submit = button("Submit", { icon: "open", text: "Submit", title: "Submit: send the newest policy to the class league" }, () =>
+    kernel.send({ type: "SUBMIT_POLICY" }),
+  );
+  const league = h("div", { class: "cluster send" }, submit, answer);
+  const panel = h("section", { class: "seat", "aria-label": "This server" }, time, earlier, league);
+
+  const follow = () => {
+    const now = model.get("seat") ?? {};
+    const gone = !kernel.connected;
+    time.hidden = !now.minutes;
+    if (now.minutes) {
+      setText(left, clock(now.left ?? 0));
+      left.toggleAttribute("data-short", (now.left ?? 0) <= SHORT);
+      const more = `+${now.minutes} min`;
+      setText(extend, more);
+      extend.title = `More training time: ${now.minutes} minutes more before training stops by itself`;
+      extend.disabled = gone;
+    }
+    earlier.hidden = !now.earlier || gone;
+    if (now.earlier) {
+      setText(resume.querySelector(".text")!, `Resume run from ${moment(now.earlier.saved_at)}`);
+      resume.title = "Resume run: train on from where a kernel that is gone left this drill";
+      setText(found, `version ${now.earlier.version}, ${compact(now.earlier.step)} agent steps`);
+    }
+    league.hidden = !now.league || gone;
+    submit.disabled = now.sent?.state === "sending" || !model.get("policy")?.version;
+    setText(answer, now.sent?.state === "sending" ? "Sending." : (now.sent?.text ?? ""));
+    answer.dataset.state = now.sent?.state ?? "";
+    answer.hidden = !answer.textContent;
+    panel.hidden = time.hidden && earlier.hidden && league.hidden;
+  };
+  session.events.on("seat", follow, signal);
+  session.events.on("status", follow, signal);
+  session.events.on("history", follow, signal);
+  follow();
+  return panel;
+}
+
+/** The time of day, with the date where it was another day; `seconds` since 1970. */
+function moment(seconds: number): string {
+  const then = new Date(1000 * seconds);
+  const time = then.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
+  return then.toDateString() === new Date().toDateString() ? time : `${then.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good.
+ *
+ * Folder `renderer`: shapes to pixels. Knows no rules, no policy and no page around its canvas.
+ */
+import { type DrillSpec, type FromWorker, type RendererKind, SHAPE_FLOATS, type Theme, type Thread } from "../contract/protocol";
+import { Canvas2dRenderer } from "./canvas2d";
+import { compose, EFFECT_SHAPES, type Effects, firstActor } from "./effects";
+import type { Gpu } from "./gpu";
+import { settle } from "./ladder";
+import { Look } from "./palette";
+import { type Canvas, interpolate, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
+import { WebGpuRenderer } from "./webgpu";
+
+/** The two scenes to draw between; a Show is one. */
+export interface Motion {
+  readonly spec: DrillSpec;
+  readonly previous: Float32Array;
+  readonly current: Float32Array;
+  readonly count: number;
+  readonly alpha: number;
+}
+
+export interface SurfaceOptions {
+  id: string;
+  view: number;
+  canvas: Canvas;
+  width: number; // CSS pixels
+  height: number;
+  dpi: number;
+  theme: Theme;
+  renderer: RendererKind; // wanted
+  reason: string;
+}
+
+const NO_TAGS: readonly string[] = [];
+
+export class Surface {
+  visible = true;
+  stale = true; // something but the match changed: draw even when it stands still
+  private renderer: Renderer | null = null;
+  private theme: Theme;
+  private look: Look | null = null;
+  private between = new Float32Array(0); // the scene at this moment
+  private shapes = new Float32Array(0); // the same with effects
+  private disposed = false;
+  private replaced = false; // by a canvas that was asked for and is on its way
+
+  constructor(
+    private readonly options: SurfaceOptions,
+    private readonly gpu: Gpu,
+    private readonly thread: Thread,
+    private readonly post: (message: FromWorker) => void,
+    private readonly wake: () => void,
+  ) {
+    this.theme = options.theme;
+    void this.start();
+  }
+
+  get ready(): boolean {
+    return this.renderer !== null;
+  }
+
+  resize(width: number, height: number, dpi: number): void {
+    Object.assign(this.options, { width, height, dpi });
+    this.renderer?.resize(width, height, dpi);
+    this.stale = true;
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.look = null;
+    this.stale = true;
+  }
+
+  /** The device of `renderer` is gone: get another, or ask for another canvas. */
+  async deviceLost(): Promise<void> {
+    if (this.renderer?.kind !== "webgpu") return;
+    this.renderer.dispose();
+    this.renderer = null;
+    if ((await this.gpu.device()) === null) this.replace("The browser took the graphics adapter away.");
+    else await this.start();
+  }
+
+  /** Asks for a fresh canvas; with a `reason` one that is drawn without a GPU. */
+  replace(reason = ""): void {
+    const { id, view } = this.options;
+    this.replaced = true;
+    this.post({ type: "CANVAS_LOST", id, view, reason });
+  }
+
+  /** The point of the world that is drawn at CSS pixel x, y of the canvas. */
+  worldAt(world: Picture["world"], x: number, y: number): [x: number, y: number] {
+    const { scale, left, top } = place(world, this.options.width, this.options.height);
+    return [(x - left) / scale, (top - y) / scale];
+  }
+
+  /** How long a CSS pixel of the canvas is in the world. */
+  unit(world: Picture["world"]): number {
+    return 1 / place(world, this.options.width, this.options.height).scale;
+  }
+
+  draw(motion: Motion, effects: Effects, overlay: Overlay): void {
+    if (!this.renderer) return;
+    const { spec, previous, current, count, alpha } = motion;
+    if (this.look?.drill !== spec.palette) this.look = new Look(spec.palette, this.theme);
+    if (this.between.length < current.length) {
+      this.between = new Float32Array(current.length);
+      this.shapes = new Float32Array(current.length + (EFFECT_SHAPES + OVERLAY_SHAPES + RING_SHAPES) * SHAPE_FLOATS);
+    }
+    interpolate(previous, current, count, alpha, this.between);
+    const fixed = firstActor(this.between, count, this.look);
+    const composed = compose(this.between, count, fixed, effects, this.look, this.shapes);
+    const picture: Picture = {
+      world: spec.world,
+      shapes: this.shapes,
+      count: overlay.shapes(this.shapes, composed, this.look),
+      fixed,
+      look: this.look,
+      tags: spec.tags ?? NO_TAGS,
+      wash: effects.wash,
+      field: overlay.field(this.theme),
+    };
+    this.renderer.draw(picture);
+    this.stale = false;
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    this.renderer?.dispose();
+    this.renderer = null;
+  }
+
+  private async start(): Promise<void> {
+    const { id, view, canvas, width, height, dpi } = this.options;
+    const wantsGpu = this.options.renderer === "webgpu";
+    const { renderer, reason } = wantsGpu
+      ? settle("webgpu", this.options.reason, await this.gpu.capabilities())
+      : { renderer: "canvas2d" as const, reason: this.options.reason };
+    const device = renderer === "webgpu" ? await this.gpu.device() : null;
+    if (this.disposed || this.replaced) return;
+    try {
+      this.renderer = device ? new WebGpuRenderer(device, canvas) : new Canvas2dRenderer(canvas);
+    } catch (error) {
+      this.post({ type: "ERROR", id, text: `Nothing can be drawn here: ${(error as Error).message}` });
+      return;
+    }
+    this.renderer.resize(width, height, dpi);
+    this.stale = true;
+    this.post({ type: "READY", id, view, renderer: this.renderer.kind, thread: this.thread, reason });
+    this.wake();
+  }
+}

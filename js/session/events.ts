@@ -1,0 +1,52 @@
+/** What happens in a session, and who listens. */
+import type { Cursor, FromWorker } from "../contract/protocol";
+
+export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
+export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
+export type MindState = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
+export type PastState = Omit<Extract<FromWorker, { type: "PAST" }>, "type" | "id">;
+export type OutcomesState = Omit<Extract<FromWorker, { type: "OUTCOMES" }>, "type" | "id">;
+export type SceneState = Omit<Extract<FromWorker, { type: "SCENE" }>, "type" | "id">;
+
+/** What a view can listen to. Everything but `state`, `ready` and `lost` says only "look again". */
+export interface SessionEvents {
+  drill: undefined;
+  show: undefined;
+  config: undefined;
+  controls: undefined;
+  status: undefined;
+  history: undefined;
+  league: undefined;
+  past: undefined;
+  rivals: undefined;
+  journal: undefined;
+  warning: string; // one sentence from the kernel, which its status line says, too
+  notice: string; // one sentence from the kernel's log or the show; "" takes it back
+  state: ShowState;
+  ready: Ready;
+  mind: MindState;
+  outcomes: OutcomesState;
+  scores: undefined;
+  scenes: undefined;
+  seat: undefined;
+  scene: SceneState;
+  cursor: { view: number; cursor: Cursor };
+  lost: { view: number; reason: string };
+  picture: { width: number; height: number }; // pictures of the kernel's show have this size now
+}
+
+/** Typed events whose handlers leave with an AbortSignal, so that a removed view forgets nothing. */
+export class Events<Names extends object> {
+  private readonly handlers = new Map<keyof Names, Set<(value: never) => void>>();
+
+  on<K extends keyof Names>(name: K, handler: (value: Names[K]) => void, signal?: AbortSignal): void {
+    if (signal?.aborted) return;
+    const set = this.handlers.get(name) ?? new Set();
+    this.handlers.set(name, set.add(handler as (value: never) => void));
+    signal?.addEventListener("abort", () => set.delete(handler as (value: never) => void), { once: true });
+  }
+
+  emit<K extends keyof Names>(name: K, value: Names[K]): void {
+    for (const handler of [...(this.handlers.get(name) ?? [])]) (handler as (value: Names[K]) => void)(value);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Orders a film (js/worker/film.ts) from a thread of its own, which runs the show worker's code and ends with the film; on the page, where
+ * the browser starts no worker.
+ */
+import workerSource from "worker-source";
+import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
+
+const START_MS = 5_000; // a worker that has not said anything by then was refused silently
+
+interface WorkerModule {
+  Host: new (post: (message: FromWorker) => void) => { receive(message: ToWorker): void };
+}
+
+/** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence. */
+export async function makeFilm(order: FilmOrder, progress: (share: number) => void): Promise<Blob> {
+  const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+  const message: ToWorker = { type: "FILM", id: "film", ...order };
+  try {
+    return (await inWorker(url, message, progress)) ?? (await onPage(url, message, progress));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Null where no worker starts. */
+function inWorker(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob | null> {
+  return new Promise((resolve, reject) => {
+    let worker: Worker;
+    try {
+      worker = new Worker(url, { type: "module", name: "dshq-widget film" });
+    } catch {
+      resolve(null); // this page may not start workers: the page's own thread does it
+      return;
+    }
+    const settle = (end: () => void) => {
+      clearTimeout(silent);
+      worker.terminate();
+      end();
+    };
+    const silent = setTimeout(() => settle(() => resolve(null)), START_MS);
+    worker.onerror = () => settle(() => resolve(null));
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      clearTimeout(silent);
+      follow(
+        data,
+        progress,
+        (blob) => settle(() => resolve(blob)),
+        (error) => settle(() => reject(error)),
+      );
+    };
+    worker.postMessage(order);
+  });
+}
+
+async function onPage(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob> {
+  const { Host } = (await import(/* @vite-ignore */ url)) as WorkerModule;
+  return new Promise((resolve, reject) => {
+    new Host((message) => follow(message, progress, resolve, reject)).receive(order);
+  });
+}
+
+function follow(message: FromWorker, progress: (share: number) => void, done: (film: Blob) => void, failed: (error: Error) => void): void {
+  if (message.type === "ERROR") failed(new Error(message.text));
+  if (message.type !== "FILMED") return;
+  if (message.content) done(new Blob([message.content]));
+  else progress(message.share);
+}

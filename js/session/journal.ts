@@ -1,0 +1,144 @@
+/**
+ * What happened, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
+ * warnings. Bounded; it only compares what it receives with what it received before.
+ */
+
+import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
+import { sideName } from "../contract/sides";
+import type { Events, SessionEvents } from "./events";
+import { type Lineup, playerNames } from "./player_names";
+
+export const CAPACITY = 200; // lines
+const SWAP_MS = 5000; // swaps within this share a line
+
+export type Kind = "goal" | "swap" | "setting" | "training" | "champion" | "warning";
+
+/** One line. `tick` and `at` say when it happened: of the match, and of the day (ms since 1970). */
+export interface Line {
+  kind: Kind;
+  text: string;
+  tick: number;
+  at: number;
+}
+
+export class Journal {
+  lines: readonly Line[] = [];
+  tick = 0; // of the match, now
+  private started = false; // the match was reported before
+  private version = -1; // that played last
+  private swap: { from: number; since: number; line: Line } | null = null; // the newest line on a swap
+  private values: Record<string, ConfigValue> | null = null;
+  private status: Status | null = null;
+  private champion: string | null = null;
+
+  constructor(private readonly now: () => number = () => Date.now()) {}
+
+  /** What the match went through since the last call. Of one side only swaps: its episodes are many, and nobody scores. */
+  match(events: readonly ShowEvent[], names: readonly [string, string], sides: number): void {
+    for (const { kind, tick, side, version } of events) {
+      this.tick = tick;
+      const name = names[side] === "AI" ? `v${version}` : names[side];
+      if (kind === "swap") this.swapped(version);
+      else if (kind === "reset" && this.started) this.add("goal", "A new match, at 0 – 0.");
+      else if (kind === "goal" && sides > 1) this.add("goal", `${capital(sideName(side))} scores (${name}).`);
+      else if (kind === "draw" && sides > 1) this.add("goal", "Time is up: a draw.");
+    }
+    this.started = true;
+  }
+
+  settings(values: Record<string, ConfigValue>): void {
+    const before = this.values;
+    this.values = values;
+    for (const [key, value] of before ? Object.entries(values) : []) {
+      const [old, fresh] = [written(before![key]), written(value)];
+      if (old !== fresh) this.add("setting", `${key}: ${old} → ${fresh}`);
+    }
+  }
+
+  /** `text` is the kernel's sentence on what went wrong, where something did. */
+  training(status: Status, version: number, text: string): void {
+    const before = this.status;
+    this.status = status;
+    if (status === before || before === null) return;
+    if (status === "training") this.add("training", version > 0 ? `Training goes on from v${version}.` : "Training begins.");
+    else if (status === "stopped") this.add("training", `Training rests at v${version}.`);
+    else if (status === "idle") this.add("training", "Training was reset: back to the untrained v0.");
+    else if (status === "error") this.warning(text || "Training stopped because of an error.");
+    else if (status === "disconnected") this.warning("The kernel is gone: the match goes on with the last policy.");
+  }
+
+  league(rows: readonly LeagueRow[]): void {
+    const best = rows.find((row) => row.champion);
+    const before = this.champion;
+    this.champion = best?.name ?? "";
+    if (best && before !== null && before !== best.name) this.add("champion", `${best.name} is the new champion, Elo ${Math.round(best.elo)}.`);
+  }
+
+  /** The same warning again moves to the top: a machine that is busy for minutes does not fill the log. */
+  warning(text: string): void {
+    if (!text) return;
+    const sentence = capital(text) + (/[.!?…]$/.test(text) ? "" : ".");
+    const last = this.lines.find((line) => line.kind === "warning");
+    if (last?.text === sentence) this.lines = this.lines.filter((line) => line !== last);
+    this.add("warning", sentence);
+  }
+
+  private swapped(version: number): void {
+    const recent = this.swap && this.now() - this.swap.since < SWAP_MS ? this.swap : null;
+    const { from, since } = recent ?? { from: this.version, since: this.now() };
+    this.version = version;
+    const untrained = version === 0 ? "The untrained network plays." : `v${version} plays.`;
+    if (recent) this.lines = this.lines.filter((line) => line !== recent.line);
+    const line = this.add("swap", from >= 0 && version > from ? `v${version} takes over from v${from}.` : untrained);
+    this.swap = { from, since, line };
+  }
+
+  private add(kind: Kind, text: string): Line {
+    const line = { kind, text, tick: this.tick, at: this.now() };
+    this.lines = [line, ...this.lines].slice(0, CAPACITY);
+    return line;
+  }
+}
+
+/** What a journal is kept of; a session is one. */
+export interface Source extends Lineup {
+  readonly events: Events<SessionEvents>;
+  readonly status: Status;
+}
+
+/** A session's journal, kept up to `signal`; it emits `journal` with every new line. What it finds there is no news. */
+export function keepJournal(session: Source, signal: AbortSignal): Journal {
+  const { events, model } = session;
+  const journal = new Journal();
+  const note = (look: () => void) => {
+    const before = journal.lines;
+    look();
+    if (journal.lines !== before) events.emit("journal", undefined);
+  };
+  const settings = () => journal.settings(model.get("config")?.values ?? {});
+  const training = () => journal.training(session.status, model.get("policy")?.version ?? 0, model.get("error") ?? "");
+  const league = () => journal.league(model.get("league") ?? []);
+  for (const look of [settings, training, league]) look();
+  events.on(
+    "state",
+    (state) =>
+      note(() => {
+        journal.match(state.events, playerNames(session), model.get("drill")?.spec.sides ?? 2);
+        journal.tick = state.tick;
+      }),
+    signal,
+  );
+  events.on("config", () => note(settings), signal);
+  events.on("status", () => note(training), signal);
+  events.on("league", () => note(league), signal);
+  for (const name of ["notice", "warning"] as const) events.on(name, (text) => note(() => journal.warning(text)), signal);
+  return journal;
+}
+
+function written(value: ConfigValue | undefined): string {
+  return value === undefined || value === "" ? "nothing" : String(value).split(",").join(", ");
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

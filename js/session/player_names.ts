@@ -1,0 +1,31 @@
+/** Who plays on each side, in a word or two: the scoreboard's names and the log's. */
+import type { Model } from "../contract/model";
+import type { ShowTrait } from "../contract/protocol";
+import type { PastState, ShowState } from "./events";
+
+/** What says who plays; a session is one. */
+export interface Lineup {
+  readonly model: Pick<Model, "get">;
+  readonly show: ShowTrait;
+  readonly state: ShowState;
+  readonly past: PastState;
+  readonly taken: boolean; // a person plays side 0, whatever the mode
+  readonly opponent: string;
+}
+
+/** Of side 0 and side 1. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
+export function playerNames(session: Lineup): [string, string] {
+  const { mode } = session.show;
+  const { version } = session.state;
+  const ghost = ghostOf(session);
+  const untrained = mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
+  const network = version > 0 ? (ghost >= 0 ? `v${version}` : "AI") : untrained;
+  const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
+  if (ghost >= 0) return [blue, `v${ghost}`];
+  return [blue, mode === "sandbox" ? session.opponent : network || session.opponent];
+}
+
+/** The earlier version that plays side 1 just now, -1: none. */
+export function ghostOf(session: Lineup): number {
+  return session.show.mode === "ai_vs_ai" ? session.past.ghost : -1;
+}

@@ -1,0 +1,173 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Episode, SceneRow } from "../../contract/protocol";
+import { config, FakeModel, FakeWorker, installBrowser, mount, spec as plain, settle } from "../harness/fakes";
+
+beforeAll(installBrowser);
+
+const spec = {
+  ...plain,
+  terms: [
+    { name: "goal", weight: 1, kind: "reward" as const, help: "<b>For a goal.</b>" },
+    { name: "near_ball", weight: 2, kind: "potential" as const },
+  ],
+  drag: [
+    { name: "ball", x: "bx", y: "by", vx: "bvx", vy: "bvy", kind: "ball" as const },
+    { name: "player 0", x: "px", y: "py", vx: "vx", vy: "vy", index: 0, kind: "player" as const },
+  ],
+};
+const values = { ...config.values, reward_weights: "near_ball=4", gamma: 1, scene_share: 0.3 };
+const episode: Episode = {
+  winner: 1,
+  decisions: 9,
+  after: [
+    [1, 0.5],
+    [-1, -0.5],
+  ],
+  before: [
+    [0, 0],
+    [0, 0],
+  ],
+}; // prettier-ignore
+const scene: SceneRow = {
+  key: "abc",
+  places: [
+    [1, 2],
+    [-4.6, 3],
+  ],
+  before: null,
+  now: null,
+}; // prettier-ignore
+
+let model: FakeModel;
+let root: HTMLElement;
+let id: string;
+let end: () => void;
+
+const worker = () => FakeWorker.all[0]!;
+const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
+const texts = (selector: string) => [...root.querySelectorAll(selector)].map((element) => element.textContent);
+
+beforeEach(async () => {
+  model = new FakeModel({
+    drill: { spec, javascript: "return {}" },
+    config: { ...config, values, schema: { ...config.schema, reward_weights: { ...config.schema.epochs!, kind: "weights" } } },
+  });
+  ({ root, end } = await mount(model));
+  id = worker().of("DRILL").at(-1)!.id;
+  for (const panel of root.querySelectorAll<HTMLDetailsElement>("details.rewards, details.coach")) {
+    panel.open = true;
+    panel.dispatchEvent(new Event("toggle"));
+  }
+});
+afterEach(() => {
+  end();
+  document.body.replaceChildren();
+});
+
+describe("rewards", () => {
+  const earned = () => texts(".rewards .terms .number");
+  const weigh = (name: string, weight: string, event = "change") => {
+    const input = control<HTMLInputElement>(name);
+    input.value = weight;
+    input.dispatchEvent(new Event(event));
+  };
+  const play = async () => {
+    worker().say({ type: "SCORES", id, episodes: [episode] });
+    await settle();
+  };
+
+  it("lists the terms as text, with the weights that count", () => {
+    expect(texts(".term .entry-name")).toEqual(["goal", "near ball"]);
+    expect(texts(".term .help")).toEqual(["<b>For a goal.</b>"]);
+    expect(["Weight of goal", "Weight of near ball"].map((name) => control<HTMLInputElement>(name).value)).toEqual(["1", "4"]);
+    expect(root.querySelector(".rewards .caption")!.textContent).toBe("1 of 2 changed");
+    expect(earned()).toEqual([]);
+  });
+
+  it("weighs the last games anew while a slider is dragged, and tells nobody before it is let go", async () => {
+    await play();
+    expect(earned()).toEqual(["+1.00", "−1.00", "+2.00", "−2.00"]);
+    expect(texts(".terms .was")).toEqual(["", "", "was +1.00", "was −1.00"]);
+    weigh("near ball, slider", "1", "input");
+    expect(earned()).toEqual(["+1.00", "−1.00", "+0.50", "−0.50"]);
+    expect(texts(".sum .number")).toEqual(["+1.50", "−1.50"]);
+    model.set("status", "training");
+    expect(model.sentOf("SET_HYPER")).toEqual([]);
+    weigh("near ball, slider", "1");
+    expect(model.sentOf("SET_HYPER")).toEqual([{ type: "SET_HYPER", key: "reward_weights", value: "near_ball=1" }]);
+  });
+
+  it("goes along with the next Train, and back to the drill's own", async () => {
+    await play();
+    weigh("Weight of goal", "-3");
+    expect(root.querySelector(".lesson")!.textContent).toContain("losing pays");
+    control("Reset rewards").click();
+    expect(earned()).toEqual(["+1.00", "−1.00", "+1.00", "−1.00"]);
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", reward_weights: "" }]);
+  });
+
+  it("takes numbers only", () => {
+    for (const wrong of ["", "x", "1e9", "NaN"]) {
+      weigh("Weight of goal", wrong);
+      expect(root.querySelector(".term .problem")!.textContent, wrong).toContain("Wanted a number");
+    }
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING" }]);
+  });
+});
+
+describe("the coach", () => {
+  const playing = async (on: boolean) => {
+    worker().say({ type: "STATE", id, tick: 9, score: [0, 0], version: 1, fps: 60, playing: on, events: [], probabilities: [], value: 0 });
+    await settle();
+  };
+
+  it("drills the match as it stands, once it stands", async () => {
+    await playing(true);
+    expect(control("Drill this").disabled).toBe(true);
+    await playing(false);
+    control("Drill this").click();
+    await settle();
+    expect(worker().of("CAPTURE").length).toBe(1);
+    worker().say({ type: "SCENE", id, state: "00ff", over: false });
+    worker().say({ type: "SCENE", id, state: "eeee", over: false }); // nobody asked for another one
+    await settle();
+    expect(model.sentOf("DRILL_SCENE")).toEqual([{ type: "DRILL_SCENE", state: "00ff", rules_hash: "rules" }]);
+  });
+
+  it("does not drill a game that is over", async () => {
+    await playing(false);
+    control("Drill this").click();
+    worker().say({ type: "SCENE", id, state: "00ff", over: true });
+    await settle();
+    expect(model.sentOf("DRILL_SCENE")).toEqual([]);
+    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("just ended");
+  });
+
+  it("lists the scenes with what came of them", async () => {
+    model.set("scenes", [scene]);
+    expect(texts(".success")).toEqual(["Measured when training begins"]);
+    expect(root.querySelector(".thumbnail")!.getAttribute("aria-label")).toBe("Scene 1: ball at 1.0, 2.0; player 0 at -4.6, 3.0");
+    expect([...root.querySelectorAll(".thumbnail circle")].map((dot) => dot.getAttribute("class"))).toEqual(["ball", "side-0"]);
+    const before = { share: 0.12, version: 3 };
+    model.set("scenes", [{ ...scene, before, now: before }]);
+    expect([texts(".success"), texts(".versions")]).toEqual([["blue wins 12%"], ["v3"]]);
+    model.set("scenes", [{ ...scene, before, now: { share: 0.64, version: 41 } }]);
+    expect([texts(".success"), texts(".versions")]).toEqual([["blue wins: before 12% · now 64%"], ["v3 → v41"]]);
+    control("Remove scene 1").click();
+    expect(model.sentOf("DROP_SCENE")).toEqual([{ type: "DROP_SCENE", key: "abc" }]);
+  });
+
+  it("takes no ninth scene", async () => {
+    await playing(false);
+    expect(control("Drill this").disabled).toBe(false);
+    model.set(
+      "scenes",
+      Array.from({ length: 8 }, (_, k) => ({ ...scene, key: String(k) })),
+    );
+    expect(control("Drill this").disabled).toBe(true);
+    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("remove one first");
+  });
+});

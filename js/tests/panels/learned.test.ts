@@ -1,0 +1,137 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { LeagueRow } from "../../contract/protocol";
+import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
+
+beforeAll(installBrowser);
+
+let model: FakeModel;
+let root: HTMLElement;
+let id: string;
+let close: () => void;
+
+async function open(given = new FakeModel()): Promise<void> {
+  model = given;
+  ({ root, end: close } = await mount(model));
+  id = worker().of("DRILL").at(-1)!.id;
+}
+
+const worker = () => FakeWorker.all[0]!;
+const one = <T extends HTMLElement>(selector: string) => root.querySelector<T>(selector)!;
+const all = (selector: string) => [...root.querySelectorAll(selector)].map((element) => element.textContent);
+const state = { tick: 120, score: [2, 1] as [number, number], version: 412, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
+const unfold = (name: string) => {
+  one<HTMLDetailsElement>(`details.${name}`).open = true;
+  one(`details.${name}`).dispatchEvent(new Event("toggle"));
+};
+
+beforeEach(() => open());
+afterEach(() => {
+  close();
+  document.body.replaceChildren();
+});
+
+describe("the ghost", () => {
+  const slider = () => one<HTMLInputElement>('[aria-label="Ghost: versions back"]');
+  const drag = (stop: number) => {
+    slider().value = String(stop);
+    slider().dispatchEvent(new Event("input"));
+  };
+  const report = async (versions: number[], ghost = -1) => {
+    worker().say({ type: "STATE", id, ...state });
+    worker().say({ type: "PAST", id, versions, ghost });
+    await settle();
+  };
+
+  it("waits for an earlier version", async () => {
+    expect(slider().disabled).toBe(true);
+    await report([412]);
+    expect(slider().disabled).toBe(true);
+    expect(one(".ghost .who").textContent).toContain("No earlier version yet");
+  });
+
+  it("goes back by the stop that was chosen; the last stop is the first version, whatever comes", async () => {
+    await report([0, 37, 405, 412]);
+    expect(slider()).toMatchObject({ disabled: false, max: "3", value: "0" });
+    expect(one(".ghost .who").textContent).toContain("Off");
+    for (const stop of [1, 2, 3, 0]) drag(stop);
+    await settle();
+    expect(
+      worker()
+        .of("PAST")
+        .slice(-4)
+        .map(({ back }) => back),
+    ).toEqual([7, 375, Infinity, 0]);
+    expect(
+      worker()
+        .of("RESET_SHOW")
+        .filter((message) => message.id === id),
+    ).toHaveLength(1); // that of the beginning
+  });
+
+  it("says who is who on the scoreboard and beside the slider", async () => {
+    await report([0, 37, 405, 412]);
+    expect(all(".name")).toEqual(["AI", "AI"]);
+    drag(2);
+    await report([0, 37, 405, 412], 37);
+    expect(all(".name")).toEqual(["v412", "v37"]);
+    expect(one(".ghost .who").textContent).toBe("Blue is v412, as it plays now. Orange is v37, 375 versions back.");
+    expect(slider().getAttribute("aria-valuetext")).toBe("375 back, version 37");
+    model.set("show", { ...model.get("show"), mode: "sandbox" });
+    expect(all(".name")).toEqual(["AI", "chaser"]);
+    expect(slider().disabled).toBe(true);
+  });
+});
+
+describe("the league", () => {
+  const hostile = '<img src=x onerror="alert(1)">';
+  const rows: LeagueRow[] = [
+    { name: "v40", rank: 1, pinned: false, elo: 1611.6, elo_low: 1570, elo_high: 1650, champion: true, version: 40, step: 2e6, against: { chaser: [96, 128] } },
+    { name: hostile, rank: 9, pinned: false, elo: 1480, elo_low: 1430, elo_high: 1530, champion: false, version: 61, step: 3e6, against: {} },
+    { name: "chaser", rank: 12, pinned: true, elo: 1400, elo_low: 1400, elo_high: 1400, against: {} },
+  ];
+
+  it("says what is to come while there is none", () => {
+    unfold("league");
+    expect(one<HTMLElement>(".league table").hidden).toBe(true);
+    expect(one(".league .sentence").textContent).toContain("first round");
+  });
+
+  it("lists players with their bands, and marks who is who", () => {
+    unfold("league");
+    model.set("league", rows);
+    expect(all(".league tbody td:first-child")).toEqual(["1", "9", "12"]);
+    expect(all(".league .elo")).toEqual(["1612", "1480", "1400"]);
+    expect(all(".league .mark")).toEqual(["champion", "newest", "script"]);
+    expect(all(".league tbody td:nth-child(5)")).toEqual(["75%", "–", "–"]);
+    expect(one(".league .caption").textContent).toBe("Champion v40 · Elo 1612");
+    const bands = [...root.querySelectorAll<HTMLElement>(".league .range")].map(({ style }) => [style.left, style.width].map(parseFloat));
+    expect(bands).toHaveLength(2); // a pinned rating has none
+    for (const [left, width] of bands) expect(left! + width!).toBeLessThanOrEqual(100);
+    expect(bands[0]![0]).toBeGreaterThan(bands[1]![0]!);
+    expect(root.querySelector(".league img")).toBeNull();
+    expect(one(".league tbody tr:nth-child(2) th").textContent).toContain(hostile);
+  });
+
+  it("is not there for a drill of one side, nor is the ghost", async () => {
+    close();
+    await open(new FakeModel({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } }));
+    for (const selector of [".league", ".ghost"]) expect(one<HTMLElement>(selector).hidden).toBe(true);
+  });
+});
+
+describe("the event log", () => {
+  it("lists what happened, newest first, and is silent to screen readers", async () => {
+    unfold("log");
+    const events = [{ kind: "goal" as const, tick: 7500, side: 1, version: 412 }];
+    worker().say({ type: "STATE", id, ...state, events });
+    await settle();
+    model.set("config", { ...model.get("config"), values: { ...model.get("config").values, epochs: 3 } });
+    model.fire("msg:custom", { type: "LOG", level: "warning", text: "training went back" });
+    expect(all(".log .what")).toEqual(["Training went back.", "epochs: 1 → 3", "Orange scores (v412)."]);
+    expect(all(".log .when").at(-1)).toBe("1:02");
+    expect(one(".lines").getAttribute("role")).toBe("log");
+    expect(one(".lines").getAttribute("aria-live")).toBe("off");
+    expect(one<HTMLElement>(".notice").hidden).toBe(true); // the status line says it already
+  });
+});

@@ -1,0 +1,215 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { PanelName } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
+import { PANEL_NAMES } from "../../panels";
+import { pythonOf, type Settings } from "../../panels/hyper/python_code";
+import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
+import { config, FakeModel, installBrowser, mount, row, settle, spec } from "../harness/fakes";
+
+beforeAll(installBrowser);
+
+let model: FakeModel;
+let root: HTMLElement;
+let end: () => void;
+
+async function open(given: FakeModel): Promise<void> {
+  model = given;
+  ({ root, end } = await mount(model));
+}
+
+const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
+const pill = () => root.querySelector<HTMLElement>(".pill")!;
+
+beforeEach(() => open(new FakeModel()));
+afterEach(() => {
+  end();
+  document.body.replaceChildren();
+  vi.unstubAllGlobals();
+});
+
+describe("the learning pace", () => {
+  const dial = () => control<HTMLInputElement>("Learning pace");
+  const turn = (stop: number) => {
+    dial().value = String(PACES.indexOf(stop));
+    dial().dispatchEvent(new Event("input"));
+  };
+
+  it("stands at full speed, and says in words where it stands", () => {
+    expect(PACES[Number(dial().value)]).toBe(FULL);
+    expect(dial().getAttribute("aria-valuetext")).toMatch(/^Full speed\. /);
+    turn(1e4);
+    expect(root.querySelector(".pace .number")!.textContent).toBe("10k steps / s");
+    expect(model.sentOf("SET_HYPER")).toEqual([]);
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", pace: 1e4 }]);
+  });
+
+  it("is felt at once while training, at every stop that is passed", () => {
+    model.set("status", "training");
+    turn(1e5);
+    turn(1e3);
+    expect(model.sentOf("SET_HYPER").map((message) => "value" in message && message.value)).toEqual([1e5, 1e3]);
+  });
+
+  it("tells how often an update comes, as this run makes them", () => {
+    model.set("metrics", row(100_000, { updates: 10 }));
+    turn(1e3);
+    expect(root.querySelector(".pace .help")!.textContent).toBe("At most one update in about 10 seconds.");
+  });
+
+  it.each([
+    [3e3, 2],
+    [20_000, 3],
+    [1, 0],
+    [1e8, 6],
+    [0, 7],
+  ])("shows %d at the nearest stop", (pace, stop) => expect(nearestStop(pace)).toBe(pace === 3e3 ? 1 : stop));
+
+  it.each([
+    [1e6, "At most about 20 updates a second."],
+    [5e4, "At most about one update a second."],
+    [1e4, "At most one update in about 5 seconds."],
+    [100, "At most one update in about 8 minutes."],
+  ])("counts a rollout's decisions before anything is measured: %d", (pace, sentence) => {
+    const values = { num_envs: 1000, rollout_length: 40, opponents: "self=0.25,chaser=0.75" };
+    expect(updatesAt(pace, undefined, values, spec)).toBe(sentence);
+  });
+});
+
+describe("learning by hand", () => {
+  it("pauses, goes on, and learns once", () => {
+    expect(control("Pause learning").disabled).toBe(true);
+    model.set("status", "training");
+    control("Pause learning").click();
+    expect(model.sent.at(-1)).toEqual({ type: "PAUSE_TRAINING" });
+    model.set("paused", true);
+    expect(pill().textContent).toBe("Learning paused");
+    expect(root.dataset.status).toBe("training");
+    control("Next update").click();
+    control("Resume learning").click();
+    expect(model.sent.slice(-2)).toEqual([{ type: "NEXT_UPDATE" }, { type: "RESUME_TRAINING" }]);
+    model.set("paused", false);
+    expect(pill().textContent).toBe("Training");
+    expect(control("Pause learning").disabled).toBe(false);
+  });
+
+  it("takes what was changed along to the first update of all", () => {
+    const input = control<HTMLInputElement>("epochs");
+    input.value = "3";
+    input.dispatchEvent(new Event("change"));
+    control("Next update").click();
+    expect(model.sentOf("NEXT_UPDATE")).toEqual([{ type: "NEXT_UPDATE", epochs: 3 }]);
+  });
+});
+
+describe("presets", () => {
+  const preset = () => control<HTMLSelectElement>("Preset");
+
+  it("sets what the preset is about, and knows when nothing is a preset's any more", () => {
+    expect([...preset().options].map((option) => option.textContent)).toEqual(["Custom", "Fast laptop", "Classroom"]);
+    expect(preset().value).toBe("laptop");
+    preset().value = "classroom";
+    preset().dispatchEvent(new Event("change"));
+    expect(root.querySelector(".presets .help")!.textContent).toBe("For many.");
+    expect(control<HTMLInputElement>("epochs").value).toBe("2");
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", epochs: 2 }]);
+    for (const epochs of [2, 7]) model.set("config", { ...config, values: { ...config.values, epochs } });
+    expect(preset().value).toBe("");
+  });
+});
+
+describe("Copy as Python", () => {
+  const settings = (more: Partial<Settings> = {}): Settings => ({
+    drill: '"ball"',
+    config,
+    drafts: {},
+    show: { ...SHOW_DEFAULTS, ...{} },
+    controls: null,
+    ...more,
+  });
+  const code = (more?: Partial<Settings>) => pythonOf(settings(more)).replace("from dshq_widget import DrillWidget\n\n", "").trimEnd();
+
+  it("says nothing of defaults", () => expect(code()).toBe('DrillWidget("ball")'));
+
+  it("names what differs, typed or known, as Python writes it", () => {
+    const drafts = { learning_rate: 3e-4, hidden_sizes: "32, 32", opponents: "self=.5, chaser=.5", clip_value: true };
+    expect(code({ drafts: { hidden_sizes: "64, 64", opponents: "self=.75,chaser=.25" } })).toBe('DrillWidget("ball")');
+    expect(code({ drafts })).toBe(
+      'DrillWidget(\n    "ball",\n    learning_rate=0.0003,\n    hidden_sizes=(32, 32),\n    clip_value=True,\n    opponents={"self": 0.5, "chaser": 0.5},\n)',
+    );
+    expect(code({ drafts: { hidden_sizes: "32" } })).toBe('DrillWidget("ball", hidden_sizes=(32,))');
+  });
+
+  it("takes a preset where that is shorter", () => {
+    const wide = { ...config, presets: { classroom: { label: "", help: "", values: { epochs: 2, learning_rate: 0.01 } } } };
+    expect(code({ config: wide, drafts: { epochs: 2, learning_rate: 0.01, clip_value: true } })).toBe(
+      'DrillWidget("ball", preset="classroom", clip_value=True)',
+    );
+    expect(code({ config: wide, drafts: { epochs: 2 } })).toBe('DrillWidget("ball", epochs=2)');
+  });
+
+  it("gives the show, the panels and a seed of its own", () => {
+    const show = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 0.5, playing: false, seed: 9, match: 4 } as const;
+    expect(code({ drill: "Walk", show, controls: ["training"] })).toBe(
+      'w = DrillWidget(Walk, mode="sandbox", speed=0.5, playing=False, controls=["training"])\nw.reset(seed=9)\nw',
+    );
+    const seeded = { ...config, values: { ...config.values, seed: 9 }, defaults: { ...config.values, seed: 0 } };
+    expect(code({ config: seeded, show: { ...SHOW_DEFAULTS, seed: 9 } })).toBe('DrillWidget("ball", seed=9)');
+  });
+
+  it("lets no name from outside become code", () => expect(code({ drill: 'x"); import os; (' })).toBe("DrillWidget(drill)"));
+
+  it("writes to the clipboard, or shows the code selected where there is none", async () => {
+    const kept: string[] = [];
+    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: async (text: string) => kept.push(text) } });
+    model.set("drill", { ...model.get("drill")!, python: '"ball"' });
+    control("Copy as Python").click();
+    await settle();
+    expect(kept).toEqual(['from dshq_widget import DrillWidget\n\nDrillWidget("ball")\n']);
+    expect(control("Copy as Python").textContent).toBe("Copied");
+    vi.stubGlobal("navigator", { ...navigator, clipboard: undefined });
+    control("Copy as Python").click();
+    await settle();
+    const shown = control<HTMLTextAreaElement>("Settings as Python");
+    expect(shown.closest<HTMLElement>(".code")!.hidden).toBe(false);
+    expect(shown.value).toBe(kept[0]);
+    expect(shown.selectionEnd - shown.selectionStart).toBe(shown.value.length);
+  });
+});
+
+describe("controls", () => {
+  const LANDMARKS: Partial<Record<PanelName, string>> = {
+    transport: ".transport",
+    training: ".actions",
+    pace: ".pace",
+    status: ".status",
+    headline: ".tiles",
+    hyper: ".hyper",
+  };
+  const there = () => Object.entries(LANDMARKS).flatMap(([name, selector]) => (root.querySelector(selector) ? [name] : []));
+
+  it("shows all panels, then those that are named, in their order, and all again", () => {
+    expect(there()).toEqual(Object.keys(LANDMARKS));
+    const before = [...root.querySelectorAll(".column.learn > *")];
+    model.set("controls", ["hyper", "training"]);
+    expect(there()).toEqual(["training", "hyper"]);
+    model.set("controls", []);
+    expect(there()).toEqual([]);
+    expect(control("Match")).toBeTruthy();
+    expect([...root.querySelectorAll<HTMLElement>(".column")].map((column) => column.hidden)).toEqual([false, true, true]);
+    model.set("controls", null);
+    expect([...root.querySelectorAll(".column.learn > *")]).toEqual(before);
+    expect(root.querySelector<HTMLElement>(".column.more")!.hidden).toBe(false);
+  });
+
+  it("builds nothing that nobody wants", async () => {
+    end();
+    await open(new FakeModel({ controls: [] }));
+    expect(there()).toEqual([]);
+    model.set("controls", ["pace"]);
+    expect(there()).toEqual(["pace"]);
+    expect(PANEL_NAMES).toContain("pace");
+  });
+});

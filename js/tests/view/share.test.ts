@@ -1,0 +1,48 @@
+// @vitest-environment happy-dom
+/** Policies on their way to the kernel, and the menu that sends them. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { Session } from "../../session/session";
+import { loadPolicy, MOST_BYTES } from "../../view/policy_files";
+import { FakeModel, installBrowser } from "../harness/fakes";
+
+beforeAll(installBrowser);
+
+describe("a policy file", () => {
+  it("travels in parts below what servers refuse", async () => {
+    const model = new FakeModel();
+    const buffers: ArrayBuffer[][] = [];
+    const send = model.send.bind(model);
+    model.send = (message, _callbacks?: unknown, parts?: ArrayBuffer[]) => {
+      if (message.type === "LOAD_POLICY") buffers.push(parts ?? []);
+      send(message);
+    };
+    const session = new Session(model);
+    const bytes = Uint8Array.from({ length: (9 << 20) + 5 }, (_, k) => k % 251);
+    await loadPolicy(session, new File([bytes], "mine.dshq"));
+    const sent = model.sentOf("LOAD_POLICY");
+    expect(sent).toEqual([0, 1, 2].map((part) => ({ type: "LOAD_POLICY", name: "mine.dshq", part, parts: 3 })));
+    expect(buffers.every(([part]) => part!.byteLength <= 4 << 20)).toBe(true);
+    const arrived = new Uint8Array(await new Blob(buffers.flat()).arrayBuffer());
+    expect(arrived.length).toBe(bytes.length);
+    expect(arrived.every((byte, k) => byte === bytes[k])).toBe(true);
+    session.dispose();
+  });
+
+  it("that is too large is refused here, in a sentence", async () => {
+    const model = new FakeModel();
+    const session = new Session(model);
+    const huge = { name: "huge.dshq", size: MOST_BYTES + 1 } as File;
+    await expect(loadPolicy(session, huge)).rejects.toThrow("huge.dshq is larger than 64 MB");
+    expect(model.sentOf("LOAD_POLICY")).toEqual([]);
+    session.dispose();
+  });
+
+  it("goes nowhere from a match that was saved without its kernel", () => {
+    const model = Object.assign(new FakeModel(), { standalone: true });
+    const session = new Session(model);
+    expect(session.status).toBe("disconnected");
+    session.kernel.send({ type: "SAVE_POLICY" });
+    expect(model.sent).toEqual([]);
+    session.dispose();
+  });
+});

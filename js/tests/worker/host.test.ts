@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { FromWorker, ToWorker } from "../../contract/protocol";
+import { Host } from "../../worker/host";
+import { TOY } from "../harness/toy_game";
+
+type Posted<T extends FromWorker["type"]> = Extract<FromWorker, { type: T }>;
+
+/** A host as a page has it, with everything it posted; disposed of after each test. */
+class Page {
+  readonly posted: FromWorker[] = [];
+  readonly host = new Host((message) => this.posted.push(message), "page");
+
+  send(...messages: ToWorker[]): void {
+    for (const message of messages) this.host.receive(message);
+  }
+  all<T extends FromWorker["type"]>(type: T, id = "a"): Posted<T>[] {
+    return this.posted.filter((message): message is Posted<T> => message.type === type && message.id === id);
+  }
+  async until<T extends FromWorker["type"]>(type: T, holds: (message: Posted<T>) => boolean, id = "a"): Promise<Posted<T>> {
+    const end = Date.now() + 20_000;
+    for (;;) {
+      const found = this.all(type, id).find(holds);
+      if (found) return found;
+      if (Date.now() > end) throw new Error(`no such ${type} came; got ${JSON.stringify(this.posted.slice(-3))}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
+let page = new Page();
+afterEach(() => {
+  for (const id of ["a", "b"]) page.send({ type: "DISPOSE", id });
+  page = new Page();
+});
+
+const drill = (id = "a"): ToWorker => ({ type: "DRILL", id, ...TOY });
+const policy = (version: number): ToWorker => {
+  return { type: "POLICY", id: "a", version, layers: [3, 7], activation: "tanh", data: new Float32Array(28) };
+};
+
+describe("Host", () => {
+  it("plays as soon as it has a drill, and tells of it", async () => {
+    page.send(drill());
+    const first = await page.until("STATE", (state) => state.tick > 0);
+    const later = await page.until("STATE", (state) => state.tick > first.tick);
+    expect(later).toMatchObject({ playing: true, probabilities: [], value: 0 });
+    await page.until("SNAPSHOT", (snapshot) => snapshot.tick > 0);
+  });
+
+  it("keeps what came before the drill", async () => {
+    page.send({ type: "SET_MODE", id: "a", mode: "sandbox", opponent: "pusher" }, policy(6), { type: "PAUSE", id: "a" }, drill());
+    const state = await page.until("STATE", () => true);
+    expect(state).toMatchObject({ tick: 0, version: 6, playing: false });
+    expect(state.probabilities.map((row) => row.length)).toEqual([3, 2]);
+    expect(state.events.map((event) => event.kind)).toEqual(["reset", "swap"]);
+  });
+
+  it("steps exactly and resets", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, { type: "RESET_SHOW", id: "a", seed: 4 });
+    page.send({ type: "STEP", id: "a", unit: "tick", count: 1 }, { type: "STEP", id: "a", unit: "decision", count: 1 });
+    await page.until("STATE", (state) => state.tick === 5 && !state.playing);
+    page.send({ type: "RESET_SHOW", id: "a" });
+    await page.until("STATE", (state) => state.tick === 0 && state.events.some((event) => event.kind === "reset"));
+  });
+
+  it("serves several widgets, and stops one that is disposed of", async () => {
+    page.send(drill("a"), drill("b"), { type: "PAUSE", id: "b" });
+    await page.until("STATE", (state) => state.tick > 20, "a");
+    expect(page.all("STATE", "b").every((state) => state.tick === 0)).toBe(true);
+    page.send({ type: "DISPOSE", id: "a" });
+    const count = page.all("STATE", "a").length;
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(page.all("STATE", "a").length).toBe(count);
+  });
+
+  it("goes on with the same drill and begins anew with another", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, { type: "STEP", id: "a", unit: "tick", count: 9 }, drill());
+    await page.until("STATE", (state) => state.tick === 9);
+    page.send({ ...TOY, type: "DRILL", id: "a", spec: { ...TOY.spec, rules_hash: "new" } }, { type: "PAUSE", id: "a" });
+    await page.until("STATE", (state) => state.tick === 0);
+  });
+
+  it("restores a snapshot", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, { type: "STEP", id: "a", unit: "tick", count: 30 });
+    const { type: _type, id: _id, ...snapshot } = await page.until("SNAPSHOT", ({ tick }) => tick === 30);
+    page.send(drill("b"), { type: "PAUSE", id: "b" }, { type: "RESTORE", id: "b", snapshot });
+    await page.until("STATE", (state) => state.tick === 30, "b");
+  });
+
+  it.each([
+    [{ type: "SET_MODE", id: "a", mode: "solo" as never }, 'Mode "solo" is unknown'],
+    [{ type: "SET_SIM_SPEED", id: "a", multiplier: -1 }, "Speed -1 is not offered"],
+    [{ ...policy(3), data: new ArrayBuffer(4) }, "Policy version 3 was refused"],
+    [{ type: "DRILL", id: "a", ...TOY, spec: { ...TOY.spec, rules_hash: "x" }, javascript: "return {}" }, "The drill's rules lack"],
+  ] as [ToWorker, string][])("answers what it cannot do with one sentence and plays on (%#)", async (message, text) => {
+    page.send(drill(), message);
+    await page.until("ERROR", (error) => error.text.includes(text));
+    expect(page.all("ERROR")).toHaveLength(1);
+    const { tick } = await page.until("STATE", () => true);
+    await page.until("STATE", (state) => state.tick > tick);
+  });
+
+  it("says what it can draw with", async () => {
+    page.send({ type: "PROBE", id: "a" });
+    const { capabilities } = await page.until("CAPABILITIES", () => true);
+    expect(capabilities).toMatchObject({ gpu: false, device: false, offscreen: false });
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Small builders of DOM nodes. Strings only ever become text nodes or attributes, so nothing from outside is parsed as HTML.
+ *
+ * Folder `ui`: what every part of the page is built with. Knows no session and no match.
+ */
+
+type Attribute = string | number | boolean | null | undefined;
+type Child = Node | string | null | undefined;
+
+/** An element; `true` sets an empty attribute, `false`, null and undefined leave it out. */
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, Attribute> = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  for (const child of children) if (child != null) element.append(child);
+  return element;
+}
+
+/** Writes an attribute only when it differs: what matches it in a style sheet is not looked up again. */
+export function setAttribute(element: Element, name: string, value: Attribute): void {
+  const text = value === false || value == null ? null : value === true ? "" : String(value);
+  if (text === element.getAttribute(name)) return;
+  if (text === null) element.removeAttribute(name);
+  else element.setAttribute(name, text);
+}
+
+/** Lets a bar show from one share of its track to another, 0 to 1: by clipping, which costs no layout. */
+export function setSpan(fill: HTMLElement, from: number, to: number): void {
+  fill.style.clipPath = `inset(0 ${(100 * (1 - to)).toFixed(1)}% 0 ${(100 * from).toFixed(1)}% round 4px)`;
+}
+
+/** The same from the middle of its track towards `share` of either half, -1 to 1. */
+export function setBalance(fill: HTMLElement, share: number): void {
+  setSpan(fill, 0.5 + Math.min(share, 0) / 2, 0.5 + Math.max(share, 0) / 2);
+}
+
+/** Writes a text only when it differs, so that a live region is not read out again and layout is left alone; into the same node. */
+export function setText(element: Element, text: string): void {
+  const only = element.firstChild;
+  if (only instanceof Text && only === element.lastChild) {
+    if (only.data !== text) only.data = text;
+  } else if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+/** A `<select>` of [value, visible text] pairs. */
+export function select(attributes: Record<string, Attribute>, options: readonly (readonly [string, string])[]): HTMLSelectElement {
+  const element = h("select", attributes);
+  setOptions(element, options);
+  return element;
+}
+
+export function setOptions(element: HTMLSelectElement, options: readonly (readonly [string, string])[]): void {
+  element.replaceChildren(...options.map(([value, text]) => h("option", { value }, text)));
+}
+
+/** Selects `value`, adding it as an option of its own where nobody offered it. */
+export function selectValue(element: HTMLSelectElement, value: string, text = value): void {
+  if (![...element.options].some((option) => option.value === value)) element.append(h("option", { value }, text));
+  element.value = value;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Outlines on a 16 x 16 grid, drawn for this project. */
+const ICONS = {
+  play: "M4.5 2.6v10.8L13 8z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  tick: "M3.5 3v10L10 8zM11 3h2v10h-2z",
+  decision: "M2 3v10l5-5zM7 3v10l5-5zM12.5 3h1.8v10h-1.8z",
+  reset: "M8 2.5a5.5 5.5 0 1 0 5.5 5.5h-1.8A3.7 3.7 0 1 1 8 4.3v2.2L11.6 3.4 8 .4z",
+  dice: "M3.5 2h9A1.5 1.5 0 0 1 14 3.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 12.5v-9A1.5 1.5 0 0 1 3.5 2zM5.2 4a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zm5.6 0a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zM8 6.8a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zM5.2 9.6a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4zm5.6 0a1.2 1.2 0 1 0 0 2.4 1.2 1.2 0 0 0 0-2.4z",
+  expand: "M2 2h5v1.8H3.8V7H2zM9 2h5v5h-1.8V3.8H9zM2 9h1.8v3.2H7V14H2zM12.2 9H14v5H9v-1.8h3.2z",
+  goal: "M2 3v10l5-5zM7 3v10l5-5zM13 4.2a1.6 1.6 0 1 1 0 3.2 1.6 1.6 0 0 1 0-3.2zM12.3 9h1.5v4h-1.5z",
+  save: "M7.1 2h1.8v6.2l2.3-2.3 1.3 1.3L8 11.7 3.5 7.2l1.3-1.3 2.3 2.3zM2.5 12.4h11v1.8h-11z",
+  copy: "M5.5 1.5H13A1.5 1.5 0 0 1 14.5 3v7.5h-1.8V3.3H5.5zM3 4.8h7A1.5 1.5 0 0 1 11.5 6.3V13a1.5 1.5 0 0 1-1.5 1.5H3A1.5 1.5 0 0 1 1.5 13V6.3A1.5 1.5 0 0 1 3 4.8zm.3 1.8v6.1h6.4V6.6z",
+  stop: "M3.5 3.5h9v9h-9z",
+  open: "M7.1 11.7h1.8V5.5l2.3 2.3 1.3-1.3L8 2 3.5 6.5l1.3 1.3 2.3-2.3zM2.5 12.4h11v1.8h-11z",
+  share: "M12 1.8a2.3 2.3 0 1 1-1.6 3.9L6.5 7.6v.8l3.9 1.9a2.3 2.3 0 1 1-.7 1.5L5.8 9.9a2.3 2.3 0 1 1 0-3.8l3.9-1.9A2.3 2.3 0 0 1 12 1.8z",
+  film: "M2 3h8.5v3.2L14 4v8l-3.5-2.2V13H2z",
+  picture: "M2 2.5h12v11H2zM3.6 4.1v5.6l3-3 3 3 1.6-1.6 1.2 1.2V4.1zM10.6 5a1.2 1.2 0 1 1 0 2.4 1.2 1.2 0 0 1 0-2.4z",
+  chevron: "M5.2 2.8 10.4 8l-5.2 5.2-1.3-1.3L7.8 8 3.9 4.1z",
+} as const;
+export type Icon = keyof typeof ICONS;
+
+export function icon(name: Icon): SVGSVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [key, value] of [
+    ["viewBox", "0 0 16 16"],
+    ["class", "icon"],
+    ["aria-hidden", "true"],
+  ] as const)
+    svg.setAttribute(key, value);
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  path.setAttribute("fill-rule", "evenodd");
+  svg.append(path);
+  return svg;
+}
+
+/** Hands a file to the browser's downloads. */
+export function download(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000); // the download has begun by then
+}
+
+/** A button whose accessible name is `name`; `text` is what it shows (nothing: the icon alone). */
+export function button(name: string, options: { text?: string; icon?: Icon; title?: string; class?: string }, press: () => void) {
+  const element = h(
+    "button",
+    { type: "button", "aria-label": name, title: options.title ?? name, class: options.class ?? "button" },
+    options.icon ? icon(options.icon) : null,
+    options.text ? h("span", { class: "text" }, options.text) : null,
+  );
+  element.addEventListener("click", press);
+  return element;
+}
+
+/** A visible caption above a control; the control's accessible name is the caption, or `name` where the caption is shorter. */
+export function field(caption: string, control: HTMLElement, name = caption): HTMLElement {
+  control.setAttribute("aria-label", name);
+  return h("label", { class: "field" }, h("span", { class: "caption" }, caption), control);
+}

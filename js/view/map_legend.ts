@@ -1,0 +1,28 @@
+/** Below the match while the value map lies on it: what its colours mean, and how strong the strongest is. */
+
+import { sideName } from "../contract/sides";
+import { h, setText } from "../ui/dom";
+import { compact } from "../ui/format";
+import type { View } from "./view";
+
+export function buildMapLegend({ session, signal }: View): HTMLElement {
+  const scale = h("span", { class: "scale", role: "img" });
+  const [bad, good] = [h("span", { class: "end" }), h("span", { class: "end" })];
+  const text = h("span", { class: "what" });
+  const legend = h("div", { class: "map-legend" }, text, h("span", { class: "ramp" }, bad, scale, good));
+
+  const follow = () => {
+    const { range } = session.mind;
+    legend.hidden = !session.map;
+    const spec = session.model.get("drill")?.spec;
+    const number = range > 0 ? compact(Number(range.toPrecision(2))) : "";
+    setText(bad, number && `−${number}`);
+    setText(good, number && `+${number}`);
+    scale.setAttribute("aria-label", `Orange: bad for ${sideName(0)}, blue: good for ${sideName(0)}`);
+    setText(text, `Reward ahead for ${sideName(0)}, were the ${spec?.drag[0]?.name ?? "ball"} there`);
+  };
+  session.events.on("mind", follow, signal);
+  session.events.on("drill", follow, signal);
+  follow();
+  return legend;
+}

@@ -1,0 +1,7 @@
+/** One place where a widget is shown: what its parts are built with. */
+import type { PanelView } from "../panels/panel";
+import type { Session } from "../session/session";
+
+export interface View extends PanelView {
+  readonly session: Session;
+}
