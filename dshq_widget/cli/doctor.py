@@ -25,6 +25,13 @@ CUDA_TORCH = (
     "pip install --force-reinstall torch==2.13.0"
 )
 NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' under an older driver."
+UNPROVEN = (
+    "The games' CUDA kernels have run in numba's simulator only, never on a GPU.",
+    "The network's Triton kernels have run in Triton's interpreter only, never on a GPU.",
+    "CUDA graphs have been replaced by a stand-in on a processor, never recorded on a GPU.",
+    "The learner in PyTorch has run on processors only, never on a GPU.",
+)
+"""One sentence per path that a GPU would take; docs/gpu.md has the same."""
 PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
@@ -179,8 +186,8 @@ def _gpu() -> tuple[str, bool, str, str]:
             "GPU",
             True,
             "none found",
-            "Not needed for the built-in drills. A CUDA GPU plays and learns from tens of thousands of games at once, "
-            "which pays with large networks and pixels: docs/gpu.md says what to install.",
+            "Not needed for the built-in drills. The CUDA code is meant to play and learn from tens of thousands "
+            "of games at once; it has never run on a GPU: docs/gpu.md says what is proven and what to install.",
         )
     run = subprocess.run(
         [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
@@ -193,7 +200,8 @@ def _gpu() -> tuple[str, bool, str, str]:
     if run.returncode:
         return "GPU", False, name, "The driver does not answer: see what `nvidia-smi` says."
     cpu_build = "+cpu" in (_version("torch") or "")
-    return "GPU", True, name, CUDA_TORCH if cpu_build else _kernels()
+    missing = CUDA_TORCH if cpu_build else _kernels()
+    return "GPU", True, name, " ".join(filter(None, (missing, *UNPROVEN)))
 
 
 def _kernels() -> str:
