@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from dshq_widget.cli import record
-from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import get
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.network import Policy, PolicySpec
 
@@ -30,7 +29,7 @@ INK, PAPER, BLUE, ORANGE = "#1c2733", "#ffffff", "#1d6ae5", "#d9690f"
 
 def panels(title: str, policy: Policy) -> Iterator[Image.Image]:
     """One policy's matches against the chaser, one after the other, under its title and the score so far."""
-    drill = compile_drill(get("ball"))
+    drill = compiled("ball")
     matches = record.play(drill, [record.by_policy(policy), record.by_name("chaser", drill)], 12, SEED)
     goals = [0, 0]
     for match in matches:
@@ -71,12 +70,20 @@ def save(pictures: list[Image.Image]) -> None:
     for image in images:
         image.putpalette(palette.getpalette() or [])
     delays = [1000 // record.RATE] * (len(images) - 1) + [1500]
-    options = {"duration": delays, "loop": 0, "disposal": 1, "transparency": UNCHANGED, "optimize": False}
-    images[0].save(TARGET, save_all=True, append_images=images[1:], **options)
+    images[0].save(
+        TARGET,
+        save_all=True,
+        append_images=images[1:],
+        duration=delays,
+        loop=0,
+        disposal=1,
+        transparency=UNCHANGED,
+        optimize=False,
+    )
 
 
 def main() -> None:
-    untrained = PolicySpec.for_drill(compile_drill(get("ball")).spec, (64, 64))
+    untrained = PolicySpec.for_drill(compiled("ball").spec, (64, 64))
     films = [
         panels("before training", Policy(untrained.layers, untrained.activation, untrained.untrained(SEED))),
         panels("after 4 million steps", load_policy("ball:bronze")),
