@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dshq_widget.cli import drill_argument
 from dshq_widget.drill.palette import PAINTS
+from dshq_widget.env import check
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "docs" / "LOG.md"  # its entries speak of the project as it was
@@ -53,3 +55,10 @@ def test_the_page_of_the_rules_names_every_paint():
     page = (ROOT / "docs" / "rules.md").read_text()
     named = re.search(r"palette\.py\): ([\w,\s]+)\.", page)
     assert named and sorted(re.findall(r"\w+", named[1])) == sorted(PAINTS)
+
+
+def test_the_game_of_the_readme_passes_every_check(tmp_path):
+    [code] = re.findall(r"```python\n([^`]*class \w+\(Drill\).*?)```", (ROOT / "README.md").read_text(), re.S)
+    file = tmp_path / "slider.py"
+    file.write_text(code)
+    assert [finding for finding in check.suite(drill_argument.drill(str(file))) if finding.ok is False] == []
