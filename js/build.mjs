@@ -2,7 +2,8 @@
  * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as text,
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
- * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league.
+ * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
+ * play.js is what `dshq play` puts around widget.js.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -81,6 +82,8 @@ const standalone = {
   plugins: [workerAsText],
 };
 
+const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
+
 async function report() {
   let total = 0;
   for (const name of ["widget.js", "widget.css"]) {
@@ -101,6 +104,6 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await Promise.all([esbuild.build(options), esbuild.build(standalone)]);
+  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play)]);
   await report();
 }

@@ -150,6 +150,17 @@ def _lab(verb: Parser) -> None:
     verb.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
 
 
+def _play(verb: Parser) -> None:
+    verb.add_argument(
+        "start",
+        metavar="drill",
+        help="a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file whose policy plays",
+    )
+    _drill(verb)
+    verb.add_argument("--port", type=int, default=0, help="the port to serve on (default: any that is free)")
+    verb.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
+
+
 def _submit(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file; only its policy is sent")
     verb.add_argument("--to", required=True, help="the league's address")
@@ -176,6 +187,7 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "check": _check,
     "bench": _bench,
     "lab": _lab,
+    "play": _play,
     "submit": _submit,
     "league": _league,
 }

@@ -316,6 +316,23 @@ def lab(options: argparse.Namespace) -> None:
         raise UsageError("JupyterLab is not installed: pip install 'dshq-widget[lab]'") from error
 
 
+def play(options: argparse.Namespace) -> None:
+    """Open a drill's widget in the browser, without Jupyter; runs until Ctrl-C."""
+    from dshq_widget.cli.play import play as run
+
+    if not 0 <= options.port <= 65535:
+        raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
+    shown, policy = drill_argument.drill(options.start), None
+    if options.start.endswith(".dshq"):
+        from dshq_widget.policy import checkpoint
+
+        policy = options.start
+        shown = drill_argument.drill_of(checkpoint.load(policy), policy, options.drill)
+    elif options.drill is not None:
+        raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
+    run(shown, policy=policy, port=options.port, browser=not options.no_browser, as_json=options.json)
+
+
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
     with _extra("classroom"):
@@ -408,7 +425,7 @@ def _writable(name: str, path: str, ending: str) -> Path:
     return target
 
 
-VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, submit, league)
+VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, play, submit, league)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ class DrillWidget(anywidget.AnyWidget):
         lesson: str | int | None = None,
         **keywords: Any,
     ) -> None:
-        bundle = {"_esm": _bundle("widget.js"), "_css": _bundle("widget.css")}
+        bundle = {"_esm": page_file("widget.js"), "_css": page_file("widget.css")}
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         rules = Rules.of()
@@ -266,7 +266,7 @@ class DrillWidget(anywidget.AnyWidget):
             raise ValueError(f"{self._trainer.drill.name} needs its environment to play: a page alone cannot show it")
         with self._outbox.lock:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
-        return document(state, _bundle("standalone.js"), self._css, packed=packed)
+        return document(state, page_file("standalone.js"), self._css, packed=packed)
 
     @property
     def history(self) -> list[dict[str, float | int]]:
@@ -484,7 +484,7 @@ def _panels(drill: Any) -> tuple[str, ...]:
     return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
 
 
-def _bundle(name: str) -> str:
+def page_file(name: str) -> str:
     """A file of the page's bundle; raises FileNotFoundError that says how to build it."""
     path = STATIC / name
     if not path.is_file():

@@ -4,23 +4,17 @@
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
-import type { PANELS } from "./tables";
+import type { MODES, PANELS, STATUSES, STEP_UNITS, SWAPS } from "./tables";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
-export const MODES = ["ai_vs_ai", "human_vs_ai", "sandbox"] as const;
 export type Mode = (typeof MODES)[number];
-
-/** Multiples of real time; at 1 the show runs `tick_rate` ticks a second. */
-export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32] as const;
-
-export const SWAPS = ["now", "at_reset"] as const;
 export type Swap = (typeof SWAPS)[number];
-
+export type StepUnit = (typeof STEP_UNITS)[number];
 export type PanelName = (typeof PANELS)[number];
 export type Theme = "light" | "dark";
-export type Status = "idle" | "starting" | "training" | "stopping" | "stopped" | "error" | "disconnected";
+export type Status = (typeof STATUSES)[number] | "disconnected"; // the page's own word for a kernel that is gone
 export type RendererKind = "webgpu" | "canvas2d";
 export type Thread = "worker" | "page";
 
@@ -86,7 +80,7 @@ export type Activation = "tanh" | "relu";
 
 export interface ShowTrait {
   mode: Mode;
-  speed: number;
+  speed: number; // multiples of real time, one of SPEEDS; at 1 the show runs `tick_rate` ticks a second
   playing: boolean;
   seed: number;
   match: number; // counts resets
@@ -185,8 +179,6 @@ export type KernelToPage =
   | { type: "LOG"; level: string; text: string }
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
-
-export type StepUnit = "tick" | "decision";
 
 /** A key goes down or up. `t`: performance.now() of the page, in ms. */
 export interface KeyInput {

@@ -3,7 +3,8 @@
  * that plays. Nothing is allocated per decision.
  */
 
-import { type DrillSpec, MODES, type Mode, type Swap } from "../contract/protocol";
+import type { DrillSpec, Mode, Swap } from "../contract/protocol";
+import { MODES, SHOW_DEFAULTS } from "../contract/tables";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
@@ -13,10 +14,10 @@ import type { Game, GameState } from "./rules";
 export class Deciders {
   policy: Policy | null = null;
   ghost: Policy | null = null; // an earlier version, which plays side 1 of AI vs AI
-  mode: Mode = "ai_vs_ai";
+  mode: Mode = SHOW_DEFAULTS.mode;
   opponent: string;
   taken = false; // a person plays side 0, whatever the mode
-  swapWhen: Swap = "now";
+  swapWhen: Swap = SHOW_DEFAULTS.swap;
   swapInterval = 0; // ms between policy swaps, at least
   blend = 0; // ms of show time over which the old policy fades into the new
   restoredVersion = 0; // of the match that was taken up, until a policy plays

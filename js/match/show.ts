@@ -6,8 +6,8 @@
  */
 
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
-import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS, SPEEDS } from "../contract/protocol";
-import { REST_SECONDS } from "../contract/tables";
+import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS } from "../contract/protocol";
+import { REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
@@ -44,7 +44,7 @@ export class Show {
 
   actionRepeat: number;
 
-  private rate = 1; // the speed
+  private rate: number = SHOW_DEFAULTS.speed;
   private credit = 0; // ticks owed by the clock
   private steps = 0; // ticks since the page began to draw this show
   private phase = 0; // ticks done of the present decision

@@ -1,6 +1,7 @@
 /** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
 
-import { MODES, type Mode, SPEEDS } from "../contract/protocol";
+import type { Mode, Swap } from "../contract/protocol";
+import { MODES, SPEEDS, SWAPS } from "../contract/tables";
 import { button, field, h, select, selectValue, setAttribute, setOptions } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
@@ -11,8 +12,8 @@ const MODE_NAMES: Record<Mode, string> = {
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
-const SWAP_NAMES = { now: "now", at_reset: "at reset", blend: "blend" } as const;
-type SwapName = keyof typeof SWAP_NAMES;
+type SwapName = Swap | "blend"; // fading in is a way to swap now
+const SWAP_NAMES: Record<SwapName, string> = { now: "now", at_reset: "at reset", blend: "blend" };
 const BLEND_MS = 800; // what "blend" means where no time was set
 const LARGEST_SEED = 2 ** 32 - 1;
 
@@ -51,7 +52,10 @@ function build({ session, signal }: PanelView): HTMLElement {
   const mode = select({ title: "Who plays" }, []);
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({}, []);
-  const swap = select({ title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" }, Object.entries(SWAP_NAMES));
+  const swap = select(
+    { title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" },
+    [...SWAPS, "blend" as const].map((name) => [name, SWAP_NAMES[name]]),
+  );
   let blend = session.show.blend_ms || BLEND_MS;
   swap.addEventListener("change", () => {
     const chosen = swap.value as SwapName;

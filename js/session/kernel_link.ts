@@ -58,7 +58,7 @@ export class KernelLink {
       if (buffers) this.model.send(message, undefined, buffers);
       else this.model.send(message);
     } catch (error) {
-      console.warn("dshq-widget: the kernel takes no messages:", error);
+      if (this.connected) console.warn("dshq-widget: the kernel takes no messages:", error); // once, not at every try
       this.setConnected(false);
     }
   }

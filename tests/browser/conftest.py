@@ -1,4 +1,4 @@
-"""Fixtures: a Chromium, a JupyterLab, and notebooks open in both."""
+"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,22 +7,27 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from tests.browser.lab import LabServer
-from tests.browser.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
+from tests.harness.bare_page import BarePage, KernelProcess
+from tests.harness.lab import LabServer
+from tests.harness.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
+
+LESSON_SECONDS = "3"
+"""What `seconds` gives in a lesson, at most."""
 
 OpenNotebook = Callable[..., NotebookPage]
+OpenPage = Callable[..., BarePage]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """Module by module: while it lives its event loop runs in this thread, and other tests want one of their own."""
+    """For this folder alone: while it lives its event loop runs in this thread, and others want one of their own."""
     if find_chromium() is None:
         pytest.skip("no Chromium: install your system's chromium package, or set DSHQ_CHROMIUM to a binary")
     with sync_playwright() as driver:
         yield driver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
     """Chromium with software WebGPU."""
     browser = launch_chromium(playwright)
@@ -30,7 +35,7 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def plain_chromium(playwright: Playwright) -> Iterator[Browser]:
     """Chromium in which navigator.gpu gives no adapter."""
     browser = launch_chromium(playwright, webgpu=False)
@@ -41,7 +46,7 @@ def plain_chromium(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A running JupyterLab, for all modules."""
-    with LabServer(tmp_path_factory.mktemp("lab")) as server:
+    with LabServer(tmp_path_factory.mktemp("lab"), {"DSHQ_LESSON_SECONDS": LESSON_SECONDS}) as server:
         yield server
 
 
@@ -78,6 +83,50 @@ def open_notebook(
                 tabs[browser] = browser.new_context(viewport=VIEWPORT)
             how["context"] = tabs[browser]
         pages.append(NotebookPage(lab, browser, name, **how))
+        return pages[-1]
+
+    yield open_
+    for page in pages:
+        page.close()
+    assert [error for page in pages for error in page.console_errors] == []
+
+
+class Kernels:
+    """One kernel for the tests of a file, and another one where a test has ended it."""
+
+    def __init__(self, factory: pytest.TempPathFactory):
+        self._factory = factory
+        self._kernel: KernelProcess | None = None
+
+    def current(self) -> KernelProcess:
+        if self._kernel is not None and not self._kernel.alive:
+            self.close()
+        if self._kernel is None:
+            self._kernel = KernelProcess(self._factory.mktemp("kernel"))
+        return self._kernel
+
+    def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+        self._kernel = None
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernels]:
+    kernels = Kernels(tmp_path_factory)
+    yield kernels
+    kernels.close()
+
+
+@pytest.fixture
+def open_page(kernels: Kernels) -> Iterator[OpenPage]:
+    """`open_page(browser, *cells, **how)`: a widget without a notebook; at the end of the test its console must have
+    stayed free of errors and warnings.
+    """
+    pages: list[BarePage] = []
+
+    def open_(browser: Browser, *cells: str, **how: Any) -> BarePage:
+        pages.append(BarePage(kernels.current(), browser, *cells, **how))
         return pages[-1]
 
     yield open_

@@ -1,20 +1,23 @@
-"""Steering by what is paid for and by scenes arranged by hand, in a real JupyterLab."""
+"""Steering by what is paid for and by scenes arranged by hand, on the page."""
 
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
-from tests.browser.test_watch_it_learn import TRAINED, begin, pause, pytestmark, ticks_on
+from tests.browser.conftest import OpenPage
+from tests.harness.bare_page import BarePage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import TRAINED, begin, pause, ticks_on
 
-__all__ = ["pytestmark"]
+pytestmark = pytest.mark.browser
 
 SMALL = """from dshq_widget import DrillWidget
 w = DrillWidget(num_envs=64, rollout_length=8, minibatch_size=256, hidden_sizes=(16,), pace=20_000)
 w"""
 BALL = "__import__('numpy').frombuffer(w.snapshot['state'], '<f4')[6:8].tolist()"
+TICK = "w.snapshot and w.snapshot['tick']"
 WEIGHTS, SHARE = "w.config['values']['reward_weights']", "w.config['values']['scene_share']"
 
 
@@ -24,7 +27,7 @@ def opened(widget: WidgetPage, panel: str) -> Locator:
     return found
 
 
-def told(notebook: NotebookPage, expression: str) -> Any:
+def told(notebook: BarePage, expression: str) -> Any:
     """The value of an expression in the kernel, as JSON has it."""
     return json.loads(notebook.kernel.run(f"import json; print(json.dumps({expression}))"))
 
@@ -37,8 +40,8 @@ def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
     return box["x"] + box["width"] / 2 + x * unit, box["y"] + box["height"] / 2 - y * unit
 
 
-def test_the_last_games_are_weighed_anew_before_any_training(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, SMALL)
+def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, SMALL)
     rewards = opened(widget, "rewards")
     widget.control("Speed").select_option("32")
     numbers = lambda: rewards.locator(".sum .number").all_inner_texts()  # noqa: E731
@@ -72,15 +75,15 @@ def test_the_last_games_are_weighed_anew_before_any_training(chromium, open_note
     widget.control("Stop training").click()
 
 
-def test_drill_this(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, SMALL)
+def test_drill_this(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, SMALL)
     coach = opened(widget, "coach")
     drill = widget.control("Drill this")
     assert drill.is_disabled()
     widget.control("Reset match").click()
     ticks_on(widget)
-    pause(widget)
-    widget.page.wait_for_timeout(2000)  # the kernel is told now and then where the ball lies
+    stands = pause(widget)
+    widget.until(lambda: told(notebook, TICK), lambda tick: tick == stands, 60, "where the ball lies, in the kernel")
     widget.canvas.scroll_into_view_if_needed()
     mouse = widget.page.mouse
     mouse.move(*on_page(widget, *told(notebook, BALL)))

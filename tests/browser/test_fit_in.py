@@ -19,15 +19,16 @@ import nbformat
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
-from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser
 
 # ---- an ipywidget like any other
 
 
+@pytest.mark.slow
 def test_observe_link_and_layout(chromium, open_notebook: OpenNotebook):
     cell = """
 import ipywidgets
@@ -47,7 +48,7 @@ ipywidgets.VBox([w, label, mirror])
     widget.control("Speed").select_option("2")
     widget.until(lambda: notebook.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")
     notebook.kernel.run("w.layout.width = '600px'")
-    widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 30, "the new width")
+    widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 60, "the new width")
     labels = notebook.page.locator(".widget-label")
     assert labels.nth(1).inner_text() == "idle"
     notebook.kernel.run("w.train()")
@@ -60,8 +61,8 @@ ipywidgets.VBox([w, label, mirror])
 # ---- keyboard, screen reader, contrast
 
 
-def test_every_control_has_a_name_and_is_reached_by_tab(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+def test_every_control_has_a_name_and_is_reached_by_tab(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     for summary in widget.root.locator("summary").all():
         summary.click()
     widget.page.wait_for_timeout(500)
@@ -110,9 +111,9 @@ def test_every_control_has_a_name_and_is_reached_by_tab(chromium, open_notebook:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_systems_own_few_colours(chromium, open_notebook: OpenNotebook, scheme: str):
+def test_the_systems_own_few_colours(plain_chromium, open_page: OpenPage, scheme: str):
     how = {"forced_colors": "active", "contrast": "more", "color_scheme": scheme, "reduced_motion": "reduce"}
-    _, widget = begin(open_notebook, chromium, **how)
+    _, widget = begin(open_page, plain_chromium, **how)
     pressed, other = widget.control("Play"), widget.control("Pause")
     style = "element => getComputedStyle(element).backgroundColor"
     assert pressed.first.evaluate(style) != other.first.evaluate(style), "what is pressed is seen without colours"
@@ -138,8 +139,8 @@ w
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1400, 2560])
-def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: OpenNotebook, width: int):
-    _, widget = begin(open_notebook, chromium, LONG_NAME, viewport={"width": width, "height": 1000})
+def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage, width: int):
+    _, widget = begin(open_page, plain_chromium, LONG_NAME, viewport={"width": width, "height": 1000})
     widget.page.wait_for_timeout(500)
     out = widget.root.evaluate(
         """root => {
@@ -166,8 +167,8 @@ def test_from_a_phone_to_a_wall_nothing_sticks_out(chromium, open_notebook: Open
     assert ticks_on(widget)
 
 
-def test_full_screen_and_back(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium)
+def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     full, before = widget.control("Full screen"), widget.canvas.bounding_box()
     window = widget.page.viewport_size
     assert before and window
@@ -175,13 +176,13 @@ def test_full_screen_and_back(chromium, open_notebook: OpenNotebook):
     widget.until(
         lambda: widget.canvas.bounding_box()["width"],  # type: ignore[index]
         lambda width: width > max(0.6 * window["width"], before["width"] + 50),
-        30,
+        60,
         "a larger match",
     )
     assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
     assert ticks_on(widget)
     full.click()
-    widget.until(widget.canvas.bounding_box, lambda box: box == before, 30, "the match as it was")
+    widget.until(widget.canvas.bounding_box, lambda box: box == before, 60, "the match as it was")
     assert ticks_on(widget)
 
 
@@ -261,6 +262,7 @@ def write_notebook(home: Path) -> None:
 AS_ROOT = ["--allow-root"] if os.geteuid() == 0 else []
 
 
+@pytest.mark.slow
 def test_in_notebook_7(page: Page, tmp_path: Path):
     needs("notebook")
     write_notebook(tmp_path)
@@ -275,6 +277,7 @@ def test_in_notebook_7(page: Page, tmp_path: Path):
         plays_and_learns(page, url, run)
 
 
+@pytest.mark.slow
 def test_in_voila(page: Page, tmp_path: Path):
     needs("voila")
     write_notebook(tmp_path)
@@ -303,6 +306,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_in_marimo(page: Page, tmp_path: Path):
     needs("marimo")
     (tmp_path / "match.py").write_text(MARIMO)

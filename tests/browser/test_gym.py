@@ -1,9 +1,9 @@
-"""A Gymnasium environment in the notebook: its pictures move on the match canvas, it is learned, steered and closed."""
+"""A Gymnasium environment on the page: its pictures move on the match canvas, it is learned, steered and closed."""
 
 import pytest
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.test_watch_it_learn import TRAINED, begin
+from tests.browser.conftest import OpenPage
+from tests.harness.watching import TRAINED, begin
 
 pytestmark = pytest.mark.browser
 
@@ -27,9 +27,9 @@ print("left", ours())
 SLOW = 180  # seconds
 
 
-def test_cartpole_of_gymnasium_is_seen_learned_and_closed(chromium, open_notebook: OpenNotebook):
+def test_cartpole_of_gymnasium_is_seen_learned_and_closed(plain_chromium, open_page: OpenPage):
     pytest.importorskip("pygame", reason='no pygame here: pip install "gymnasium[classic-control]"')
-    notebook, widget = begin(open_notebook, chromium, CELL)
+    notebook, widget = begin(open_page, plain_chromium, CELL)
     assert (widget.attribute("drill"), widget.attribute("renderer")) == ("gym:CartPole-v1", "canvas2d")
     widget.wait_number("tick", lambda tick: tick > 20, SLOW)
     before = widget.picture()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.test_watch_it_learn import begin, ticks_on
+from tests.browser.conftest import OpenPage
+from tests.harness.watching import begin, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -18,8 +18,8 @@ w = DrillWidget(Hostile); w
 """
 
 
-def test_markup_from_the_kernel_is_never_markup_on_the_page(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, HOSTILE)
+def test_markup_from_the_kernel_is_never_markup_on_the_page(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, HOSTILE)
     notebook.kernel.run(
         """
 def say():
@@ -33,7 +33,7 @@ def say():
 say()
 """
     )
-    widget.until(lambda: widget.root.inner_text(), lambda text: text.count("<img src=x") >= 2, 30, "the text as it is")
+    widget.until(lambda: widget.root.inner_text(), lambda text: text.count("<img src=x") >= 2, 60, "the text as it is")
     for summary in widget.root.locator("summary").all():
         summary.click()
     widget.page.wait_for_timeout(1000)

@@ -17,11 +17,11 @@ pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.demo import Hub, HubError, proxy_command
 from dshq_widget.classroom.store import FINISHED, Store
-from tests.browser.hub import ARGUMENTS, HubServer
-from tests.browser.page import NotebookPage, WidgetPage, launch_chromium
-from tests.browser.test_survive import LAB_KERNEL
-from tests.browser.test_watch_it_learn import TRAINED
+from tests.harness.hub import ARGUMENTS, HubServer
+from tests.harness.lab import LAB_KERNEL
+from tests.harness.page import NotebookPage, WidgetPage, launch_chromium
 from tests.harness.processes import processes_of
+from tests.harness.watching import TRAINED
 
 pytestmark = pytest.mark.browser
 

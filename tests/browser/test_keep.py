@@ -11,9 +11,10 @@ import pytest
 from dshq_widget import DrillWidget
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import load_policy
-from tests.browser.conftest import OpenNotebook
-from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.harness.lab import LabServer
+from tests.harness.page import NotebookPage, WidgetPage
+from tests.harness.watching import begin
 
 pytestmark = pytest.mark.browser
 
@@ -47,11 +48,8 @@ def drop(widget: WidgetPage, name: str, data: bytes) -> None:
     widget.root.locator(".stage").evaluate(DROP, [name, base64.b64encode(data).decode()])
 
 
-def test_a_policy_is_saved_and_dropped(chromium, open_notebook: OpenNotebook, tmp_path):
-    notebook = open_notebook(chromium, CELL)
-    notebook.run_all()
-    widget = notebook.widget()
-    widget.wait_number("tick", lambda tick: tick > 0)
+def test_a_policy_is_saved_and_dropped(plain_chromium, open_page: OpenPage, tmp_path):
+    _, widget = begin(open_page, plain_chromium, CELL)
     path = saved(widget, "Save policy", tmp_path)
     assert path.name == "ball-v0.dshq" and checkpoint.load(path).drill == "ball"
 
@@ -59,17 +57,17 @@ def test_a_policy_is_saved_and_dropped(chromium, open_notebook: OpenNotebook, tm
     with DrillWidget(policy="gold") as other:
         drop(widget, "gold.dshq", other.save(tmp_path / "gold.dshq").read_bytes())
     widget.wait_number("version", lambda version: version == gold.metadata["version"])
-    widget.until(widget.root.inner_text, lambda text: "gold.dshq" in text, 30, "the sentence that says so")
+    widget.until(widget.root.inner_text, lambda text: "gold.dshq" in text, 60, "the sentence that says so")
 
     drop(widget, "evil.dshq", b"\x80\x04 no policy")
-    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' is not a usable" in text, 30, "the refusal")
+    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' is not a usable" in text, 60, "the refusal")
     assert widget.number("version") == gold.metadata["version"]
 
 
-def test_an_exported_match_plays_from_disk(chromium, tmp_path):
+def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     with DrillWidget(policy="gold", seed=3) as made:
         path = made.export_html(tmp_path / "match.html")
-    context = chromium.new_context(offline=True, viewport={"width": 900, "height": 900})
+    context = plain_chromium.new_context(offline=True, viewport={"width": 900, "height": 900})
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(error.message))
@@ -82,7 +80,7 @@ def test_an_exported_match_plays_from_disk(chromium, tmp_path):
 
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.control("Pause").click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
     widget.control("Play").click()
@@ -107,6 +105,7 @@ def test_an_embedded_match_plays_in_a_notebook_without_a_kernel(chromium, open_n
     widget.wait_number("tick", lambda tick: tick > 60)
 
 
+@pytest.mark.slow
 def test_a_widget_saved_with_its_state_plays_without_its_kernel(chromium, lab: LabServer):
     """Executed elsewhere, with the state of its widgets in the file as ipywidgets saves it; nothing is run here."""
     lab.write_notebook("saved.ipynb", ["from dshq_widget import DrillWidget\nDrillWidget(policy='gold', seed=3)"])
@@ -120,7 +119,7 @@ def test_a_widget_saved_with_its_state_plays_without_its_kernel(chromium, lab: L
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.wait_attribute("status", lambda status: status == "disconnected")
     assert notebook.console_errors == []
     notebook.close()
@@ -146,12 +145,11 @@ PLAYED = """async bytes => {
 
 @pytest.mark.parametrize("seconds", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
-    chromium, open_notebook: OpenNotebook, tmp_path, seconds
+    plain_chromium, open_page: OpenPage, tmp_path, seconds
 ):
     """An encoder in software takes four seconds for one of film."""
-    notebook = open_notebook(chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
-    notebook.run_all()
-    widget = notebook.widget()
+    cell = "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w"
+    _, widget = begin(open_page, plain_chromium, cell)
     widget.wait_number("tick", lambda tick: tick > seconds * 120, 120)
     widget.control("Share").click()
     told, before = [], widget.number("tick")
@@ -164,8 +162,7 @@ def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
     download.value.save_as(tmp_path / "ball.webm")
     data = (tmp_path / "ball.webm").read_bytes()
     assert data[:4] == b"\x1a\x45\xdf\xa3" and b"webm" in data[:128]
-    film = notebook.page.evaluate(PLAYED, list(data))
+    film = widget.page.evaluate(PLAYED, list(data))
     assert 0.95 * min(seconds, 10) < film["duration"] < 10.5
     assert 0.6 < film["at"] / film["duration"] < 0.9, "it can be sought in"
     assert film["width"] == 720 and 400 < film["height"] < 520
-    notebook.kernel.run("w.close()")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.browser.conftest import OpenNotebook
+from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.harness.watching import begin
 
 pytestmark = pytest.mark.browser
 
@@ -73,16 +74,22 @@ def test_a_widget_lives_in_the_page_and_in_the_kernel(chromium, open_notebook: O
     notebook.reload()
     assert notebook.widget().wait_attribute("pressed", bool) == "7"
 
-
-def test_without_the_flags_there_is_no_webgpu(plain_chromium, open_notebook: OpenNotebook):
-    notebook = open_notebook(plain_chromium, CELL)
-    notebook.run_all()
-    assert notebook.widget().wait_attribute("renderer", bool) == "none"
-
-
-def test_an_error_in_the_page_is_seen(chromium, lab, open_notebook: OpenNotebook):
-    notebook = open_notebook(chromium, "1 + 1")
     notebook.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
     notebook.page.wait_for_timeout(200)
     assert "something broke" in notebook.console_errors.pop()
     assert notebook.console_errors == []
+
+
+def test_without_the_flags_there_is_no_webgpu(plain_chromium, open_page: OpenPage):
+    opened, _ = begin(open_page, plain_chromium)
+    assert opened.page.evaluate("navigator.gpu.requestAdapter()") is None
+
+
+def test_an_error_and_a_warning_in_the_page_are_seen(plain_chromium, open_page: OpenPage):
+    opened, _ = begin(open_page, plain_chromium)
+    opened.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
+    opened.page.evaluate("console.warn('something creaks')")
+    opened.page.wait_for_timeout(200)
+    seen = sorted(text.splitlines()[0] for text in opened.console_errors)
+    assert seen == ["something creaks", "uncaught: something broke"]
+    opened.console_errors.clear()

@@ -1,10 +1,12 @@
 """What it learned: the ghost of yesterday, the league, the event log, and their curves."""
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
-from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pytestmark, ticks_on
+import pytest
 
-__all__ = ["pytestmark"]
+from tests.browser.conftest import OpenPage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import PLAIN, TRAINED, begin, ticks_on
+
+pytestmark = pytest.mark.browser
 
 GHOST = "Ghost: versions back"
 
@@ -17,8 +19,8 @@ def unfold(widget: WidgetPage, panel: str) -> None:
     widget.root.locator(f"details.{panel} > summary").click()
 
 
-def test_an_earlier_version_plays_against_the_newest(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, PLAIN)
+def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, PLAIN)
     slider = widget.control(GHOST)
     assert slider.is_disabled(), "there is no yesterday yet"
     widget.control("Train").click()
@@ -46,13 +48,13 @@ def test_an_earlier_version_plays_against_the_newest(chromium, open_notebook: Op
     widget.until(names, lambda now: now[1] == "v0", 60, "the ghost to come again")
     notebook.reload()
     again = notebook.widget()
-    again.wait_number("version", lambda version: version > 0)
+    again.wait_number("version", lambda version: version > 0, TRAINED)
     assert texts(again, ".board .name") == ["AI", "AI"]
     assert again.control(GHOST).is_disabled(), "the page has seen one version only"
 
 
-def test_league_log_and_curves(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium, PLAIN)
+def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, PLAIN)
     unfold(widget, "league")
     unfold(widget, "log")
     assert widget.root.locator(".league .sentence").is_visible()
@@ -84,8 +86,8 @@ def test_league_log_and_curves(chromium, open_notebook: OpenNotebook):
     assert any(line == "Training begins." for line in lines) and len(lines) <= 200
 
 
-def test_a_drill_of_one_side_has_neither_league_nor_ghost(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium, "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w")
+def test_a_drill_of_one_side_has_neither_league_nor_ghost(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w")
     assert not widget.root.locator(".league").is_visible()
     assert not widget.control(GHOST).is_visible()
     assert widget.root.locator("details.log").is_visible()

@@ -3,21 +3,17 @@ theme, and the check of the exercise turns from Not yet to Done.
 """
 
 import shutil
-from collections.abc import Iterator
 
 import pytest
 
 from dshq_widget.lessons import lesson
-from tests.browser.lab import LabServer
-from tests.browser.page import NotebookPage, WidgetPage
 from tests.harness.notebook_reader import answers
+from tests.harness.page import NotebookPage, WidgetPage
 from tools.notebooks import FOLDER
 from tools.pages import build, share
 
 pytestmark = pytest.mark.browser
 
-SECONDS = "3"
-"""What `seconds` gives here, at most."""
 HEADINGS = {
     "mind": "What it thinks",
     "league": "League",
@@ -27,13 +23,6 @@ HEADINGS = {
 }
 """What stands above the panels that can be folded away."""
 RUN_SECONDS = 240
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A JupyterLab whose lessons spend little time on training."""
-    with LabServer(tmp_path_factory.mktemp("lessons"), {"DSHQ_LESSON_SECONDS": SECONDS}) as server:
-        yield server
 
 
 def index_of(notebook: NotebookPage, tag: str) -> int:
@@ -61,7 +50,7 @@ def run_cell(notebook: NotebookPage, place: int, source: str | None = None) -> s
     )
 
 
-@pytest.mark.parametrize("number", ["01", "03", "07"])
+@pytest.mark.parametrize("number", ["01", *(pytest.param(number, marks=pytest.mark.slow) for number in ("03", "07"))])
 def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
     row = lesson(number)
     shutil.copy(FOLDER / f"{row.stem}.ipynb", lab.work)
@@ -96,10 +85,10 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         notebook.close()
 
 
-def test_a_page_of_a_lesson_plays_without_kernel_and_network(chromium, tmp_path):
-    written = build(tmp_path, lesson("02"), float(SECONDS))
+def test_a_page_of_a_lesson_plays_without_kernel_and_network(plain_chromium, tmp_path):
+    written = build(tmp_path, lesson("02"), 3.0)
     share(tmp_path)
-    context = chromium.new_context(offline=True)
+    context = plain_chromium.new_context(offline=True)
     page = context.new_page()
     errors: list[str] = []
     asked: list[str] = []

@@ -2,16 +2,19 @@
 
 import csv
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
-from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, pause, pytestmark, ticks_on
+import pytest
 
-__all__ = ["pytestmark"]
+from tests.browser.conftest import OpenPage
+from tests.harness.bare_page import BarePage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import PLAIN, TRAINED, begin, pause, ticks_on
+
+pytestmark = pytest.mark.browser
 
 
-def opened(open_notebook: OpenNotebook, browser) -> tuple[NotebookPage, WidgetPage]:
+def opened(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
     """A running match whose panel "What it thinks" is open."""
-    notebook, widget = begin(open_notebook, browser, PLAIN)
+    notebook, widget = begin(open_page, browser, PLAIN)
     widget.root.locator("details.mind > summary").click()
     widget.root.locator("details.mind .option").first.wait_for(state="visible", timeout=60_000)
     return notebook, widget
@@ -21,8 +24,8 @@ def texts(widget: WidgetPage, selector: str) -> list[str]:
     return widget.root.locator(selector).all_inner_texts()
 
 
-def test_moves_and_senses_of_the_chosen_player(chromium, open_notebook: OpenNotebook):
-    _, widget = opened(open_notebook, chromium)
+def test_moves_and_senses_of_the_chosen_player(plain_chromium, open_page: OpenPage):
+    _, widget = opened(open_page, plain_chromium)
     rows = widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: any(now), 60, "observations")
     assert len(rows) == 28
     shares = [int(text.rstrip("%")) for text in texts(widget, ".option .number")]
@@ -39,8 +42,8 @@ def test_moves_and_senses_of_the_chosen_player(chromium, open_notebook: OpenNote
     assert widget.until(side, lambda now: now == "1", 60, "orange's thoughts") == "1"
 
 
-def test_a_click_on_a_player_chooses_it(chromium, open_notebook: OpenNotebook):
-    _, widget = opened(open_notebook, chromium)
+def test_a_click_on_a_player_chooses_it(plain_chromium, open_page: OpenPage):
+    _, widget = opened(open_page, plain_chromium)
     pause(widget)
     mind = widget.root.locator("details.mind")
     widget.control("Player").select_option("1")
@@ -56,8 +59,8 @@ def test_a_click_on_a_player_chooses_it(chromium, open_notebook: OpenNotebook):
     raise AssertionError("no click on the pitch chose the blue player")
 
 
-def test_the_value_map_lies_on_the_pitch(chromium, open_notebook: OpenNotebook):
-    _, widget = opened(open_notebook, chromium)
+def test_the_value_map_lies_on_the_pitch(plain_chromium, open_page: OpenPage):
+    _, widget = opened(open_page, plain_chromium)
     pause(widget)
     widget.canvas.scroll_into_view_if_needed()
     plain = widget.picture()
@@ -75,8 +78,8 @@ def test_the_value_map_lies_on_the_pitch(chromium, open_notebook: OpenNotebook):
     assert ticks_on(widget)
 
 
-def test_why_that_move(chromium, open_notebook: OpenNotebook):
-    _, widget = opened(open_notebook, chromium)
+def test_why_that_move(plain_chromium, open_page: OpenPage):
+    _, widget = opened(open_page, plain_chromium)
     widget.page.set_viewport_size({"width": 1400, "height": 2600})  # so that focusing a move scrolls nothing
     why = widget.root.get_by_role("button", name="Why that move?", exact=True)
     assert why.is_disabled()
@@ -98,12 +101,12 @@ def test_why_that_move(chromium, open_notebook: OpenNotebook):
     widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")
 
 
-def test_curves_to_take_away(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium, PLAIN)
+def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, PLAIN)
     widget.control("Train").click()
     save = widget.control("Export CSV")
     save.wait_for(state="visible", timeout=TRAINED * 1000)
-    widget.wait_number("version", lambda version: version > 0, TRAINED)
+    widget.wait_number("version", lambda version: version > 3, TRAINED)  # so that curves have points
     with widget.page.expect_download() as download:
         save.click()
     rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
@@ -121,11 +124,19 @@ def test_curves_to_take_away(chromium, open_notebook: OpenNotebook):
     figure.scroll_into_view_if_needed()
     legend, plot = figure.locator(".legend"), figure.locator(".u-over").bounding_box()
     assert plot
+
+    def settled() -> bool:
+        """Whether nothing more has come from the training that was stopped."""
+        before = legend.inner_text()
+        widget.page.wait_for_timeout(2000)
+        return legend.inner_text() == before
+
+    widget.until(settled, bool, 60, "the last row of metrics")
     newest = legend.inner_text()
     widget.page.mouse.move(plot["x"] + 2, plot["y"] + plot["height"] / 2)
-    widget.until(legend.inner_text, lambda text: text != newest, 30, "the value under the pointer")
+    widget.until(legend.inner_text, lambda text: text != newest, 60, "the value under the pointer")
     widget.page.mouse.move(plot["x"] + 2, plot["y"] - 100)
-    widget.until(legend.inner_text, lambda text: text == newest, 30, "the newest value")
+    widget.until(legend.inner_text, lambda text: text == newest, 60, "the newest value")
     before = figure.locator("canvas").screenshot()
     widget.control("Chart axis").select_option("seconds")
-    widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 30, "the curve over seconds")
+    widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 60, "the curve over seconds")

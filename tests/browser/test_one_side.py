@@ -1,10 +1,10 @@
-"""A drill of one side in the notebook: CartPole plays, learns to stand in view, and obeys a person's keys."""
+"""A drill of one side on the page: CartPole plays, learns to stand in view, and obeys a person's keys."""
 
 import pytest
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
-from tests.browser.test_watch_it_learn import TRAINED, begin
+from tests.browser.conftest import OpenPage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import TRAINED, begin
 
 pytestmark = pytest.mark.browser
 
@@ -17,8 +17,8 @@ def steps(widget: WidgetPage) -> int:
     return int(widget.attribute("score").split("-")[1])
 
 
-def test_cartpole_plays_learns_and_obeys(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, CELL)
+def test_cartpole_plays_learns_and_obeys(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, CELL)
     assert widget.attribute("drill") == "cartpole"
     assert widget.colours(widget.picture()) > 5
     assert not widget.control("Opponent").is_visible()

@@ -1,4 +1,4 @@
-"""Playing with the match in a real JupyterLab: Shift, drag and throw, the way to the next goal, swaps, replays."""
+"""Playing with the match on the page: Shift, drag and throw, the way to the next goal, swaps, replays."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,10 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import NotebookPage, WidgetPage
+from tests.browser.conftest import OpenPage
+from tests.harness import watching
+from tests.harness.bare_page import BarePage
+from tests.harness.page import WidgetPage
 from tests.harness.page_code import in_node, matches_script
 
 pytestmark = pytest.mark.browser
@@ -28,22 +30,20 @@ def word(k, kind="<f4"):
 ACTION, BALL_X, BALL_Y, BALL_VX, PLAYER_X = 4, 6, 7, 8, 10
 
 
-def begin(open_notebook: OpenNotebook, browser, cell: str = CELL) -> tuple[NotebookPage, WidgetPage]:
-    notebook = open_notebook(browser, cell)
-    notebook.run_all()
-    widget = notebook.widget()
-    widget.wait_number("tick", lambda tick: tick > 0)
+def begin(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
+    notebook, widget = watching.begin(open_page, browser, CELL)
     notebook.kernel.run(STATE)
     return notebook, widget
 
 
-def pause(widget: WidgetPage) -> None:
-    widget.control("Pause").click()
-    widget.wait_attribute("playing", lambda playing: playing == "false")
-    widget.page.wait_for_timeout(1500)  # one more snapshot
+def pause(notebook: BarePage, widget: WidgetPage) -> None:
+    """Pause, and wait until the kernel knows where the match stands."""
+    stands = int(watching.pause(widget))
+    snapshot = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: notebook.kernel.run(snapshot).strip(), str(stands).__eq__, 60, f"a snapshot of tick {stands}")
 
 
-def word(notebook: NotebookPage, index: int, kind: str = "<f4") -> float:
+def word(notebook: BarePage, index: int, kind: str = "<f4") -> float:
     return float(notebook.kernel.run(f"print(word({index}, '{kind}'))"))
 
 
@@ -64,52 +64,52 @@ def recording(widget: WidgetPage, folder: Path) -> dict:
     return json.loads(path.read_text())
 
 
-def check_replay(chromium, found: dict) -> None:
+def check_replay(browser, found: dict) -> None:
     """The recording ends in the same state in Python and in a browser."""
     drill = compile_drill(drills["ball"])
     assert state_hash(replay(drill.game(), found)) == found["sha256"]
-    page = chromium.new_page()
+    page = browser.new_page()
     page.add_script_tag(content=matches_script() + ";globalThis.matches = matches;")
     trait = {"spec": drill.spec, "javascript": drill.javascript}
     assert page.evaluate("given => matches.replayedHash(...given)", [trait, found]) == found["sha256"]
     page.close()
 
 
-def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(chromium):
+def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(plain_chromium):
     drill = compile_drill(drills["ball"])
     for found in in_node("recordMatches", {"spec": drill.spec, "javascript": drill.javascript}, list(range(10)), 2000):
-        check_replay(chromium, found)
+        check_replay(plain_chromium, found)
 
 
-def test_shift_takes_over_in_any_mode_and_gives_back(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium)
+def test_shift_takes_over_in_any_mode_and_gives_back(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     widget.canvas.focus()
     hint = widget.root.locator(".hint")
     assert "Shift" in hint.inner_text()
     widget.page.keyboard.down("Shift")
     board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     assert widget.attribute("mode") == "ai_vs_ai"
     widget.page.keyboard.down("W")
     widget.page.wait_for_timeout(500)
     widget.page.keyboard.up("W")
     widget.page.keyboard.up("Shift")
-    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+    widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
 
 
-def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_notebook: OpenNotebook, tmp_path):
-    notebook, widget = begin(open_notebook, chromium)
-    pause(widget)
+def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, open_page: OpenPage, tmp_path):
+    notebook, widget = begin(open_page, plain_chromium)
+    pause(notebook, widget)
     mouse = widget.page.mouse
     x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
     mouse.move(*on_page(widget, x, y))
-    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 30, "a hand over the ball")
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 60, "a hand over the ball")
     mouse.down()
     mouse.move(*on_page(widget, x + 0.2, y))
-    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 30, "a closed hand")
+    widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 60, "a closed hand")
     mouse.move(*on_page(widget, 2.0, 1.5), steps=8)
     mouse.up()
-    widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 30, "the ball where it was put")
+    widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 60, "the ball where it was put")
     assert abs(word(notebook, BALL_Y) - 1.5) < 0.2
     assert widget.attribute("playing") == "false"
 
@@ -117,7 +117,7 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_no
     mouse.down()
     mouse.move(*on_page(widget, -20, 0), steps=8)  # far outside
     mouse.up()
-    assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 30, "the player moved") >= -4.71
+    assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 60, "the player moved") >= -4.71
 
     widget.control("Step decision").click()
     widget.control("Play").click()
@@ -133,14 +133,14 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(chromium, open_no
     found = recording(widget, tmp_path)
     assert {"hold", "throw", "take", "key", "reset"} <= {deed["kind"] for deed in found["inputs"]}
     assert found["start"] is None and found["seed"] == 3
-    check_replay(chromium, found)
+    check_replay(plain_chromium, found)
 
 
-def test_skip_to_the_next_goal(chromium, open_notebook: OpenNotebook):
-    _, widget = begin(open_notebook, chromium)
+def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium)
     widget.control("Mode").select_option("sandbox")
     widget.control("Opponent").select_option("chaser")
-    pause(widget)
+    watching.pause(widget)
     score = widget.attribute("score")
     widget.control("Skip to next goal").click()
     after = widget.wait_attribute("score", lambda now: now != score)
@@ -153,20 +153,20 @@ def test_skip_to_the_next_goal(chromium, open_notebook: OpenNotebook):
     assert widget.number("tick") == tick
 
 
-def test_how_policies_are_swapped(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+def test_how_policies_are_swapped(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium)
     for option, wanted in (("at_reset", "at_reset 0"), ("blend", "now 800"), ("now", "now 0")):
         widget.control("Swap").select_option(option)
         widget.until(
             lambda: notebook.kernel.run("print(w.show['swap'], w.show['blend_ms'])").strip(),
             lambda said, wanted=wanted: said == wanted,
-            30,
+            60,
             "the setting in the kernel",
         )
 
 
-def test_fingers(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+def test_fingers(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium)
     pad = widget.root.get_by_label("Touch controls")
     widget.control("Mode").select_option("human_vs_ai")
     assert not pad.is_visible()  # a mouse needs none
@@ -185,9 +185,9 @@ def test_fingers(chromium, open_notebook: OpenNotebook):
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
 
 
-def test_a_gamepad(chromium, open_notebook: OpenNotebook):
+def test_a_gamepad(plain_chromium, open_page: OpenPage):
     """A headless browser has none of its own: what the page asks for is answered here, in the standard mapping."""
-    notebook, widget = begin(open_notebook, chromium)
+    notebook, widget = begin(open_page, plain_chromium)
     widget.page.evaluate(
         """() => {
             const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
@@ -201,16 +201,16 @@ def test_a_gamepad(chromium, open_notebook: OpenNotebook):
     widget.page.wait_for_timeout(500)
     assert "You" not in board.inner_text(), "a stick alone takes nobody over"
     widget.page.evaluate("window.pad.buttons[6].pressed = true")
-    widget.until(board.inner_text, lambda text: "You" in text, 30, "the person's name")
+    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
     widget.page.evaluate("window.pad.axes[1] = 0")
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
     widget.page.evaluate("window.pad.buttons[6].pressed = false")
-    widget.until(board.inner_text, lambda text: "You" not in text, 30, "the network's name")
+    widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
 
 
-def test_a_policy_of_the_ladder_is_an_opponent(chromium, open_notebook: OpenNotebook, tmp_path):
-    notebook, widget = begin(open_notebook, chromium)
+def test_a_policy_of_the_ladder_is_an_opponent(plain_chromium, open_page: OpenPage, tmp_path):
+    notebook, widget = begin(open_page, plain_chromium)
     assert widget.control("Opponent").locator("option").all_inner_texts() == [
         *("chaser", "random", "idle"),
         *("bronze", "silver", "gold"),

@@ -27,10 +27,10 @@ MAIN = """
 
 
 @pytest.mark.parametrize("seed", [0, 12345])
-def test_ball_drill(chromium, seed: int):
+def test_ball_drill(plain_chromium, seed: int):
     ticks = 2400
     drill = compile_drill(drills.get("ball"))
-    page = chromium.new_page()
+    page = plain_chromium.new_page()
     page.add_script_tag(content=DRIVER.read_text())
     seen = page.evaluate(MAIN, [drill.javascript, drill.spec, ticks, seed])
     page.close()

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from tests.browser.conftest import OpenNotebook
-from tests.browser.page import WidgetPage
-from tests.browser.test_watch_it_learn import PLAIN, TRAINED, begin, ticks_on
+from tests.browser.conftest import OpenPage
+from tests.harness.page import WidgetPage
+from tests.harness.watching import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -23,8 +23,8 @@ def version(widget: WidgetPage) -> float:
     return widget.number("version")
 
 
-def test_the_pace_and_updates_by_hand(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, SMALL)
+def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, SMALL)
     pill = widget.root.locator(".pill")
 
     widget.control("Next update").click()  # the first update of all
@@ -37,7 +37,7 @@ def test_the_pace_and_updates_by_hand(chromium, open_notebook: OpenNotebook):
 
     widget.control("Resume learning").click()
     widget.until(pill.inner_text, lambda text: text == "Training", 60, "Training")
-    widget.wait_number("version", lambda now: now > 5)
+    widget.wait_number("version", lambda now: now > 5, TRAINED)
     turn(widget, "1 k")
     pace = "print(w.config['values']['pace'])"
     widget.until(lambda: notebook.kernel.run(pace).strip(), lambda said: float(said) == 1000, 60, "the pace")
@@ -49,7 +49,7 @@ def test_the_pace_and_updates_by_hand(chromium, open_notebook: OpenNotebook):
     assert ticks_on(widget)
     slow = float(notebook.kernel.run("print(w._trainer.version)"))
     turn(widget, "full")
-    widget.wait_number("version", lambda now: now > slow + 5)
+    widget.wait_number("version", lambda now: now > slow + 5, TRAINED)
 
     widget.control("Pause learning").click()
     widget.until(lambda: widget.control("Resume learning").count(), lambda count: count == 1, 60, "paused")
@@ -61,9 +61,9 @@ def test_the_pace_and_updates_by_hand(chromium, open_notebook: OpenNotebook):
     notebook.kernel.run("w.close()")
 
 
-def test_controls_choose_the_panels_and_the_match_stands_in_the_middle(chromium, open_notebook: OpenNotebook):
+def test_controls_choose_the_panels_and_the_match_stands_in_the_middle(plain_chromium, open_page: OpenPage):
     cell = "from dshq_widget import DrillWidget; w = DrillWidget(controls=[]); w"
-    notebook, widget = begin(open_notebook, chromium, cell)
+    notebook, widget = begin(open_page, plain_chromium, cell)
     assert widget.control("Train").count() == widget.control("Play").count() == 0
 
     def askew() -> float:
@@ -86,8 +86,8 @@ def test_controls_choose_the_panels_and_the_match_stands_in_the_middle(chromium,
     notebook.kernel.run("w.close()")
 
 
-def test_everything_is_reached_by_keyboard(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, PLAIN)
+def test_everything_is_reached_by_keyboard(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, PLAIN)
     dial = widget.control("Learning pace")
     dial.focus()
     notebook.page.keyboard.press("ArrowLeft")
@@ -98,11 +98,11 @@ def test_everything_is_reached_by_keyboard(chromium, open_notebook: OpenNotebook
     notebook.kernel.run("w.close()")
 
 
-def test_presets_and_the_code_that_gives_the_same_settings(chromium, open_notebook: OpenNotebook):
+def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_page: OpenPage):
     def may_copy(context):
         context.grant_permissions(["clipboard-read", "clipboard-write"])
 
-    notebook, widget = begin(open_notebook, chromium, PLAIN, prepare=may_copy)
+    notebook, widget = begin(open_page, plain_chromium, PLAIN, prepare=may_copy)
     presets = json.loads(notebook.kernel.run("import json; print(json.dumps(w.config['presets']))"))
     assert list(presets) == ["laptop", "classroom", "gpu"]
     widget.root.locator("details.hyper > summary").click()
@@ -112,7 +112,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(chromium, open_notebo
         widget.control("Preset").select_option(name)
         for key, value in presets[name]["values"].items():
             shown = functools.partial(widget.control(key).input_value)
-            widget.until(shown, lambda text, value=value: same(text, value), 30, f"{key} of {name}")
+            widget.until(shown, lambda text, value=value: same(text, value), 60, f"{key} of {name}")
         assert widget.control("Preset").input_value() == name
         assert presets[name]["help"] in widget.root.locator(".presets").inner_text()
 
@@ -125,7 +125,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(chromium, open_notebo
     widget.control("Speed").select_option("2")
     widget.control("Copy as Python").click()
     read = functools.partial(notebook.page.evaluate, "navigator.clipboard.readText()")
-    code = widget.until(read, lambda text: "DrillWidget(" in text, 30, "the code")
+    code = widget.until(read, lambda text: "DrillWidget(" in text, 60, "the code")
     assert 'preset="classroom"' in code and 'opponent="gold"' in code and "num_envs" not in code
     notebook.kernel.run(f"again = get_ipython().run_cell({code!r}).result")
     values, show = json.loads(notebook.kernel.run("print(json.dumps([again.config['values'], again.show]))"))

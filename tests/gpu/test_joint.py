@@ -9,8 +9,8 @@ import pytest
 
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
-from tests.gpu.test_resident import Race
 from tests.harness.device_play import LENGTH, host, start
+from tests.harness.toy_drills import Race
 
 
 def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):

@@ -22,6 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "panels": {"contract", "match", "session", "ui"},
     "view": {"contract", "input", "panels", "session", "ui"},
     "widget": {"contract", "session", "ui", "view"},
+    "play": {"session", "ui", "widget"},
     "standalone": {"contract", "widget"},
     "match_replay": {"contract", "match", "renderer", "ui"},
 }

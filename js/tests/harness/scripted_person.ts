@@ -1,6 +1,6 @@
 /** A person made of a seed: takes over, presses keys, drags, throws and pauses, while policies come and go. */
 
-import { MODES } from "../../contract/protocol";
+import { MODES } from "../../contract/tables";
 import { Policy } from "../../match/policy";
 import { Random } from "../../match/random";
 import type { Show } from "../../match/show";

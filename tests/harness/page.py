@@ -13,7 +13,6 @@ from PIL import Image
 from playwright.sync_api import (
     Browser,
     BrowserContext,
-    ConsoleMessage,
     Error,
     Locator,
     Page,
@@ -21,7 +20,8 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
-from tests.browser.lab import Kernel, LabServer
+from tests.harness.console import Console
+from tests.harness.lab import Kernel, LabServer
 
 T = TypeVar("T")
 
@@ -42,9 +42,10 @@ QUIET_FLAGS = [
     "--disable-sync",
 ]
 
-# Console errors that are JupyterLab's or the browser's own and say nothing about the widget.
+# Console errors that are JupyterLab's own and say nothing about the widget.
 HARMLESS = [
     re.compile(r"Failed to load resource: .*404"),  # a workspace or setting that does not exist yet
+    re.compile(r"^dshq-widget: the kernel takes no messages: .*Cannot send"),  # it died, as the test wanted it
 ]
 
 # anywidget gives a model two seconds to begin, which several at once overstep on a busy machine; then they come all the
@@ -94,14 +95,14 @@ class NotebookPage:
         """
         self.lab = lab
         self.name = name
-        self.console_errors: list[str] = []
+        self._console = Console(HARMLESS, warnings="dshq", uncaught=LATE)
         self._kernel: Kernel | None = None
         self._owned = context is None
         self.context = context or browser.new_context(**{"viewport": VIEWPORT, **options})
+        self.context.set_default_timeout(OPEN_SECONDS * 1000)
         prepare(self.context)
         self.page: Page = self.context.new_page()
-        self.page.on("console", self._note_console)
-        self.page.on("pageerror", self._note_exception)
+        self._console.watch(self.page)
         # A workspace of its own, or Lab opens the notebooks of the tests before beside this one.
         path = lab.path_of(name)
         workspace = f"lab/workspaces/{path.removesuffix('.ipynb').replace('/', '_')}"
@@ -111,13 +112,10 @@ class NotebookPage:
         if size and size["width"] < NARROW:
             self.command("application:toggle-left-area")  # the file browser, as anybody does who wants to see a cell
 
-    def _note_console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(known.search(message.text) for known in HARMLESS):
-            self.console_errors.append(message.text)
-
-    def _note_exception(self, error: Error) -> None:
-        if not error.message.startswith(LATE):
-            self.console_errors.append(f"uncaught: {error.message}\n{error.stack}")
+    @property
+    def console_errors(self) -> list[str]:
+        """Errors, and warnings of ours."""
+        return self._console.problems
 
     def _wait_for_kernel(self) -> None:
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=OPEN_SECONDS * 1000)
@@ -166,14 +164,7 @@ class NotebookPage:
 
     def widget(self, index: int = 0, timeout: float = 60) -> "WidgetPage":
         """The index-th widget of the page, once it is visible; `timeout` in seconds."""
-        root = self.page.locator(".dshq-widget").nth(index)
-        try:
-            root.wait_for(state="visible", timeout=timeout * 1000)
-        except Error as problem:
-            outputs = self.page.locator(".jp-OutputArea-output").all_inner_texts()
-            raise AssertionError(f"no widget after {timeout} s; outputs {outputs}, {self.console_errors}") from problem
-        root.scroll_into_view_if_needed()
-        return WidgetPage(self.page, root)
+        return widget_on(self.page, self.console_errors, index, timeout)
 
     def close(self) -> None:
         """Close the page, and shut its kernel down as a person does who is done with the notebook."""
@@ -256,3 +247,17 @@ class WidgetPage:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.root.screenshot(path=path)
         return path
+
+
+def widget_on(page: Page, said: list[str], index: int = 0, timeout: float = 60) -> WidgetPage:
+    """The index-th widget of a page, once it is visible; `timeout` in seconds. Raises AssertionError with what the page
+    shows and `said` instead.
+    """
+    root = page.locator(".dshq-widget").nth(index)
+    try:
+        root.wait_for(state="visible", timeout=timeout * 1000)
+    except Error as problem:
+        outputs = page.locator(".jp-OutputArea-output, main").all_inner_texts()
+        raise AssertionError(f"no widget after {timeout} s; outputs {outputs}, {said}") from problem
+    root.scroll_into_view_if_needed()
+    return WidgetPage(page, root)

@@ -1,16 +1,20 @@
-"""A TCP proxy in front of a local port that can hold back what passes it, as a long line does."""
+"""A TCP proxy in front of a local port that can hold back what passes it, as a long line does, or be cut."""
 
 import asyncio
 import contextlib
 import threading
+import urllib.parse
 
 
 class SlowLine:
-    """`with SlowLine(port) as line:` listens on `line.port`; `line.delay`, in seconds each way, may change any time."""
+    """`with SlowLine() as line:` carries what is asked of `line.way(url)`; `line.delay`, seconds each way, may change
+    any time.
+    """
 
-    def __init__(self, target: int):
-        self.target = target
+    def __init__(self) -> None:
+        self.target = 0
         self.delay = 0.0
+        self._open: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="slow-line", daemon=True)
 
@@ -26,6 +30,21 @@ class SlowLine:
         self._thread.join(10)
         self._loop.close()
 
+    def way(self, url: str) -> str:
+        """An http address on this machine, by way of this line from now on."""
+        found = urllib.parse.urlsplit(url)
+        assert found.port
+        self.target = found.port
+        return found._replace(netloc=f"{found.hostname}:{self.port}").geturl()
+
+    def cut(self) -> None:
+        """End every connection; new ones are taken."""
+        asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result(10)
+
+    async def _cut(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+
     async def _listen(self) -> asyncio.Server:
         return await asyncio.start_server(self._connected, "127.0.0.1", 0)
 
@@ -38,7 +57,11 @@ class SlowLine:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self.target)
-        await asyncio.gather(self._carry(reader, back), self._carry(there, writer))
+        self._open |= {writer, back}
+        try:
+            await asyncio.gather(self._carry(reader, back), self._carry(there, writer))
+        finally:
+            self._open -= {writer, back}
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Bytes in their order, each no sooner than `delay` after it came."""

@@ -14,7 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from jupyter_client.blocking import BlockingKernelClient
 
 START_SECONDS = 120
 STOP_SECONDS = 30
+
+LAB_KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+"""The kernel of the notebook in front, as JupyterLab's own JavaScript has it."""
 
 
 class LabServer:
@@ -147,7 +150,7 @@ class LabServer:
         sessions = self._sessions(notebook)
         if not sessions:
             raise LookupError(f"no kernel runs {notebook}: open it in a page first")
-        return Kernel(self.runtime / f"kernel-{sessions[0]['kernel']['id']}.json")
+        return Kernel.running(self.runtime / f"kernel-{sessions[0]['kernel']['id']}.json")
 
     def shut_down(self, notebook: str) -> None:
         """End the kernel of `notebook`, if it has one."""
@@ -156,40 +159,66 @@ class LabServer:
 
 
 class Kernel:
-    """Runs code in a kernel that a page is using, beside the page.
+    """Runs code in a kernel, beside the page that is using it.
 
     jupyter_client starts an event loop, which the thread that holds Playwright's cannot: it gets a thread of its own.
     """
 
-    def __init__(self, connection_file: Path):
+    def __init__(self, connect: Callable[[], BlockingKernelClient]):
+        """`connect` makes the client, on that thread."""
         self._thread = ThreadPoolExecutor(1)
-        self._client: BlockingKernelClient = self._thread.submit(self._connect, connection_file).result()
+        self._client: BlockingKernelClient = self._thread.submit(self._ready, connect).result()
 
     @staticmethod
-    def _connect(connection_file: Path) -> BlockingKernelClient:
-        client = BlockingKernelClient(connection_file=str(connection_file))
-        client.load_connection_file()
+    def _ready(connect: Callable[[], BlockingKernelClient]) -> BlockingKernelClient:
+        client = connect()
         client.start_channels()
-        client.wait_for_ready(timeout=60)
+        client.wait_for_ready(timeout=START_SECONDS)
         return client
+
+    @staticmethod
+    def running(connection_file: Path) -> "Kernel":
+        """One that somebody else has started."""
+
+        def connect() -> BlockingKernelClient:
+            client = BlockingKernelClient(connection_file=str(connection_file))
+            client.load_connection_file()
+            return client
+
+        return Kernel(connect)
 
     def run(self, code: str, timeout: float = 120) -> str:
         """Run `code`, return what it printed. Raises RuntimeError with the kernel's traceback if it failed."""
         return self._thread.submit(self._run, code, timeout).result()
 
+    def shown_by(self, cell: str, timeout: float = 120) -> list[dict[str, Any]]:
+        """Run `cell` as a notebook does; returns what it displays, by MIME type. Raises RuntimeError if it fails."""
+        shown: list[dict[str, Any]] = []
+
+        def collect(message: dict) -> None:
+            if message["msg_type"] in ("display_data", "execute_result"):
+                shown.append(message["content"]["data"])
+
+        self._thread.submit(self._execute, cell, timeout, collect, True).result()
+        return shown
+
     def _run(self, code: str, timeout: float) -> str:
         printed: list[str] = []
 
         def collect(message: dict) -> None:
-            if message["msg_type"] == "stream":
+            if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
                 printed.append(message["content"]["text"])
 
-        reply = self._client.execute_interactive(code, timeout=timeout, output_hook=collect, store_history=False)
-        if reply["content"]["status"] != "ok":
-            raise RuntimeError("\n".join(reply["content"].get("traceback", [str(reply["content"])])))
+        self._execute(code, timeout, collect, False)
         return "".join(printed)
 
-    def close(self) -> None:
-        """Let go of the kernel; it keeps running."""
+    def _execute(self, code: str, timeout: float, collect: Callable[[dict], None], kept: bool) -> None:
+        reply = self._client.execute_interactive(code, timeout=timeout, output_hook=collect, store_history=kept)
+        if reply["content"]["status"] != "ok":
+            raise RuntimeError("\n".join(reply["content"].get("traceback", [str(reply["content"])])))
+
+    def close(self, last: Callable[[], None] = lambda: None) -> None:
+        """Let go of the kernel, which keeps running, after `last` on that thread."""
+        self._thread.submit(last).result()
         self._thread.submit(self._client.stop_channels).result()
         self._thread.shutdown()

@@ -1,0 +1,37 @@
+"""`dshq play`: a drill's widget in the browser, without Jupyter, for as long as this process lives."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import webbrowser
+from typing import Any
+
+from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.play_server import serve
+
+
+def play(
+    drill: Any, *, policy: str | None = None, port: int = 0, browser: bool = True, as_json: bool = False
+) -> dict[str, str]:
+    """Serve a widget of `drill`, in which the policy file `policy` plays if one is given, until Ctrl-C or SIGTERM.
+
+    As soon as it answers, its address is the last line of stdout; with `as_json` that is {url, drill}, which is what is
+    returned, too. `browser` opens it. Raises ValueError for what DrillWidget or `serve` does not take.
+    """
+    told = threading.Event()
+    before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with DrillWidget(drill, policy=policy) as widget:
+            server = serve(widget, port)
+            said = {"url": server.url, "drill": widget.drill["spec"]["name"]}
+            print(json.dumps(said) if as_json else server.url, flush=True)
+            if browser:
+                webbrowser.open(server.url)
+            told.wait()
+            server.close()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return said

@@ -1,0 +1,108 @@
+/** Which curves there are. Each says in a sentence what it shows and whether it should rise. */
+import type uPlot from "uplot";
+import type { DrillSpec } from "../../contract/protocol";
+import { METRICS, REWARD_TERM } from "../../contract/tables";
+import { compact, percent } from "../../ui/format";
+
+export interface Series {
+  key: string;
+  name: string;
+  colour: string; // a custom property of style.css
+  dashed?: boolean;
+}
+
+export interface Curve {
+  title: string;
+  help: string;
+  series: Series[];
+  band?: [high: string, low: string]; // metrics between which the first series' colour is laid
+  format: (value: number | null | undefined) => string;
+  range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
+  filled?: boolean; // down to zero
+  log?: uPlot.Scale; // of y, where a logarithmic one says more
+}
+
+const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4"];
+const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
+
+const ELO: Curve = {
+  title: "Elo",
+  help: "Strength of the newest version in the league; the band holds it with 95 % certainty. Should rise.",
+  series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
+  band: ["elo_high", "elo_low"],
+  format: (value) => (value == null ? "–" : String(Math.round(value))),
+};
+const CURVES: Curve[] = [
+  {
+    title: "Return",
+    help: metricHelp("return_mean"),
+    series: [
+      { key: "return_mean", name: "mean", colour: "--curve-1" },
+      { key: "evaluated_return", name: "evaluated", colour: "--curve-3" },
+    ],
+    format: compact,
+  },
+  {
+    title: "Entropy",
+    help: metricHelp("entropy"),
+    series: [{ key: "entropy", name: "nats", colour: "--curve-4" }],
+    format: compact,
+    range: fromZero,
+    filled: true,
+  },
+  {
+    title: "Losses",
+    help: "How wrong policy and value still are. The value's should fall; the policy's hovers around zero.",
+    series: [
+      { key: "loss_policy", name: "policy", colour: "--curve-1" },
+      { key: "loss_value", name: "value", colour: "--curve-2" },
+    ],
+    format: compact,
+    log: { distr: 4, asinh: LINEAR_BELOW },
+  },
+  {
+    title: "Speed",
+    help: "Decisions of learning sides per second. Should stay steady.",
+    series: [{ key: "agent_steps_per_second", name: "steps / s", colour: "--curve-3" }],
+    format: compact,
+    range: fromZero,
+    filled: true,
+    log: { distr: 3 },
+  },
+];
+
+/** What needs somebody to win against: the drill's own script, and random play. */
+function duelsOf(spec: DrillSpec | undefined): Curve[] {
+  if (spec?.sides === 1) return [];
+  const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_rate_ema", name, colour: "--curve-1" }));
+  const series = [...script, { key: "win_rate_random", name: "random", colour: "--curve-2" }];
+  const help = "Won of decided matches against each opponent, smoothed. Should rise.";
+  return [{ title: "Win rate", help, series, format: percent, range: [0, 1] }, ELO];
+}
+
+/** What the terms of the reward bring, each on its own. */
+function rewardsOf(spec: DrillSpec | undefined): Curve[] {
+  const series = (spec?.terms ?? []).map(({ name }, k) => ({
+    key: `reward_${name}`,
+    name: name.replaceAll("_", " "),
+    colour: COLOURS[k % COLOURS.length]!,
+    dashed: k >= COLOURS.length,
+  }));
+  const help = `${REWARD_TERM.text.replace("this", "each")} Their sum, the return, should rise; one may fall for another's sake.`;
+  return series.length > 1 ? [{ title: "Reward by term", help, series, format: compact }] : [];
+}
+
+/** The curves of a drill, in their order. */
+export function curvesOf(spec: DrillSpec | undefined): Curve[] {
+  return [...duelsOf(spec), ...CURVES, ...rewardsOf(spec)];
+}
+
+function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {
+  return [0, (high || 1) * 1.1];
+}
+
+/** The table's sentence on a metric, with what to hope for. */
+function metricHelp(name: string): string {
+  const { text, should_rise } = (METRICS as Record<string, { text: string; should_rise: boolean | null }>)[name] ?? REWARD_TERM;
+  return should_rise ? `${text} Should rise.` : text;
+}

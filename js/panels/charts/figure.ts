@@ -1,0 +1,166 @@
+/** One titled plot of a curve. */
+import type uPlot from "uplot";
+import type { MetricsRow } from "../../contract/protocol";
+import { type Columns, columns, decimate } from "../../session/history";
+import { h, setText } from "../../ui/dom";
+import { compact } from "../../ui/format";
+import type { Drawn } from "./chart_export";
+import type { Curve } from "./curves";
+
+const POINTS_PER_PIXEL = 1;
+
+declare const require: (name: "uplot") => typeof uPlot;
+
+const KEY = Symbol.for("dshq-widget.uplot.1");
+
+/**
+ * uPlot, once per page. It listens to the window for good as soon as it is evaluated, and every widget evaluates its own copy of
+ * this bundle: `require` leaves that to the first chart of the page.
+ */
+function plotter(): typeof uPlot {
+  const page = globalThis as { [KEY]?: typeof uPlot };
+  page[KEY] ??= require("uplot");
+  return page[KEY];
+}
+
+/** It appears with its first point, and offers only the series that have any. */
+export class Figure {
+  readonly element: HTMLElement;
+  private readonly plot: HTMLElement;
+  private readonly legend: { item: HTMLElement; value: HTMLElement }[];
+  private chart: uPlot | null = null;
+  private data: Columns = [[]];
+  private log = false; // of the chart as it stands
+
+  constructor(
+    private readonly curve: Curve,
+    private readonly cursor: string,
+  ) {
+    this.legend = curve.series.map(({ name, colour }) => {
+      const value = h("output", { class: "number" }, "–");
+      const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
+      return { item, value };
+    });
+    this.plot = h("div", { class: "plot" });
+    this.element = h(
+      "figure",
+      { class: "curve" },
+      h("figcaption", {}, h("span", { class: "title" }, curve.title), h("span", { class: "legend" }, ...this.legend.map((l) => l.item))),
+      this.plot,
+      h("p", { class: "help" }, curve.help),
+    );
+  }
+
+  /** Takes its place as soon as there is a point: what takes none is never seen, and what is not seen is not drawn. */
+  appear(row: MetricsRow): void {
+    if (this.element.hidden) this.element.hidden = this.curve.series.every(({ key }) => row[key] === undefined);
+  }
+
+  /** Draws over metric `x`, or hides where there is nothing to draw. */
+  draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
+    const keys = [...this.curve.series.map(({ key }) => key), ...(this.curve.band ?? [])];
+    const all = columns(rows, x, keys);
+    this.element.hidden = all[0].length === 0;
+    if (this.element.hidden) return;
+    this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
+
+    const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
+    if (size.width === 0) return;
+    this.data = decimate(all, size.width * POINTS_PER_PIXEL);
+    if (this.log !== (log && Boolean(this.curve.log))) {
+      this.log = !this.log;
+      this.dispose();
+    }
+    this.chart ??= this.create(size);
+    if (this.chart.width !== size.width || this.chart.height !== size.height) this.chart.setSize(size);
+    this.chart.setData(this.data);
+    this.readOut();
+  }
+
+  dispose(): void {
+    this.chart?.destroy();
+    this.chart = null;
+  }
+
+  /** The chart and its words as they stand; null where nothing is drawn. */
+  drawn(): Drawn | null {
+    if (!this.chart || this.element.hidden) return null;
+    const style = getComputedStyle(this.plot);
+    const legend = this.curve.series.flatMap(({ name, colour }, index) => {
+      const { item, value } = this.legend[index]!;
+      return item.hidden ? [] : [{ text: `${name} ${value.textContent}`, colour: style.getPropertyValue(colour).trim() }];
+    });
+    return { title: this.curve.title, legend, canvas: this.chart.ctx.canvas };
+  }
+
+  /** The values under the cursor, else the newest ones. */
+  private readOut(): void {
+    const hovered = this.chart?.cursor.idx;
+    this.legend.forEach(({ value }, index) => {
+      const column = this.data[index + 1]!;
+      const at = hovered == null ? column.findLast((v) => v != null) : column[hovered];
+      setText(value, this.curve.format(at));
+    });
+  }
+
+  private create(size: { width: number; height: number }): uPlot {
+    const colour = (name: string) => () => getComputedStyle(this.plot).getPropertyValue(name).trim();
+    const { curve } = this;
+    const axis: uPlot.Axis = {
+      stroke: colour("--muted"),
+      grid: { stroke: colour("--hairline"), width: 1 },
+      ticks: { show: false },
+      font: `11px ${getComputedStyle(this.plot).fontFamily}`,
+    };
+    return new (plotter())(
+      {
+        ...size,
+        padding: [6, 12, 0, 0],
+        legend: { show: false },
+        cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
+        scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },
+        axes: [
+          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
+          {
+            ...axis,
+            ...(this.log && curve.log?.distr === 4 && { filter: decades, grid: { ...axis.grid, filter: decades } }),
+            size: 42,
+            gap: 4,
+            space: 26,
+            values: (_, splits) => splits.map((v) => (v === null ? "" : curve.format(v))),
+          },
+        ],
+        series: [
+          {},
+          ...curve.series.map(({ name, colour: property, dashed }) => ({
+            label: name,
+            stroke: colour(property),
+            ...(dashed && { dash: [5, 3] }),
+            ...(curve.filled && { fill: () => `${colour(property)()}22` }),
+            width: 1.75,
+            spanGaps: true,
+            points: { show: false },
+          })),
+          ...(curve.band ?? []).map((label) => ({ label, width: 0, spanGaps: true, points: { show: false } })),
+        ],
+        ...(curve.band && { bands: [{ series: [curve.series.length + 1, curve.series.length + 2], fill: () => `${colour(curve.series[0]!.colour)()}33` }] }),
+        hooks: { setCursor: [() => this.readOut()] },
+      },
+      this.data,
+      this.plot,
+    );
+  }
+}
+
+/** A little air around the data, and some height around a constant. */
+function padded(_: uPlot, low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [0, 1];
+  const air = (high - low) * 0.08 || Math.max(Math.abs(high) * 0.1, 1e-3);
+  return [low - air, high + air];
+}
+
+/** Of an asinh scale's many splits zero and the powers of ten. */
+function decades(_: uPlot, splits: number[]): (number | null)[] {
+  const round = (power: number) => Math.abs(power - Math.round(power)) < 1e-6;
+  return splits.map((v) => (v === 0 || round(Math.log10(Math.abs(v))) ? v : null));
+}

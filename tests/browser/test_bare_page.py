@@ -1,0 +1,144 @@
+"""The page of `dshq play`: the real command, several pages of one widget, and what is left when Python is gone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from tests.browser.conftest import OpenPage
+from tests.harness.console import Console
+from tests.harness.counting import COUNT_DEVICES, COUNT_LISTENERS
+from tests.harness.page import widget_on
+from tests.harness.slow_line import SlowLine
+from tests.harness.watching import PLAIN, begin, inject, learns, stands_alone, stops, ticks_on
+
+pytestmark = pytest.mark.browser
+
+END_SECONDS = 30  # it takes less than one; a busy machine takes its time
+
+
+def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
+    command = [sys.executable, "-m", "dshq_widget.cli", "play", "ball", "--no-browser"]
+    console = Console()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            page = plain_chromium.new_context().new_page()
+            console.watch(page)
+            page.goto(url)
+            widget = widget_on(page, console.problems)
+            assert ticks_on(widget)
+            assert learns(widget) >= 1
+            children = psutil.Process(process.pid).children(recursive=True)
+            assert children
+            stops(widget)
+            learns(widget)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(END_SECONDS) == 0
+            stands_alone(widget)
+            assert psutil.wait_procs(children, END_SECONDS)[1] == []
+            assert process.stdout.read() == ""
+            page.context.close()
+        finally:
+            process.kill()
+    assert console.problems == []
+
+
+def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
+    opened, one = begin(open_page, plain_chromium)
+    other = opened.another()
+    assert ticks_on(other)
+    one.page.bring_to_front()
+    one.control("Speed").select_option("4")
+    other.page.bring_to_front()
+    other.until(
+        lambda: other.control("Speed").input_value(), lambda speed: speed == "4", 60, "the speed on the other page"
+    )
+    opened.kernel.run("w.pause()")
+    for widget in (one, other):
+        widget.wait_attribute("playing", lambda playing: playing == "false")
+    opened.reload()
+    again = opened.widget()
+    again.wait_number("tick", lambda tick: tick > 0)
+    assert again.attribute("playing") == "false"
+    opened.kernel.run("w.close()")
+    for widget in (again, other):
+        widget.until(widget.page.locator(".dshq-widget").count, lambda count: count == 0, 60, "no widget")
+        assert "Python has closed this widget." in widget.page.locator("main").inner_text()
+
+
+def test_close_leaves_no_listener_and_no_buffer(chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES + COUNT_LISTENERS))
+    widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
+    worker = opened.page.workers[0]
+    assert opened.page.evaluate("window.dshqListeners()") > 0
+    assert worker.evaluate("self.buffers.size") >= 3
+    opened.kernel.run("w.close()")
+    widget.until(lambda: opened.page.locator(".dshq-widget").count(), lambda count: count == 0, 60, "no widget")
+    buffers = lambda: worker.evaluate("self.buffers.size + self.textures.size")  # noqa: E731
+    widget.until(buffers, lambda count: count == 0, 60, "no buffer and no texture")
+    assert opened.page.evaluate("window.dshqListening()") == []
+
+
+USED = """
+import gc, threading, psutil, json
+def used():
+    gc.collect()
+    me = psutil.Process()
+    return {"processes": len(me.children(recursive=True)), "files": me.num_fds(), "threads": threading.active_count()}
+"""
+
+
+def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, plain_chromium, PLAIN)
+    learns(widget)
+
+    def used() -> dict[str, int]:
+        return json.loads(opened.kernel.run(USED + "print(json.dumps(used()))"))
+
+    opened.kernel.run("w.close()")
+    opened.run_all()
+    opened.widget().wait_number("tick", lambda tick: tick > 0)
+    before = used()
+    for _ in range(3):
+        opened.kernel.run("w.close()")
+        opened.run_all()
+        opened.widget().wait_number("tick", lambda tick: tick > 0)
+    widget = opened.widget()
+    widget.until(used, lambda now: all(now[key] <= before[key] + 2 * (key == "files") for key in now), 60, str(before))
+
+
+def test_the_kernel_dies_and_the_match_goes_on(plain_chromium, open_page: OpenPage):
+    opened, widget = begin(open_page, plain_chromium)
+    learns(widget)
+    process = int(opened.kernel.run("import os; print(os.getpid())"))
+    os.kill(process, signal.SIGKILL)
+    stands_alone(widget)
+
+
+def test_a_page_that_was_cut_off_connects_again(plain_chromium, open_page: OpenPage):
+    with SlowLine() as line:
+        opened, widget = begin(open_page, plain_chromium, where=line.way)
+        widget.page.evaluate(SEEN)
+        line.cut()
+        widget.until(lambda: widget.page.evaluate("window.seen"), lambda seen: "disconnected" in seen, 60, "the cut")
+        widget.wait_attribute("status", lambda status: status == "idle")
+        opened.kernel.run("w.speed = 8")
+        widget.until(lambda: widget.control("Speed").input_value(), lambda speed: speed == "8", 60, "the speed")
+        widget.control("Pause").click()
+        widget.until(
+            lambda: opened.kernel.run("print(w.show['playing'])").strip(), "False".__eq__, 60, "the page's word"
+        )
+
+
+SEEN = """() => {
+    const root = document.querySelector(".dshq-widget");
+    window.seen = [root.dataset.status];
+    const look = new MutationObserver(() => window.seen.push(root.dataset.status));
+    look.observe(root, { attributeFilter: ["data-status"] });
+}"""

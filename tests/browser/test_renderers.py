@@ -1,0 +1,93 @@
+"""GPUs and workers that are not there, not allowed, or go away: the match is drawn all the same, and says how."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Route
+
+from tests.browser.conftest import OpenPage
+from tests.harness.bare_page import BarePage
+from tests.harness.counting import COUNT_DEVICES
+from tests.harness.page import WidgetPage, launch_chromium
+from tests.harness.watching import begin, inject, plays_on, ticks_on
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
+    _, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES))
+    for _ in range(3):
+        widget.wait_number("fps", lambda fps: fps > 1)
+        widget.page.workers[0].evaluate("self.devices.at(-1).destroy()")
+        widget.wait_number("fps", lambda fps: fps > 1)
+        assert widget.wait_attribute("renderer", bool) == "webgpu"
+        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
+        before = widget.picture()
+        assert ticks_on(widget)
+        assert widget.picture() != before
+    worker = widget.page.workers[0]
+    assert worker.evaluate("self.devices.length") == 4
+    assert worker.evaluate("[self.living.size, self.buffers.size]") == [1, 3], "nothing is kept of the lost ones"
+
+
+def kicks(page: BarePage, widget: WidgetPage) -> None:
+    """Wait until the person's action in a snapshot taken from now on is "kick: yes"."""
+    action = 'import struct; print(struct.unpack_from("<i", w.snapshot["state"], 16)[0] if w.snapshot else "none yet")'
+    page.kernel.run("w.snapshot = None")
+    widget.until(lambda: page.kernel.run(action).strip(), "1".__eq__, 60, "a kick")
+
+
+def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
+    browser = launch_chromium(playwright)
+    try:
+        page, widget = begin(open_page, browser)
+        widget.wait_number("fps", lambda fps: fps > 1)
+        widget.control("Mode").select_option("human_vs_ai")
+        widget.canvas.focus()
+        page.page.keyboard.down("Space")
+        kicks(page, widget)
+        browser.new_browser_cdp_session().send("Browser.crashGpuProcess")
+        widget.page.wait_for_timeout(3000)
+        widget.wait_number("fps", lambda fps: fps > 1)
+        assert ticks_on(widget)
+        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
+        before = widget.picture()
+        assert ticks_on(widget)
+        assert widget.picture() != before
+        kicks(page, widget)  # the hands are still on the keys
+        page.page.keyboard.up("Space")
+        page.console_errors.clear()  # the browser's own words on its GPU process
+    finally:
+        browser.close()
+
+
+def test_without_offscreen_canvas_the_page_draws(chromium, open_page: OpenPage):
+    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
+    _, widget = begin(open_page, chromium, prepare=inject(gone))
+    assert "workers" in plays_on(widget, "webgpu", "page")
+
+
+def test_without_offscreen_canvas_and_webgpu_the_page_still_draws(plain_chromium, open_page: OpenPage):
+    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
+    _, widget = begin(open_page, plain_chromium, prepare=inject(gone))
+    assert plays_on(widget, "canvas2d", "page")
+
+
+@pytest.fixture
+def lenient_chromium(playwright):
+    """A Chromium that lets a page whose answer was changed on the way talk to this machine."""
+    browser = launch_chromium(playwright, True, "--disable-features=LocalNetworkAccessChecks")
+    yield browser
+    browser.close()
+
+
+def test_a_content_policy_that_forbids_workers(lenient_chromium, open_page: OpenPage):
+    def forbid(context: BrowserContext) -> None:
+        def answer(route: Route) -> None:
+            given = route.fetch()
+            route.fulfill(response=given, headers={**given.headers, "content-security-policy": "worker-src 'none'"})
+
+        context.route("**/?token=*", answer)
+
+    page, widget = begin(open_page, lenient_chromium, prepare=forbid)
+    assert plays_on(widget, "webgpu", "page") == "This page may not start workers."
+    assert page.page.workers == []
+    page.console_errors.clear()  # the browser's own words on that policy

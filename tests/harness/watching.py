@@ -1,0 +1,83 @@
+"""What a person does with a widget in nearly every test of the page, and the cells in which it stands."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from playwright.sync_api import BrowserContext
+
+from tests.harness.bare_page import BarePage
+from tests.harness.page import NotebookPage, WidgetPage
+
+PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
+
+TRAINED = 300  # seconds for the first new version on a busy machine that never compiled anything
+
+Opened = TypeVar("Opened", NotebookPage, BarePage)
+
+
+def begin(open_: Callable[..., Opened], browser: Any, *cells: str, **how: Any) -> tuple[Opened, WidgetPage]:
+    """A notebook or a bare page with a widget whose match is running."""
+    opened = open_(browser, *(cells or (PLAIN,)), **how)
+    opened.run_all()
+    widget = opened.widget()
+    widget.wait_number("tick", lambda tick: tick > 0)
+    return opened, widget
+
+
+def ticks_on(widget: WidgetPage) -> bool:
+    """True once the match has gone on by a quarter of a second."""
+    seen = widget.number("tick")
+    return widget.wait_number("tick", lambda tick: tick > seen + 30) > seen
+
+
+def pause(widget: WidgetPage) -> float:
+    """Pause, and return the tick at which the match stands."""
+    widget.control("Pause").first.click()
+    widget.wait_attribute("playing", lambda playing: playing == "false")
+    widget.page.wait_for_timeout(500)  # one more report of the show, after which the tick is the standing one
+    return widget.number("tick")
+
+
+def learns(widget: WidgetPage) -> float:
+    """Press Train and wait for the next version in the match."""
+    before = widget.number("version")
+    widget.control("Train").click()
+    return widget.wait_number("version", lambda version: version > before, TRAINED)
+
+
+def stops(widget: WidgetPage) -> None:
+    """Press Stop training and wait until it has."""
+    widget.control("Stop training").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+
+
+def plays_on(widget: WidgetPage, renderer: str, thread: str) -> str:
+    """It plays and is drawn, on this rung of the ladder; returns the reason it gives."""
+    assert widget.wait_attribute("renderer", bool) == renderer
+    assert widget.attribute("renderer-thread") == thread
+    assert ticks_on(widget)
+    before = widget.picture()
+    assert widget.colours(before) > 5
+    assert ticks_on(widget)
+    assert widget.picture() != before
+    reason = widget.attribute("renderer-reason")
+    assert reason in widget.root.inner_text()
+    return reason
+
+
+def stands_alone(widget: WidgetPage) -> None:
+    """The kernel is gone: the page says so and what to do, and the match goes on."""
+    widget.wait_attribute("status", lambda status: status == "disconnected")
+    banner = widget.root.get_by_role("alert")
+    assert "kernel is gone" in banner.inner_text()
+    assert "Run this cell again" in banner.inner_text()
+    assert ticks_on(widget)
+
+
+def inject(script: str) -> Callable[[BrowserContext], None]:
+    """A `prepare` that runs `script` in every page before anything else."""
+
+    def prepare(context: BrowserContext) -> None:
+        context.add_init_script(script)
+
+    return prepare

@@ -1,0 +1,281 @@
+"""A widget on a page of its own: who is let in, what a page is told, and what of it the widget hears."""
+
+import asyncio
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.policy import checkpoint
+from dshq_widget.widget import drill_widget, play_comm
+from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.play_comm import packed, unpacked
+from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
+
+PATIENCE = 60.0  # seconds
+
+
+@pytest.fixture(autouse=True)
+def bundle(tmp_path, monkeypatch):
+    """A page's bundle, so that these tests need no Node."""
+    for name in ("widget.js", "widget.css", "play.js"):
+        (tmp_path / name).write_text(f"/* {name} */\n")
+    monkeypatch.setattr(drill_widget, "STATIC", tmp_path)
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[DrillWidget, PlayServer]]:
+    with DrillWidget(Bandit, seed=3) as made:
+        server = serve(made)
+        yield made, server
+        server.close()
+
+
+class Page:
+    """A page's websocket: `traits` as the page holds them, `said` the messages."""
+
+    def __init__(self, connection: WebSocketClientConnection) -> None:
+        self.connection = connection
+        self.traits: dict[str, Any] = {}
+        self.said: list[tuple[dict[str, Any], list[bytes]]] = []
+        self.kinds: list[str] = []
+
+    async def hear(self) -> bool:
+        """Take one frame; False where the connection has ended."""
+        frame = await asyncio.wait_for(self.connection.read_message(), PATIENCE)
+        if frame is None:
+            return False
+        message, buffers = unpacked(frame)
+        data = message["data"]
+        self.kinds.append(message["type"])
+        if data.get("method") == "custom":
+            self.said.append((data["content"], [bytes(buffer) for buffer in buffers]))
+            return True
+        for path, buffer in zip(data.get("buffer_paths", ()), buffers, strict=True):
+            holder = data["state"]
+            for key in path[:-1]:
+                holder = holder[key]
+            holder[path[-1]] = bytes(buffer)
+        self.traits |= data.get("state", {})
+        if "seq" in data.get("state", {}) and message["type"] == "comm_msg":
+            await self.say({"method": "custom", "content": {"type": "ACK", "seq": self.traits["seq"]}})
+        return True
+
+    async def until(self, good: Callable[[], Any]) -> None:
+        while not good():
+            assert await self.hear(), "the connection ended before that"
+
+    async def say(self, data: dict[str, Any], *buffers: bytes) -> None:
+        await self.connection.write_message(packed(data, buffers), binary=True)
+
+    async def hello(self) -> None:
+        await self.say({"method": "custom", "content": {"type": "HELLO", "seq": self.traits["seq"]}})
+
+
+async def opened(server: PlayServer, url: str = "", **headers: str) -> Page:
+    address = (url or server.url).replace("http://", "ws://").replace("/?", "/socket?")
+    page = Page(await websocket_connect(HTTPRequest(address, headers=headers)))
+    await page.hear()
+    return page
+
+
+def run(what: Awaitable[None]) -> None:
+    """In a loop of its own."""
+    asyncio.run(asyncio.wait_for(what, 3 * PATIENCE))  # type: ignore[arg-type]
+
+
+def status_of(url: str, **headers: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_page_and_its_code(served):
+    _, server = served
+    status, page = status_of(server.url)
+    assert status == 200 and "play.js?token=" in page and f"<title>{Bandit.title}</title>" in page
+    for name in ("widget.js", "widget.css", "play.js"):
+        assert status_of(server.url.replace("?", f"{name}?"))[1] == f"/* {name} */\n"
+    assert status_of(server.url.replace("?", "secret.txt?"))[0] == 404
+
+
+def test_without_the_token_and_under_other_names_there_is_no_answer(served):
+    _, server = served
+    address = server.url.partition("?")[0]
+    for url in (address, f"{address}?token=wrong", f"{address}widget.js", f"{address}socket?token=w%C3%B6rong"):
+        status, text = status_of(url)
+        assert status == 403 and "needs its token" in text, url
+    assert status_of(server.url, Host="evil.example:80")[0] == 403
+    assert status_of(server.url, Host="localhost:1234")[0] == 200, "as through a tunnel"
+
+
+def test_a_websocket_is_taken_from_the_page_itself_only(served):
+    _, server = served
+    own = server.url.partition("/?")[0]
+
+    async def main() -> None:
+        for url, headers in (
+            (server.url[:-1] + "!", {"Origin": own}),
+            (server.url, {"Origin": "http://evil.example"}),
+            (server.url, {"Origin": own, "Host": "evil.example"}),
+        ):
+            with pytest.raises(HTTPClientError) as refused:
+                await opened(server, url, **headers)
+            assert refused.value.code == 403
+        assert (await opened(server, Origin=own)).traits["status"] == "idle"
+
+    run(main())
+
+
+def test_a_page_gets_the_state_and_then_what_changes(served):
+    w, server = served
+
+    async def main() -> None:
+        page = await opened(server)
+        assert page.kinds == ["comm_open"]
+        assert page.traits["drill"]["spec"]["name"] == "bandit"
+        assert page.traits["policy"]["data"] == w.policy["data"] and len(w.policy["data"]) > 100
+        assert not {"_esm", "_css"} & set(page.traits)
+        await page.hello()
+        w.speed = 4
+        await page.until(lambda: page.traits["show"]["speed"] == 4)
+        later = await opened(server)
+        assert later.traits["show"]["speed"] == 4
+
+    run(main())
+
+
+def test_what_a_page_changes_the_others_hear(served):
+    w, server = served
+
+    async def main() -> None:
+        one, other = await opened(server), await opened(server)
+        show = {**one.traits["show"], "speed": 2.0}
+        state = {"tick": 1, "score": [0, 0], "state": None}
+        await one.say(
+            {
+                "method": "update",
+                "state": {"show": show, "snapshot": state},
+                "buffer_paths": [["snapshot", "state"]],
+            },
+            b"\x00\x01\xff",
+        )
+        await other.until(lambda: other.traits["show"]["speed"] == 2.0)
+        assert other.traits["snapshot"] is None, "where the match stands is for whoever opens the page next"
+        while w.snapshot is None:
+            await asyncio.sleep(0.01)
+        assert w.snapshot["state"] == b"\x00\x01\xff" and w.speed == 2.0
+        assert (await opened(server)).traits["snapshot"]["state"] == b"\x00\x01\xff"
+
+    run(main())
+
+
+def test_files_go_both_ways(served, tmp_path):
+    w, server = served
+    policy = w.save(tmp_path / "saved.dshq").read_bytes()
+
+    async def main() -> None:
+        page = await opened(server)
+        await page.hello()
+        await page.say({"method": "custom", "content": {"type": "SAVE_POLICY"}})
+        files: list[bytes] = []
+
+        def came() -> bool:
+            files.extend(buffers[0] for said, buffers in page.said if said["type"] == "POLICY_FILE")
+            return bool(files)
+
+        await page.until(came)
+        (tmp_path / "sent.dshq").write_bytes(files[0])
+        assert checkpoint.load(tmp_path / "sent.dshq").drill == "bandit" and len(files[0]) == len(policy)
+        load = {"type": "LOAD_POLICY", "name": "x.dshq", "part": 0, "parts": 1}
+        await page.say({"method": "custom", "content": load}, policy)
+        await page.until(lambda: "x.dshq" in page.traits["status_text"])
+
+    run(main())
+
+
+def test_nonsense_ends_that_page_and_nothing_else(served):
+    w, server = served
+
+    async def main() -> None:
+        fine = await opened(server)
+        for frame in (b"", b"\x01", b"\xff" * 40, packed({"method": "custom"}, [b"x"])[:-1], b"\1\0\0\0\2\0\0\0[]"):
+            bad = await opened(server)
+            await bad.connection.write_message(frame, binary=True)
+            while await bad.hear():
+                pass
+            assert bad.connection.close_code == 1003
+        await fine.say({"method": "no such"})
+        await fine.say({"method": "update", "state": {"speed": []}, "buffer_paths": []})
+        await fine.hello()
+        w.speed = 8
+        await fine.until(lambda: fine.traits["show"]["speed"] == 8)
+
+    run(main())
+
+
+def test_a_page_that_takes_nothing_is_dropped_and_holds_nobody_up(served, monkeypatch):
+    monkeypatch.setattr(play_comm, "BYTES_MAX", 1 << 20)
+    w, server = served
+
+    async def main() -> None:
+        slow = await opened(server)
+        began = time.monotonic()
+        for _ in range(60):
+            w.send({"type": "LOG", "level": "notice", "text": "x" * (1 << 18)})
+        assert time.monotonic() - began < PATIENCE / 2
+        while await slow.hear():
+            pass
+        assert slow.connection.close_code == TOO_SLOW
+        assert (await opened(server)).traits["status"] == "idle"
+
+    run(main())
+
+
+def test_closing_the_widget_tells_the_page_and_ends_the_server():
+    w = DrillWidget(Bandit)
+    server = serve(w)
+
+    async def main() -> None:
+        page = await opened(server)
+        await asyncio.to_thread(w.close)
+        while await page.hear():
+            pass
+        assert page.kinds[-1] == "comm_close"
+
+    run(main())
+    server.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "dshq-play"]
+    with pytest.raises(urllib.error.URLError):
+        status_of(server.url)
+    with pytest.raises(ValueError, match="closed: make a new one"):
+        serve(w)
+
+
+def test_closing_the_server_leaves_the_widget(served):
+    w, server = served
+
+    async def main() -> None:
+        page = await opened(server)
+        await asyncio.to_thread(server.close)
+        while await page.hear():
+            pass
+        assert page.kinds[-1] != "comm_close" and page.connection.close_code == 1001
+
+    run(main())
+    server.close()
+    again = serve(w)
+    with pytest.raises(ValueError, match="wanted one of 127.0.0.1 that is free"):
+        serve(w, int(again.url.partition("/?")[0].rpartition(":")[2]))
+    assert status_of(again.url)[0] == 200
+    w.speed = 2
+    assert w.speed == 2
