@@ -11,7 +11,7 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: setup lab hub test test-all bench lint lessons wheel chromium vitest
+.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons wheel chromium vitest
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed $(BUNDLE)
@@ -22,20 +22,34 @@ lab: setup
 hub: setup
 	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
-test: setup .venv/.triton chromium lint vitest
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+# pytest comes last, and its closing line is the last one.
+test: setup .venv/.triton chromium
+	@$(MAKE) --no-print-directory -j 2 checks
+	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
-test-all: setup .venv/.triton chromium lint vitest
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+test-all: setup .venv/.triton chromium
+	@$(MAKE) --no-print-directory -j 2 checks
+	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
+
+# Against Stable-Baselines3, Jumanji, Atari's and MuJoCo's games: a gigabyte that nothing else here needs.
+test-peers: setup .venv/.peers
+	$(BIN)/python -m pytest -m peers $(ARGS)
+
+checks: lint-python lint-page vitest
 
 bench: setup chromium
 	$(BIN)/dshq bench
 	$(BIN)/python -m benchmarks.learn_ball
 	$(BIN)/python -m benchmarks.widget
 
-lint: setup
+lint: lint-python lint-page
+
+lint-python: setup
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-page: setup
 	npm run --silent typecheck
 	npm run --silent lint
 
@@ -82,4 +96,8 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 # Its interpreter stands in for a GPU. 286 MB that only tests want; without it they are skipped by name.
 .venv/.triton: .venv/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[triton]" || echo "Triton did not install: its tests will be skipped" >&2
+	touch $@
+
+.venv/.peers: .venv/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,sb3]" jumanji
 	touch $@

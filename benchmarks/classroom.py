@@ -44,7 +44,7 @@ class Student:
         self.share = Share(f"bench-{number}", cpu)
         self.manager = KernelManager()
         self.manager.start_kernel(env={**os.environ, "CPU_LIMIT": str(cpu), "DSHQ_TRAINING_MINUTES": "30"})
-        self.process = psutil.Process(self.manager.provisioner.process.pid)
+        self.process = psutil.Process(self.manager.provisioner.process.pid)  # type: ignore[union-attr]
         self.share.join(self.process.pid)
         self.client: BlockingKernelClient = self.manager.client()
         self.client.start_channels()

@@ -228,7 +228,13 @@ def curve(name: str, seed: int, seconds: float) -> dict[str, Any]:
         for moment, policy in watch.kept
     ]
     reached = {key: bool(value(points[-1], key) >= asked) for key, asked in ASKED.get(name, {}).items()}
-    row = {"drill": name, "seed": seed, "seconds": seconds, "agent_steps": metrics["agent_steps"], "points": points}
+    row: dict[str, Any] = {
+        "drill": name,
+        "seed": seed,
+        "seconds": seconds,
+        "agent_steps": metrics["agent_steps"],
+        "points": points,
+    }
     row |= {"asked": ASKED.get(name, {}), "reached": reached}
     if drill.spec["sides"] == 1:
         row["references"] = {

@@ -77,7 +77,9 @@ def learning(spec: PolicySpec, precision: str, size: int, device: str) -> dict[s
         else:
             network = learner.network
             row["choices"] = of_choices(
-                lambda choice, network=network: setattr(network, "learning", choice), work, device
+                lambda choice, network=network: setattr(network, "learning", choice),  # type: ignore[misc]
+                work,
+                device,
             )
     return row
 

@@ -24,7 +24,7 @@ from benchmarks.machine import describe, write
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.training.trainer import Trainer
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "self": {"opponents": "self=1", "collapse_guard": False},
     "self and random": {"opponents": "self=.75,random=.25", "collapse_guard": False},
     "self and pool": {"opponents": "self=.8,pool=.2", "collapse_guard": False},

@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of TrainConfig")
     arguments = parser.parse_args()
 
-    drill = compile_drill(get(arguments.drill))
+    drill = compile_drill(get(arguments.drill))  # type: ignore[arg-type]
     game, spec = drill.game(), drill.spec
     config = TrainConfig.from_values({"seed": arguments.seed}, dict(pair.split("=", 1) for pair in arguments.set))
     network = PolicySpec.for_config(spec, config)

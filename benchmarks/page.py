@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 
 import psutil
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.machine import describe, write
 from tests.harness.lab import LabServer
@@ -122,10 +122,15 @@ def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
     return {"median": statistics.median(seen), "highest": max(seen), "unseen": len(waits) - len(seen)}
 
 
+def shown_first(context: BrowserContext) -> None:
+    """Every page of it measures its first picture."""
+    context.add_init_script(PICTURE)
+
+
 def opened(browser: Browser, lab: LabServer) -> NotebookPage:
     """The notebook, before its cell runs."""
     lab.write_notebook("page.ipynb", [CELL])
-    return NotebookPage(lab, browser, "page.ipynb", prepare=lambda context: context.add_init_script(PICTURE))
+    return NotebookPage(lab, browser, "page.ipynb", prepare=shown_first)
 
 
 def first_frame(notebook: NotebookPage) -> tuple[WidgetPage, float]:

@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from benchmarks.machine import describe, write
 
@@ -99,17 +100,17 @@ def measure(python: str, code: str) -> float:
     return float(json.loads(run.stdout.splitlines()[-1]))
 
 
-def compare(name: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> dict[str, object]:
+def compare(name: str, ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> dict[str, Any]:
     """Ours and theirs in turn."""
     pairs = [(ours(), theirs()) for _ in range(rounds)]
-    row: dict[str, object] = {"what": name}
+    row: dict[str, Any] = {"what": name}
     for who, values in zip(("ours", "theirs"), zip(*pairs, strict=True), strict=True):
         row[who] = {"min": min(values), "median": statistics.median(values), "max": max(values), "rounds": values}
     ratio = statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs)
     print(
         f"{name:62} ours {row['ours']['median']:>14,.0f}  theirs {row['theirs']['median']:>12,.0f}  x{ratio:,.0f}",
         flush=True,
-    )  # type: ignore[index]
+    )
     return row | {"ratio_of_medians": ratio}
 
 

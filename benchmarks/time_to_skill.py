@@ -59,7 +59,7 @@ def until_skilled(hyper: dict[str, Any], seed: int, pause: float) -> dict[str, A
             seen, found = policy.version, time.time()
             player = network(policy.layers, policy.activation, policy.weights)
             first = evaluate(trainer.drill, player, chaser, MATCHES, seed=7, name="chaser")
-            look = {"clock": found, "agent_steps": policy.step, "chaser": first}
+            look: dict[str, Any] = {"clock": found, "agent_steps": policy.step, "chaser": first}
             if passes(first):
                 look["again"] = evaluate(trainer.drill, player, chaser, MATCHES, seed=8, name="chaser")
             looks.append(look)

@@ -1,7 +1,8 @@
 """Order and gates for the whole suite: fast tests first, the browser last, GPU tests only where there is one.
 
 With two processes or more (`-n 2`, pytest-xdist) the browser's tests stay in one of them, from the start, and the other
-files run beside it: two pages that draw in software starve each other, while one page mostly waits.
+files run beside it: two pages that draw in software starve each other, while one page mostly waits. Whichever process
+is done takes what is left, file by file, the longest files first.
 """
 
 import shutil
@@ -10,7 +11,23 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-BROWSER = Path(__file__).parent / "browser"
+from tests.harness.counts import go_easy
+
+TESTS = Path(__file__).parent
+BROWSER = TESTS / "browser"
+LONGEST = (
+    "lessons/test_lessons.py",
+    "kernels/test_network.py",
+    "classroom/test_demo.py",
+    "kernels/test_cuda.py",
+    "gpu/test_turns.py",
+    "drills/test_ball.py",
+    "training/test_faults.py",
+    "training/test_trainer.py",
+    "gyms/test_gym.py",
+    "gpu/test_resident.py",
+)
+"""Files that should not be the last to begin."""
 
 
 class BrowserApart(LoadScopeScheduling):
@@ -22,7 +39,12 @@ class BrowserApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return "browser" if BROWSER in (BROWSER.parents[1] / file).parents else file
+        return "browser" if BROWSER in (TESTS.parent / file).parents else file
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without the slow tests the others repeat themselves less."""
+    go_easy("not slow" in config.option.markexpr)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:
@@ -34,9 +56,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Sort by cost, so that a mistake shows within seconds; within a cost the written order stays. With several
     processes the longest comes first.
     """
-    browser_first = hasattr(config, "workerinput")
-    items.sort(key=lambda item: (("browser" in item.keywords) != browser_first) + 2 * ("slow" in item.keywords))
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        rank = {TESTS / file: place for place, file in enumerate(LONGEST)}
+        items.sort(
+            key=lambda item: (
+                BROWSER not in item.path.parents,
+                item.path not in slow,
+                rank.get(item.path, len(rank)),
+            )
+        )
+    else:
+        items.sort(
+            key=lambda item: (item.get_closest_marker("slow") is not None, BROWSER in item.path.parents),
+        )
     if shutil.which("nvidia-smi") is None:
         for item in items:
-            if "gpu" in item.keywords:
+            if item.get_closest_marker("gpu"):  # not `item.keywords`, among which is the folder's name
                 item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))

@@ -42,14 +42,14 @@ def train(rung: str, steps: int) -> Path:
 
 def table() -> list[str]:
     """The matches of every rung against the chaser and against the rungs below it, as rows of Markdown."""
-    drill = compile_drill(get("ball"))
+    drill = compile_drill(get("ball"))  # type: ignore[arg-type]
     names = ["chaser", *ladder.RUNGS]
     rows = ["| match | won | drawn | lost | of decided matches |", "|---|---|---|---|---|"]
     for below, above in sorted(itertools.combinations(names, 2), key=lambda pair: names.index(pair[1])):
-        players = [
+        one, other = (
             opponent(name if name == "chaser" else str(ladder.path("ball", name)), drill) for name in (above, below)
-        ]
-        found = evaluate(drill, *players, MATCHES)
+        )
+        found = evaluate(drill, one, other, MATCHES)
         rows.append(
             f"| {above} against {below} | {found['wins']} | {found['draws']} | {found['losses']} | "
             f"{found['win_rate']:.1%} |"

@@ -65,7 +65,7 @@ def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(caplog):
         trainer.start()
         assert trainer.wait(updates=40, progress=False)
         trainer.stop()
-        assert trainer.join(60)
+        assert trainer.join(300)
         assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
     said = [record.message for record in caplog.records if "its entropy stayed below 5 nats" in record.message]
     assert len(said) == 5 and "continuing with 0.01 more entropy bonus" in said[0]
@@ -79,7 +79,7 @@ def test_a_shared_network_does_not_become_two():
             trainer.start(**change)
             assert trainer.wait(updates=3, progress=False)
             trainer.stop()
-            assert trainer.join(60)
+            assert trainer.join(300)
             policy = trainer.latest_policy()
             assert policy.layers == (1, 32, 3) and policy.version > 0 and trainer.error == ""
             assert halves.fits(policy.weights) == bool(change)

@@ -66,7 +66,7 @@ def test_a_stop_and_a_start_count_on(tmp_path):
         trainer.start()
         assert trainer.wait(updates=5, progress=False)
         trainer.stop()
-        assert trainer.join(60)
+        assert trainer.join(300)
         stopped = trainer.latest_policy()
         path = trainer.save(tmp_path / "stopped.dshq")
         saved = checkpoint.load(path)

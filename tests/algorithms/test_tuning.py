@@ -11,7 +11,7 @@ import pytest
 
 from dshq_widget.algorithms.ppo import processes, tuning
 from dshq_widget.algorithms.ppo.processes import Shares, share_out
-from dshq_widget.algorithms.ppo.tuning import Machine, Rates, Team, choose, fitted, open_choice, report
+from dshq_widget.algorithms.ppo.tuning import Allocation, Machine, Rates, choose, fitted, open_choice, report
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
@@ -25,7 +25,7 @@ EVEN = Rates(threads=8, play_one=10e6, play_all=80e6, learn_one=4e6, learn_all=3
 """Nobody waits for anybody: eight threads are eight times as fast as one."""
 CROWDED = dataclasses.replace(EVEN, play_all=12e6, learn_all=9e6)
 """Threads that hinder one another."""
-PATIENCE = 120
+PATIENCE = 300
 
 
 def test_the_defaults_are_those_of_two_processors():
@@ -73,7 +73,7 @@ def test_samples_fit_into_the_memory(memory, n_obs):
 def test_half_a_processor_and_a_gigabyte():
     machine = Machine(0.5, GB)
     assert not open_choice(TrainConfig(), machine)
-    assert choose(TrainConfig(), machine, EVEN) == Team(0, 1)
+    assert choose(TrainConfig(), machine, EVEN) == Allocation(0, 1)
     assert fitted(of_drill(BALL), BALL, (), machine).num_envs == 512
 
 
@@ -84,10 +84,10 @@ def test_rates_decide_between_threads_and_processes():
     assert crowded.workers >= 1 and crowded.workers + crowded.threads <= 8
     assert choose(config, Machine(9, 0.6 * GB), CROWDED).workers == 0, "no room for another process"
     assert choose(config, Machine(9, 64 * GB), None).workers == 0, "nothing was measured"
-    assert choose(config, Machine(2, 64 * GB, gentle=True), CROWDED) == Team(0, 1)
+    assert choose(config, Machine(2, 64 * GB, gentle=True), CROWDED) == Allocation(0, 1)
     busy = dataclasses.replace(CROWDED, busy=0.3)
     assert choose(config, Machine(9, 64 * GB), busy).workers == 0, "rates of a machine that others use say nothing"
-    assert "30%" in report(config, Machine(9, 64 * GB), busy, Team(0, 8))["why"]
+    assert "30%" in report(config, Machine(9, 64 * GB), busy, Allocation(0, 8))["why"]
 
 
 @pytest.mark.parametrize("rates", [None, EVEN, CROWDED])

@@ -35,7 +35,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data = folder / "data"
 
     def run(*command: str) -> None:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, **who)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, **who)
         assert done.returncode == 0, done.stderr
 
     run(str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "league", "--no-sync")

@@ -175,7 +175,7 @@ def test_lessons_are_for_reading_whenever_they_are_pulled(tmp_path: Path):
     def git(folder: Path, *command: str, hooked: bool = False) -> None:
         settings = [f"core.hooksPath={hooks if hooked else os.devnull}", "user.name=t", "user.email=t@example.org"]
         told = [word for setting in settings for word in ("-c", setting)]
-        subprocess.run(["git", *told, *command], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(["git", *told, *command], cwd=folder, check=True, capture_output=True, timeout=300)
 
     def publish(text: str) -> None:
         (course / "01.ipynb").write_text(text)

@@ -67,6 +67,7 @@ def nothing_left(name: str) -> bool:
     return not processes_of(name) and not groups
 
 
+@pytest.mark.slow
 def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
     token = hub.ask("POST", "/users/ada/tokens", {"note": "test"})["token"]
     start(hub, "ada")
@@ -119,6 +120,7 @@ def test_only_the_instructor_teaches(hub: Hub):
         assert found == code
 
 
+@pytest.mark.slow
 def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path):
     command = [sys.executable, "-m", "dshq_widget.classroom.demo", "--port", "0", "--folder", str(tmp_path)]
     demonstration = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -133,6 +135,7 @@ def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path)
     assert not alive
 
 
+@pytest.mark.slow
 def test_a_hub_that_hangs_leaves_nothing(proxy: None, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(demo, "STOP_SECONDS", 1.0)
     with Hub(tmp_path) as hub:

@@ -52,7 +52,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ends: list = []
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(300)
     for name, value in {
         "JUPYTERHUB_API_URL": f"http://127.0.0.1:{port}/hub/api",
         "JUPYTERHUB_API_TOKEN": "the service's own",
@@ -70,7 +70,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     HubOAuth.clear_instance()
     loop, over = ends[0]
     loop.call_soon_threadsafe(over.set)
-    thread.join(30)
+    thread.join(300)
 
 
 def test_the_hub_says_who_asks(hub: None, tmp_path: Path):

@@ -139,13 +139,13 @@ def test_a_policy_is_sent_to_the_league(said, tmp_path: Path):
         trainer.load("ball:bronze")
         told: queue.Queue[dict] = queue.Queue()
         place.submit_beside(lambda: told.put(place.trait()["sent"]))
-        assert told.get(timeout=60)["state"] == "sending"
-        sent = told.get(timeout=60)
+        assert told.get(timeout=300)["state"] == "sending"
+        sent = told.get(timeout=300)
         assert sent["state"] == "sent" and "plays in 'Round 1'" in sent["text"]
     assert store.received(number) == {"ada": 1}
     place.submit_beside(lambda: told.put(place.trait()["sent"]))
-    assert told.get(timeout=60)["state"] == "sending"
-    sent = told.get(timeout=60)
+    assert told.get(timeout=300)["state"] == "sending"
+    sent = told.get(timeout=300)
     assert sent["state"] == "failed" and "no answer" in sent["text"]
     store.close_connections()
 

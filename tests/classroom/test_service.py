@@ -120,7 +120,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, headers, text = ada.ask("GET", "/match/15")
     assert status == 200 and "'unsafe-eval'" in headers["Content-Security-Policy"] and "<script>alert" not in text
     digest = rounds.digest(policy(0))
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
     connection.request("GET", f"/round/{number}/{digest}.dshq", headers={"Authorization": f"token {tokens['bob']}"})
     assert rounds.digest(checkpoint.decode(connection.getresponse().read())) == digest
     connection.close()
@@ -148,7 +148,7 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
     token = store.issue_token("ada")
 
     def head(*lines: str) -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
         connection.putrequest("POST", "/submit")
         for line in lines:
             connection.putheader(*line.split(": "))
@@ -239,6 +239,7 @@ def test_a_crowd_is_answered_and_nothing_is_lost(database: str, accounts: int, u
     store.close_connections()
 
 
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database: str):
     store = Store(database)
     number = open_round(store, anchors=["random"], blocks=8)
@@ -260,7 +261,7 @@ def test_killed_in_mid_round_it_goes_on_without_a_lost_or_doubled_block(database
             time.sleep(0.01)
         assert store.round(number).state == FINISHED and kills == 2
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     finally:
         process.kill()
         process.stdout.close()

@@ -38,7 +38,7 @@ def test_without_control_groups_a_processor_is_shared(tmp_path: Path):
     assert (share.kind, share.members()) == ("processor", [])
     script = "import os, time; print(len(os.sched_getaffinity(0)))"
     pinned = subprocess.run(
-        [sys.executable, "-c", script], preexec_fn=share.join, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script], preexec_fn=share.join, capture_output=True, text=True, timeout=300
     )
     assert pinned.stdout == "1\n"
     share.close()
@@ -50,13 +50,13 @@ def test_a_process_and_its_children_are_held_and_end_with_the_share():
         pytest.skip("no control group can be made here")
     with subprocess.Popen([sys.executable, "-c", CHILD], preexec_fn=share.join, stdout=subprocess.PIPE) as process:
         assert float(process.stdout.readline()) == 0.5 != cpu_budget(environ={})
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while len(share.members()) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         members, group = share.members(), share.group
         assert process.pid in members and len(members) == 2
         share.close()
-        assert process.wait(60) != 0
+        assert process.wait(300) != 0
     assert not group.exists() and share.members() == []
     assert not any(
         Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in members

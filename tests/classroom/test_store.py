@@ -58,7 +58,7 @@ def test_a_block_counts_once(store: Store):
     number = a_round(store)
     send(store, number, "ada", "a1")
     store.close_round(number, RANDOM)
-    played = []
+    played: list[tuple] = []
     while (job := store.next_job()) is not None:
         assert store.record(job, Outcome(len(played), 2, 3, b"replay"))
         assert not store.record(job, Outcome(31, 31, 31, b"again"))

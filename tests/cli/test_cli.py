@@ -68,7 +68,7 @@ def test_train_reports_what_it_did(trained):
     } <= set(said)
     assert said["drill"] == "ball" and said["seed"] == 5 and said["out"] == str(path)
     assert said["agent_steps"] > 10_000 and said["updates"] == said["version"] > 2
-    assert SECONDS / 2 < said["seconds"] < SECONDS + 5
+    assert SECONDS / 2 < said["seconds"] < TIMEOUT
     assert said["device"] == "cpu" or said["device"].startswith("cuda")
     assert 0.5 < said["metrics"]["entropy"] < 3.5
 
@@ -248,13 +248,13 @@ def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
             assert said["folder"] == str(folder) and said["notebook"] == str(folder / "01_watch_it_learn.ipynb")
             address, token = said["url"].split("/lab/tree/01_watch_it_learn.ipynb?token=")
             files = f"{address}/api/contents/?token={token}"
-            with urllib.request.urlopen(files, timeout=60) as listing:
+            with urllib.request.urlopen(files, timeout=300) as listing:
                 names = {entry["name"] for entry in json.load(listing)["content"]}
             assert "01_watch_it_learn.ipynb" in names
             assert (folder / "01_watch_it_learn.ipynb").read_bytes() == mine
         finally:
             lab.send_signal(signal.SIGTERM)
-            assert lab.wait(60) is not None
+            assert lab.wait(300) is not None
 
 
 @pytest.mark.parametrize("verb", ["train", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])

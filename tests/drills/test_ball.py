@@ -332,11 +332,13 @@ def test_players_do_not_pass_each_other(game):
         assert (state["p_px"][:, 1] - state["p_px"][:, 0] > 0.6).all()
 
 
-def test_million_random_ticks_in_bounds(game):
-    """16 games, 62,500 ticks each, from practice starts: places, speeds, headings, cooldowns stay in range; no NaN."""
+@pytest.mark.parametrize("ticks", [6_250, pytest.param(62_500, marks=pytest.mark.slow)])
+def test_million_random_ticks_in_bounds(game, ticks):
+    """16 games, in the long form of 62,500 ticks, from practice starts: places, speeds, headings, cooldowns stay in
+    range; no NaN."""
     state = game.new(1, seed=11, practice=True)
     goals = 0
-    for tick in range(62_500):
+    for tick in range(ticks):
         if tick % 4 == 0:
             goals += int(game.status(state)[0].sum())
             restart(game, state)
@@ -353,7 +355,7 @@ def test_million_random_ticks_in_bounds(game):
         assert (abs(np.hypot(state["p_cos"], state["p_sin"]) - 1) < ROUNDING).all()
         assert (np.hypot(state["ball_vx"], state["ball_vy"]) <= BALL_SPEED * (1 + ROUNDING)).all()
         assert (state["p_cooldown"] >= 0).all() and (state["p_cooldown"] <= DASH_TICKS).all()
-    assert goals > 10
+    assert goals > ticks // 6_250
 
 
 def test_a_pointer_may_put_things_anywhere(game):

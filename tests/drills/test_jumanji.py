@@ -7,10 +7,17 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 
-jumanji = pytest.importorskip("jumanji", reason="Jumanji is not installed: `pip install jumanji` (it brings JAX)")
-jax = pytest.importorskip("jax")
+pytestmark = pytest.mark.peers
 
 STEPS = 400
+
+
+@pytest.fixture(autouse=True, scope="module")
+def installed():
+    """Jumanji and JAX, for all tests here."""
+    global jumanji, jax
+    jumanji = pytest.importorskip("jumanji", reason="Jumanji is not installed: `pip install jumanji` (it brings JAX)")
+    jax = pytest.importorskip("jax")
 
 
 def played(name):

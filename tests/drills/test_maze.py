@@ -141,6 +141,7 @@ def test_a_grid_that_knows_what_walls_cost_finds_the_shortest_way(game):
     assert right.mean() > 0.98  # a few ways need more sweeps
 
 
+@pytest.mark.slow
 def test_training_finds_the_way_through_mazes_it_has_not_seen():
     """Random play arrives within 100 moves in about a third of them."""
     with Trainer("maze", workers=0) as trainer:

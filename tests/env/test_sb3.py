@@ -6,7 +6,7 @@ import torch
 
 from dshq_widget.env.making import make
 
-sb3 = pytest.importorskip("stable_baselines3", reason="the extra `sb3` (stable-baselines3) is not installed")
+pytestmark = pytest.mark.peers
 STEPS = 16_384  # measured: two in five balls reached after them, one in fifty by chance
 
 
@@ -34,6 +34,7 @@ def one_thread():
 
 
 def test_ppo_learns_approach(one_thread):
+    sb3 = pytest.importorskip("stable_baselines3", reason="the extra `sb3` (stable-baselines3) is not installed")
     from stable_baselines3.common.env_util import make_vec_env
 
     rng = np.random.default_rng(0)

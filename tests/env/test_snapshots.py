@@ -12,6 +12,7 @@ from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.making import make_vec
 from dshq_widget.env.snapshots import Snapshots
+from tests.harness.counts import times
 
 
 def started(name, games=20, seed=3, decisions=10, **how):
@@ -223,7 +224,7 @@ def test_wrong_requests_say_what_was_wanted_and_change_nothing():
     assert kept.release_batch([]) == kept.release_batch([-1, -(10**12), 10**12]) == 0
 
 
-@settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(60, 12), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 class Accounting(RuleBasedStateMachine):
     """Any order of calls beside a plain dictionary of states."""
 

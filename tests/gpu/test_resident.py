@@ -136,7 +136,7 @@ def test_every_array_is_what_the_rules_say(drill, shares, games, device):
 IN_THE_SIMULATOR = """
 import contextlib
 import numpy as np, torch
-from dshq_kernels import returns
+from dshq_kernels.play import returns
 from dshq_kernels.play.gae_cuda import launch_gae
 from dshq_widget.gpu import play as gpu_play
 from dshq_widget.gpu.games import CpuGames, CudaGames

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dshq_widget.algorithms.ppo.learners import losses
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import drills
+from dshq_widget.drills.approach import Approach
+from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.gpu.games import CudaGames
 from dshq_widget.gpu.play import Play
 from dshq_widget.gpu.turns import KernelTurns, Turns
@@ -21,13 +24,13 @@ from dshq_widget.policy.network import PolicySpec
 from tests.harness.toy_drills import Barred, Climb, Race
 
 
-class ShortBall(drills["ball"]):
+class ShortBall(Ball):
     """Three decisions an episode."""
 
     time_limit = 12
 
 
-class ShortApproach(drills["approach"]):
+class ShortApproach(Approach):
     """Four decisions an episode."""
 
     time_limit = 16
@@ -42,7 +45,7 @@ class ShortRace(Race):
 CASES = {  # drill, shares, games, length, whether scenes are practised, what has to happen
     "both sides": (ShortBall, {"self": 1.0}, 16, 5, False, ("truncated", "late twice")),
     "one side": (ShortApproach, {"self": 1.0}, 16, 10, False, ("truncated", "late twice")),
-    "balanced": (drills["cartpole"], {"self": 1.0}, 32, 20, False, ("terminated",)),
+    "balanced": (CartPole, {"self": 1.0}, 32, 20, False, ("terminated",)),
     "opponents": (
         ShortRace,
         {"self": 0.25, "walker": 0.25, "random": 0.25, -16: 0.25},
@@ -120,7 +123,8 @@ def launches(case: str) -> None:
     """Runs in the simulator: how often a kernel is started between two decisions, and that torch does nothing."""
     play = start(case, True)
     play.next()
-    game, count = play.games.game, []
+    games: Any = play.games
+    game, count = games.game, []
     launch = game.launch
     game.launch = lambda *arguments: (count.append(arguments[0]), launch(*arguments))
     with Operations() as operations:
@@ -142,7 +146,9 @@ def simulated(call: str) -> str:
     return run.stdout.strip()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [case if case == "masked scenes" else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
+)
 def test_kernels_write_what_torch_writes(case):
     simulated(f"compare({case!r})")
 

@@ -49,7 +49,7 @@ class Service:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)), daemon=True)
         self._thread.start()
-        assert ready.wait(60)
+        assert ready.wait(300)
         return self
 
     async def _serve(self, ready: threading.Event) -> None:
@@ -62,7 +62,7 @@ class Service:
 
     def __exit__(self, *problem) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(30)
+        self._thread.join(300)
 
     @property
     def url(self) -> str:
@@ -88,7 +88,7 @@ class Person:
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str):
         """(status, headers, body) of one request; redirects are not followed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, {"Cookie": cookie, **headers} if cookie else headers)

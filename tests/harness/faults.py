@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 180.0  # seconds; gentle processes get next to nothing of a machine that others keep busy
+PATIENCE = 300.0  # seconds; gentle processes get next to nothing of a machine that others keep busy
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
 MARK = "DSHQ_TEST_FAMILY"
 

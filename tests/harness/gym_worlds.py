@@ -14,7 +14,7 @@ class Easy(gym.Env):
 
     def __init__(self, render_mode: str | None = None, start: int = 3):
         self.render_mode = render_mode
-        self.action_space = spaces.Discrete(2, start=start)
+        self.action_space: spaces.Discrete = spaces.Discrete(2, start=start)
         parts = {"bit": spaces.Discrete(2), "place": spaces.Tuple((spaces.Box(-1, 1, (2,)), spaces.MultiBinary(1)))}
         self.observation_space = spaces.Dict(parts)
 
@@ -72,7 +72,7 @@ class Several(gym.Env):
 class Untold(Several):
     """Its actions are words."""
 
-    action_space = spaces.Text(5)  # type: ignore[assignment]
+    action_space = spaces.Text(5)
 
 
 class Pictures(Easy):

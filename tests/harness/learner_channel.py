@@ -5,7 +5,8 @@ class Turns:
     """The channel of a learner without a kernel, which is told to stop after `count` turns."""
 
     def __init__(self, count: int) -> None:
-        self.left, self.said = count, []
+        self.left = count
+        self.said: list[dict] = []
 
     @property
     def closed(self) -> bool:

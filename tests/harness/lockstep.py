@@ -10,19 +10,24 @@ import time
 
 from dshq_widget.training.trainer import Trainer
 
-PATIENCE = 120.0  # seconds
+PATIENCE = 300.0  # seconds
 
 
 def hashes(trainer: Trainer, last: int, first: int = 0) -> dict[int, str]:
-    """Version -> hash of its weights, of those after `first` that were seen until `last`; a slow `pace` shows most."""
+    """Version -> hash of its weights, of those after `first` until `last`: made one at a time, so that however busy the
+    machine is, all but those under way at the beginning are seen.
+    """
     seen: dict[int, str] = {}
     enough = time.monotonic() + PATIENCE
     while not seen or max(seen) < last:
-        assert trainer.error == "" and time.monotonic() < enough, trainer.status_text
+        before = trainer.version
+        trainer.next_update()
+        while trainer.version == before:
+            assert trainer.error == "" and time.monotonic() < enough, trainer.status_text
+            time.sleep(0.002)
         policy = trainer.latest_policy()
         if policy.version > first:
             seen[policy.version] = hashlib.sha256(policy.weights.tobytes()).hexdigest()
-        time.sleep(0.002)
     return seen
 
 

@@ -11,11 +11,13 @@ from comm.base_comm import BaseComm
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class RecordingComm(BaseComm):
     """A comm whose other end is this test: `log` holds (seconds, type, data, buffers) of all that was sent."""
+
+    log: list[tuple]
 
     def publish_msg(self, msg_type, data=None, metadata=None, buffers=None, **keys):
         self.__dict__.setdefault("log", []).append((time.monotonic(), msg_type, data or {}, buffers or []))

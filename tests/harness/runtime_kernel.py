@@ -27,7 +27,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)  # As a kernel: an interrupt ends the cell, not the process.
     print("up", flush=True)
 
-    supervisor, heard, block = Supervisor(), Queue(), SharedBlock.create(1 << 20)
+    heard: Queue = Queue()
+    supervisor, block = Supervisor(), SharedBlock.create(1 << 20)
     children = [
         supervisor.start(
             "dshq_widget.runtime.probe:run",
@@ -56,7 +57,7 @@ def main() -> None:
 
 def _await(heard: Queue, kind: str, count: int) -> None:
     while count:
-        count -= heard.get(timeout=60) == kind
+        count -= heard.get(timeout=300) == kind
 
 
 if __name__ == "__main__":

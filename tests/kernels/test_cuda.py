@@ -60,8 +60,9 @@ def simulated(code: str, *arguments: str) -> str:
     return run.stdout
 
 
-def test_every_drill_in_the_simulator():
-    wanted = {name: TICKS.get(name, 8) for name in drills}
+@pytest.mark.parametrize("names", [["bandit"], pytest.param(list(drills), marks=pytest.mark.slow)], ids=len)
+def test_every_drill_in_the_simulator(names):
+    wanted = {name: TICKS.get(name, 8) for name in names}
     found = [json.loads(line) for line in simulated(IN_THE_SIMULATOR, json.dumps(wanted)).splitlines()]
     for result in found:
         assert result | {"backend": "cpu"} == trace(compile_drill(drills[result["drill"]]), result["ticks"], 3, "cpu")
@@ -74,7 +75,7 @@ def test_copies_and_mistakes_in_the_simulator():
     assert "wanted a snapshot of shape" in said and "has no baseline 'nobody'" in said
 
 
-@pytest.mark.parametrize("name", ["ball", "cartpole"])
+@pytest.mark.parametrize("name", [pytest.param("ball", marks=pytest.mark.slow), "cartpole"])
 def test_machine_code_neither_fuses_nor_spills(name, monkeypatch):
     """Compiled for a GPU that need not be there: no fused multiply-add, and the state stays in registers."""
     from numba import float32, int32, int64, uint8, uint32, void

@@ -246,7 +246,9 @@ def of_defaults(name):
 
 
 @pytest.mark.parametrize(
-    "names", [["ball"], pytest.param(["cartpole", "snake", "chase"], marks=pytest.mark.slow)], ids=["ball", "others"]
+    "names",
+    [["bandit"], pytest.param(["ball", "cartpole", "snake", "chase"], marks=pytest.mark.slow)],
+    ids=["bandit", "others"],
 )
 def test_it_fits_a_gpu_that_need_not_be_there(names):
     """Triton carries NVIDIA's assembler: registers and shared memory are known before there is a GPU."""

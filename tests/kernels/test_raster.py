@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dshq_kernels.play import raster
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
+from tests.harness.counts import times
 
 CIRCLE, BOX, LINE, RING, TAG = range(5)
 PIXELS = np.array([0, 2, 4, 6], np.uint8)
@@ -22,7 +23,7 @@ IN_THE_SIMULATOR = """
 import sys
 import numpy as np
 from numba import cuda
-from dshq_kernels import raster
+from dshq_kernels.play import raster
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 for name in sys.argv[1:]:
@@ -42,7 +43,7 @@ SCENES_IN_THE_SIMULATOR = """
 import sys, warnings
 import numpy as np
 from numba import cuda
-from dshq_kernels import raster
+from dshq_kernels.play import raster
 warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity
 given = np.load(sys.argv[1])
 shapes, counts = np.ascontiguousarray(given["shapes"].transpose(1, 2, 0)), given["counts"]
@@ -198,7 +199,7 @@ WORLDS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=times(400, 60), deadline=None)
 @given(st.lists(shapes_of_any_kind(), min_size=1, max_size=4), WORLDS)
 @example([shape(CIRCLE, 3, -np.inf, 0, np.inf)], WORLD)  # infinitely far and as large covers everything
 @example([shape(CIRCLE, 3, 0, 0, 0)], (0, 0, 1e-22, 0))  # squares of these distances are all 0
@@ -212,7 +213,7 @@ def test_no_covered_pixel_is_left_out(shapes, world):
 
 def test_no_covered_pixel_of_an_ordinary_shape_is_left_out():
     rng, frame = np.random.default_rng(1), raster.view(WORLD)
-    for _ in range(2000):
+    for _ in range(times(2000, 300)):
         angle, size = rng.uniform(0, 7), rng.uniform(0, 2, 3)
         rest = {BOX: [*size[:2], np.cos(angle), np.sin(angle)], LINE: [*rng.uniform(-5, 5, 2), size[2] / 4]}
         kind = int(rng.integers(4))
@@ -232,8 +233,9 @@ def in_the_simulator(code: str, *arguments: str) -> str:
     return run.stdout
 
 
-def test_the_gpus_frames_are_the_cpus_in_the_simulator():
-    assert in_the_simulator(IN_THE_SIMULATOR, "ball", "sumo", "chase").split() == ["ball", "sumo", "chase"]
+@pytest.mark.parametrize("names", [["chase"], pytest.param(["ball", "sumo", "chase"], marks=pytest.mark.slow)], ids=len)
+def test_the_gpus_frames_are_the_cpus_in_the_simulator(names):
+    assert in_the_simulator(IN_THE_SIMULATOR, *names).split() == names
 
 
 def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path):

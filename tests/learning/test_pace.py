@@ -4,6 +4,7 @@ import math
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,18 @@ def running(**hyper) -> Trainer:
 
 def updates(trainer: Trainer) -> int:
     return int(trainer.metrics.get("updates", 0))
+
+
+def settled(trainer: Trainer, folder: Path) -> int:
+    """The version at which a learner that was told to wait stays, seen here, too.
+
+    It answers in order and between updates: once it has saved, it knows all that it was told before, and the update
+    that had begun by then is the last; the second answer comes after that.
+    """
+    for _ in range(2):
+        version = checkpoint.load(trainer.save(folder / "settled.dshq")).version
+    until(lambda: trainer.version == version)
+    return version
 
 
 # ---- the arithmetic
@@ -65,7 +78,7 @@ def test_paused_it_waits_to_be_asked():
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_learner_keeps_to_the_pace_and_feels_a_new_one_at_once(workers):
+def test_a_learner_keeps_to_the_pace_and_feels_a_new_one_at_once(workers, tmp_path):
     """The limit itself is no speed: a slow machine stays below it, too."""
     with running(workers=workers, pace=4 * STEPS) as t:
         until(lambda: updates(t) >= 2)
@@ -73,12 +86,12 @@ def test_a_learner_keeps_to_the_pace_and_feels_a_new_one_at_once(workers):
         until(lambda: updates(t) >= before + 4)
         assert time.monotonic() - begin > 0.5, "four updates a second, of which one may have been under way"
         t.set_hyper(pace=STEPS / 3600)
-        time.sleep(1.0)
-        slow = updates(t)
-        time.sleep(1.5)
-        assert updates(t) == slow, "one update an hour"
+        slow = settled(t, tmp_path)
+        time.sleep(0.5)
+        assert settled(t, tmp_path) == slow, "one update an hour"
+        before = updates(t)
         t.set_hyper(pace=0)
-        until(lambda: updates(t) > slow + 20, "full speed out of a rest of an hour")
+        until(lambda: updates(t) > before + 20, "full speed out of a rest of an hour")
         assert t.metrics["dropped_chunks"] == 0
 
 
@@ -90,13 +103,13 @@ def test_a_learner_that_rests_hears_stop_at_once():
         assert t.version >= 1
 
 
-def test_the_pace_changes_no_bit():
+def test_the_pace_changes_no_bit(tmp_path):
     """Lock-step with a pace, and the same updates by hand at full speed: the same weights."""
     with Trainer("bandit", **SMALL, deterministic=True, pace=20 * STEPS) as paced:
         paced.start()
         assert paced.wait(updates=3, progress=False)
         paced.pause_training()
-        time.sleep(1.0)
+        settled(paced, tmp_path)
         wanted = paced.latest_policy()
     with Trainer("bandit", **SMALL, deterministic=True) as fed:
         for _ in range(wanted.version):
@@ -110,17 +123,16 @@ def test_pause_next_update_resume_stop(tmp_path):
         until(lambda: updates(t) >= 3)
         t.pause_training()
         assert t.paused and t.status == "training" and "paused" in t.status_text
-        time.sleep(1.0)
-        held = t.version
-        time.sleep(1.0)
-        assert t.version == held == t.metrics["version"], "nothing is learned, and all that was is told"
+        held = settled(t, tmp_path)
+        until(lambda: t.metrics["version"] == held, "all that was learned is told")
+        time.sleep(0.5)
+        assert settled(t, tmp_path) == held == t.metrics["version"], "nothing is learned"
         t.next_update()
         until(lambda: t.version == held + 1 and t.metrics["version"] == held + 1)
         t.next_update()
         t.next_update(learning_rate=0.01)
         until(lambda: t.version == held + 3 and t.metrics["version"] == held + 3)
-        time.sleep(0.7)
-        assert t.version == held + 3 and t.paused
+        assert settled(t, tmp_path) == held + 3 and t.paused
         saved = checkpoint.load(t.save(tmp_path / "held.dshq"))
         assert saved.version == held + 3
         t.resume_training()
@@ -135,21 +147,19 @@ def test_pause_next_update_resume_stop(tmp_path):
         until(lambda: t.version > before + 3, "learning after a stop while paused")
 
 
-def test_a_learner_that_dies_while_it_is_paused_comes_back_paused():
+def test_a_learner_that_dies_while_it_is_paused_comes_back_paused(tmp_path):
     with running() as t:
         until(lambda: updates(t) >= 1)
         t.pause_training()
-        time.sleep(1.0)
-        held, victim = t.version, t._control.processes.learner.pid
+        held, victim = settled(t, tmp_path), t._control.processes.learner.pid
         os.kill(victim, signal.SIGKILL)
         until(lambda: t.status == "training" and t._control.processes.learner.pid not in (victim, None))
-        time.sleep(1.0)
-        assert t.paused and t.version == held
+        assert t.paused and settled(t, tmp_path) == held
         t.next_update()
         until(lambda: t.version == held + 1)
 
 
-def test_the_first_update_of_all_by_hand():
+def test_the_first_update_of_all_by_hand(tmp_path):
     with Trainer("bandit", **SMALL) as t:
         for act in (t.pause_training, t.resume_training):
             with pytest.raises(RuntimeError, match="call train"):
@@ -157,8 +167,7 @@ def test_the_first_update_of_all_by_hand():
         t.next_update()
         assert t.paused and t.status == "starting"
         until(lambda: t.version == 1 and t.status == "training")
-        time.sleep(0.7)
-        assert t.version == 1
+        assert settled(t, tmp_path) == 1
         t.start()
         assert not t.paused
         until(lambda: t.version > 3)

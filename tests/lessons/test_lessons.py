@@ -14,10 +14,17 @@ from tools.notebooks import FOLDER, notebook, texts, written
 SECONDS = "1"
 """What `seconds` gives in these runs, at most."""
 
+IN_SHORT = ("01", "04", "07")
+"""Lessons that also run without the slow tests: a match that learns, arrays alone, and a drill of one's own."""
+
 lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
 
 
-@lessons
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(path, marks=[] if path.stem[:2] in IN_SHORT else pytest.mark.slow) for path in texts()],
+    ids=lambda path: path.stem,
+)
 def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
     cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dshq_widget.pixels import packing, transfer_guard, unpackers
 from dshq_widget.pixels.commits import CommitManager
 from dshq_widget.pixels.ring import ReplayRing, ReplayRingCUDA
+from tests.harness.counts import times
 
 GAMES = 8
 
@@ -26,7 +27,7 @@ def push(ring: ReplayRing, ends: frozenset[tuple[int, int]] = frozenset()) -> in
     return ring.push_step(number, number.float() * (~is_first), is_first, continues, episode, t=t)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(60, 15), deadline=None)
 @given(
     capacity=st.integers(2, 24),
     steps=st.integers(0, 70),

@@ -64,17 +64,18 @@ def test_no_example_is_without_a_test():
     assert {path.name for path in EXAMPLES.iterdir() if path.suffix == ".py"} == {"magpie.py", "ppo_on_make_vec.py"}
 
 
-def test_a_whole_game_keeps_every_promise_and_beats_its_script(tmp_path):
+@pytest.mark.parametrize(("updates", "share"), [(2, None), pytest.param(200, 0.6, marks=pytest.mark.slow)])
+def test_a_whole_game_keeps_every_promise_and_beats_its_script(updates, share, tmp_path):
     file = EXAMPLES / "magpie.py"
     magpie = drill_argument.drill(str(file))
     assert [finding for finding in check.suite(magpie) if finding.ok is False] == []
     with Trainer(magpie, seed=0) as trainer:
         trainer.start()
-        assert trainer.wait(updates=200, progress=False)
+        assert trainer.wait(updates=updates, progress=False)
         saved = trainer.save(tmp_path / "magpie.dshq")
     drill = compile_drill(magpie)
     result = evaluate(drill, opponent(saved, drill), opponent("seeker", drill), 200)
-    assert result["win_rate"] > 0.6
+    assert share is None or result["win_rate"] > share
 
 
 def test_the_search_of_the_drills_page_runs():

@@ -22,11 +22,11 @@ def run(*command: str | Path, **keywords) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel built from this checkout; its build tools come from pip, as for any user."""
+@pytest.fixture(scope="module", params=["--no-isolation", pytest.param("", marks=pytest.mark.slow, id="isolation")])
+def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel built from this checkout: with the tools at hand, and with those that pip brings, as for any user."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
+    run(sys.executable, "-m", "build", "--wheel", *filter(None, [request.param]), "--outdir", folder, ROOT)
     return next(folder.glob("*.whl"))
 
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane, layout_hash
+from tests.harness.counts import times
 from tests.harness.runtime_writers import CROWD, RECORD, pattern
 
 FIELDS = {"obs": ("float32", (3, 5)), "done": ("uint8", (7,)), "boot": ("float32", ())}
@@ -156,7 +157,7 @@ class LaneIsAList(RuleBasedStateMachine):
 
 TestLaneIsAList = LaneIsAList.TestCase
 TestLaneIsAList.settings = settings(
-    max_examples=500, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=times(500, 60), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -184,7 +185,7 @@ def test_killed_producers_tear_lose_and_double_nothing(kills):
             [sys.executable, WRITERS, "records", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
         ) as producer:
             try:
-                goal, enough = expected + random.integers(3, 100), time.monotonic() + 60
+                goal, enough = expected + random.integers(3, 100), time.monotonic() + 300
                 while expected < goal:
                     assert producer.poll() is None and time.monotonic() < enough
                     take()
@@ -196,7 +197,7 @@ def test_killed_producers_tear_lose_and_double_nothing(kills):
     assert lane.dropped == 0
 
 
-@pytest.mark.parametrize(("records", "kills"), [(200_000, 3), pytest.param(10_000_000, 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("records", "kills"), [(20_000, 2), pytest.param(10_000_000, 20, marks=pytest.mark.slow)])
 def test_a_crowd_of_records_survives_killed_producers_and_what_is_lost_is_counted(records, kills):
     """The producers do not wait for room, so most is dropped and counted; what arrives is right to the last bit."""
     block, lane = lane_of(CROWD, 4)

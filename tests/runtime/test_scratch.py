@@ -35,7 +35,7 @@ def test_one_that_is_forgotten_goes_too(tmp_path):
     Scratch(tmp_path)
     assert list(tmp_path.iterdir()) == []
     with owner(tmp_path, "end") as process:
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -45,7 +45,7 @@ def test_the_next_one_sweeps_what_a_killed_owner_left_and_spares_the_living(tmp_
     with owner(tmp_path, "wait") as living, owner(tmp_path, "wait") as victim:
         lives, dies = (process.stdout.readline().strip() for process in (living, victim))
         victim.send_signal(signal.SIGKILL)
-        victim.wait(60)
+        victim.wait(300)
         assert os.path.exists(dies)
         mine = Scratch(tmp_path)
         assert not os.path.exists(dies)

@@ -186,7 +186,7 @@ def stress(read, publishes, readers=4):
         return np.sum([count.result() for count in counts], axis=0)
 
 
-@pytest.mark.parametrize("publishes", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("publishes", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_no_reader_sees_a_torn_or_wrong_policy(publishes):
     taken = 0
     while taken < publishes // 100:  # A busy machine may hardly let the readers run.
@@ -259,7 +259,7 @@ def test_killed_writers_are_succeeded_without_a_tear_or_a_step_back(block, kills
             [sys.executable, WRITERS, "weights", str(block.fd), str(block.nbytes)], pass_fds=[block.fd]
         ) as writer:
             try:
-                goal, enough = have + random.integers(5, 200), time.monotonic() + 60
+                goal, enough = have + random.integers(5, 200), time.monotonic() + 300
                 while have < goal:
                     assert writer.poll() is None and time.monotonic() < enough
                     if (found := reader.read(have)) is not None:

@@ -29,7 +29,7 @@ def save(run: Path, version: int, at: float, **changes) -> None:
 
 def found(root: Path) -> int | None:
     run = earlier(root, "bandit", RULES)
-    return run and run.version
+    return run.version if run else None
 
 
 def test_the_newest_run_whose_owner_is_gone(tmp_path: Path):
@@ -69,7 +69,8 @@ def test_few_are_kept_and_none_that_saved_nothing(tmp_path: Path):
     kept = sorted(p.stat().st_mtime for p in saved_runs.folder_of(tmp_path, "bandit").glob(f"*/{AUTOSAVE}"))
     assert kept == [1000.0 * version for version in range(4, KEPT + 4)]
     assert living.path.is_dir() and last.path.is_dir()
-    living.close(), last.close()
+    living.close()
+    last.close()
 
 
 def test_a_killed_process_leaves_its_run(tmp_path: Path):

@@ -14,6 +14,7 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import check_show
+from tests.harness.counts import times
 from tests.harness.recorded_widget import PATIENCE, RecordingComm
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -83,7 +84,7 @@ def victim(tmp_path_factory):
 
 
 @settings(
-    max_examples=60,
+    max_examples=times(60, 15),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

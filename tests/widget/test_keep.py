@@ -18,7 +18,7 @@ from dshq_widget.widget import export_html, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
 
 TINY = {"num_envs": 32, "rollout_length": 16, "minibatch_size": 256, "workers": 0}
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 def parts_of(data: bytes, name: str = "a.dshq", size: int = 1000):

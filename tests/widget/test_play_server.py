@@ -19,7 +19,7 @@ from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 
 
 @pytest.fixture(autouse=True)

@@ -209,7 +209,7 @@ def test_what_the_page_reports(make):
     until(lambda: w.version == 12)
 
 
-HOSTILE = [
+HOSTILE: list = [
     None,
     [],
     {},

@@ -30,7 +30,7 @@ def addresses() -> tuple[int, ...]:
     """Of `ENTRIES` as C functions, every argument and every size an i64. Compiled here, and not with the networks: most
     drills have no pairs, and their first training would wait for it (a quarter longer, measured).
     """
-    lines = ["from numba import cfunc, types", "from dshq_kernels import pairs"]
+    lines = ["from numba import cfunc, types", "from dshq_kernels.network import pairs"]
     for name, count in ENTRIES.items():
         sizes, rest = (", ".join(f"{letter}{k}" for k in range(n)) for letter, n in (("s", 6), ("a", count)))
         lines += [
