@@ -18,5 +18,5 @@ def get(name: str) -> Algorithm:
     if name not in algorithms:
         near = get_close_matches(str(name), algorithms, 1, cutoff=0.4)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there is no algorithm {name!r}: known are {', '.join(algorithms)}.{hint}")
+        raise ValueError(f"there is no algorithm {name!r}. Known algorithms: {', '.join(algorithms)}.{hint}")
     return algorithms[name]

@@ -157,7 +157,7 @@ def proxy_command() -> list[str]:
     local = HERE.parent.parent / "node_modules" / ".bin" / PROXY
     found = str(local) if local.exists() else shutil.which(PROXY)
     if found is None:
-        raise HubError(f"{PROXY} is missing: run `npm ci` in the checkout, or `npm install -g {PROXY}`")
+        raise HubError(f"{PROXY} is not installed: run `npm ci` in the checkout, or `npm install -g {PROXY}`")
     return [found]
 
 
@@ -175,18 +175,18 @@ def _free_ports(count: int) -> list[int]:
 def main() -> int:
     """Start the hub, say who may log in, and end it at Ctrl-C."""
     parser = argparse.ArgumentParser(prog="make hub", description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="where the hub answers (default 8000)")
-    parser.add_argument("--cpu", type=float, default=0.5, help="processors for each server (default 0.5)")
-    parser.add_argument("--folder", type=Path, help="keep everything there (default: a temporary folder)")
+    parser.add_argument("--port", type=int, default=8000, help="port of the hub (default 8000)")
+    parser.add_argument("--cpu", type=float, default=0.5, help="processors per server (default 0.5)")
+    parser.add_argument("--folder", type=Path, help="folder for all files (default: a temporary folder)")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a background job ignores the first one
         signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="dshq-hub-") as temporary:
         try:
             with Hub(options.folder or Path(temporary), port=options.port, cpu=options.cpu) as hub:
-                print(f"A JupyterHub with the class league is at {hub.url}", flush=True)
-                print(f"Students {', '.join(STUDENTS)}, instructor {INSTRUCTOR}; everybody's password: {hub.password}")
-                print(f"The league: {hub.url}/services/league/   Ctrl-C ends it all.", flush=True)
+                print(f"JupyterHub with the class league: {hub.url}", flush=True)
+                print(f"Students: {', '.join(STUDENTS)}. Instructor: {INSTRUCTOR}. Password for all: {hub.password}")
+                print(f"League: {hub.url}/services/league/   Press Ctrl-C to stop.", flush=True)
                 hub.wait()
         except KeyboardInterrupt:
             return 0

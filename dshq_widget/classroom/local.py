@@ -115,7 +115,7 @@ class LocalLeague:
         """What all seeds of a round come from; raises LeagueError before its end."""
         found = self.store.round(number)
         if found.state != FINISHED:
-            raise LeagueError(f"round {number} is not finished: its secret is published then")
+            raise LeagueError(f"round {number} is not finished: its secret is published when it is")
         return found.secret
 
     def table(self, number: int) -> standings.Table:

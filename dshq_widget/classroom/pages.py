@@ -66,7 +66,7 @@ class Page(web.RequestHandler):
 
     def get_login_url(self) -> str:
         if self.wants_json:
-            raise web.HTTPError(401, reason="Give your token: Authorization: token ...")
+            raise web.HTTPError(401, reason="Missing token: send the header ")
         return super().get_login_url()
 
     def check_xsrf_cookie(self) -> None:
@@ -81,7 +81,7 @@ class Page(web.RequestHandler):
     def instructor(self) -> User:
         """Who asks, if that is an instructor; else 403."""
         if self.current_user is None or not self.current_user.instructor:
-            raise web.HTTPError(403, reason="Only an instructor may do that")
+            raise web.HTTPError(403, reason="Only instructors may do this")
         return self.current_user
 
     def url(self, path: str = "") -> str:
@@ -99,7 +99,9 @@ class Page(web.RequestHandler):
         if isinstance(error, LeagueError | CheckpointError):
             self.set_status(422)
             text = str(error)
-        text = text or {403: "This is not for you, or the form was too old: go back and try again"}.get(status_code, "")
+        text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
+            status_code, ""
+        )
         text = text or httputil.responses.get(status_code, "Error")
         if self.wants_json:
             self.finish({"error": text})
@@ -114,7 +116,7 @@ class Page(web.RequestHandler):
         """An argument as a whole number; raises LeagueError."""
         text = self.get_body_argument(name, "")
         if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
-            raise LeagueError(f"{name}: wanted a whole number from {low} to {high}, got {text[:20]!r}")
+            raise LeagueError(f"{name} must be a whole number from {low} to {high}, got {text[:20]!r}")
         return int(text)
 
 
@@ -144,19 +146,21 @@ class Submit(Home):
             raise web.HTTPError(405)
         user = self.current_user
         if user is None:
-            raise web.HTTPError(401, reason="Log in first, or give your token: Authorization: token ...")
+            raise web.HTTPError(401, reason="Log in first, or send the header ")
         wait = self.settings["limiter"].wait(user.name)
         if wait > 0:
             self.set_header("Retry-After", str(math.ceil(wait)))
-            raise web.HTTPError(429, reason=f"Too many policies in a minute: try again in {math.ceil(wait)} s")
+            raise web.HTTPError(429, reason=f"Too many uploads in one minute: try again in {math.ceil(wait)} s")
         length = self.request.headers.get("Content-Length", "")
         if not length.isdigit():
-            raise web.HTTPError(411, reason="Say how long the file is: Content-Length")
+            raise web.HTTPError(411, reason="The Content-Length header is missing")
         if int(length) > MAX_UPLOAD_BYTES:
             raise web.HTTPError(
                 413,
-                reason=f"The file has {int(length):,} bytes and the league takes {MAX_UPLOAD_BYTES:,}: "
-                "use dshq submit, which sends the policy alone",
+                reason=(
+                    f"The file has {int(length):,} bytes; the limit is {MAX_UPLOAD_BYTES:,}: use dshq submit, "
+                    "which sends only the policy"
+                ),
             )
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
 
@@ -168,7 +172,7 @@ class Submit(Home):
         admitted = await asyncio.to_thread(admit, self.content())
         open_rounds = [row for row in self.store.rounds() if row.state == OPEN and row.drill == admitted.drill]
         if not open_rounds:
-            raise LeagueError(f"no round of {admitted.drill!r} is open: ask your instructor when the next one begins")
+            raise LeagueError(f"no {admitted.drill!r} round is open: ask your instructor when the next one begins")
         number = open_rounds[0].id
         kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
         submission = await asyncio.to_thread(self.store.submit, number, user.name, *kept)
@@ -187,7 +191,7 @@ class Submit(Home):
         files: dict[str, list[httputil.HTTPFile]] = {}
         httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
         if not files.get("policy"):
-            raise LeagueError("the form came without a file: choose a .dshq file first")
+            raise LeagueError("no file was sent: choose a .dshq file first")
         return files["policy"][0].body
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
@@ -196,7 +200,7 @@ class Submit(Home):
             super().write_error(status_code, **kwargs)
         else:
             self.set_status(422)
-            self.show(f"Not taken: {error}.", good=False)
+            self.show(f"Not accepted: {error}.", good=False)
 
 
 class Round(Page):
@@ -361,7 +365,7 @@ class Teach(Page):
         """Make accounts, one name a line, and show their tokens once."""
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
-            raise LeagueError(f"wanted 1 to {MOST_NAMES} names, one a line, got {len(names)}")
+            raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
         instructor = self.get_body_argument("instructor", "") == "yes"
         self.show(tokens=[(name, self.store.issue_token(name, instructor)) for name in dict.fromkeys(names)])
 
@@ -376,7 +380,7 @@ class Login(Page):
         token = self.get_body_argument("token", "")
         if self.store.whose(token) is None:
             self.set_status(401)
-            self.render("login.html", said="This token is not known, or a newer one was made for you.")
+            self.render("login.html", said="This token is unknown or was replaced by a newer one.")
             return
         secure = self.request.protocol == "https"
         how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
@@ -403,7 +407,7 @@ class Missing(Page):
     """Every other address."""
 
     def prepare(self) -> None:
-        raise web.HTTPError(404, reason="There is no such page")
+        raise web.HTTPError(404, reason="Page not found")
 
 
 def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, Any]]]:

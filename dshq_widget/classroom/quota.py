@@ -53,7 +53,9 @@ class Rules:
         except ValueError:
             minutes = math.nan
         if not 0 <= minutes < math.inf:
-            raise ValueError(f"DSHQ_TRAINING_MINUTES: wanted minutes such as 30, or 0 for no limit, got {text!r:.40}")
+            raise ValueError(
+                f"DSHQ_TRAINING_MINUTES must be a number of minutes such as 30, or 0 for no limit, got {text!r:.40}"
+            )
         folder = environ.get("DSHQ_RUNS_DIR") or (HUB_RUNS if hub else "")
         return cls(
             minutes,
@@ -112,7 +114,10 @@ class Quota:
         if counting and self._rules.minutes and self._left <= 0:
             self._trainer.stop()
             more = f"{self._rules.minutes:g}"
-            self._say(f"The {more} minutes of training are over and all is kept; Train gives {more} more.")
+            self._say(
+                f"The {more} minutes of training are used up and the policy is saved. Press Train for {more} more "
+                "minutes."
+            )
         if counting and self._rules.runs is not None and now - self._saved >= AUTOSAVE_SECONDS:
             self._trainer.autosave()
             self._saved = now
@@ -139,7 +144,7 @@ class Quota:
         CheckpointError where it cannot be used.
         """
         if self._earlier is None:
-            raise RuntimeError("there is no run of this drill to go on with")
+            raise RuntimeError("there is no saved run of this drill to continue")
         self._trainer.go_on_from(self._earlier.path)
         self._trainer.start()
 
@@ -148,13 +153,13 @@ class Quota:
         there is no league or nothing to send.
         """
         if not self._rules.league:
-            raise RuntimeError("no class league is set up here: use `dshq submit`, or set DSHQ_LEAGUE_URL")
+            raise RuntimeError("no class league is configured: set DSHQ_LEAGUE_URL, or use `dshq submit`")
         if not self._trainer.version:
-            raise RuntimeError("nothing is learned yet: train first, then submit")
+            raise RuntimeError("there is no trained policy yet: train first, then submit")
         try:
             from dshq_widget.classroom.submit import send
         except ImportError as error:
-            raise RuntimeError("sending to a league needs more: pip install 'dshq-widget[classroom]'") from error
+            raise RuntimeError("submitting to a league needs an extra: pip install 'dshq-widget[classroom]'") from error
         saved = checkpoint.parse(self._trainer.policy_file(), "the policy")
         return {"version": saved.version, **send(saved, self._rules.league, self._rules.token)}
 
@@ -170,7 +175,7 @@ class Quota:
         except (RuntimeError, ValueError) as error:
             self._tell(done, "failed", str(error))
         else:
-            self._tell(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
+            self._tell(done, "sent", f"version {answer['version']} was submitted to {answer['title']!r}")
 
     def _tell(self, done: Callable[[], None], state: str, text: str) -> None:
         self._sent = {"state": state, "text": text}

@@ -37,7 +37,7 @@ def league_drills() -> tuple[str, ...]:
 def drill_of(name: str) -> CompiledDrill:
     """A drill of the package, compiled once; raises LeagueError for one that no league can be about."""
     if name not in league_drills():
-        raise LeagueError(f"wanted a drill of two sides, one of {', '.join(league_drills())}; got {name[:40]!r}")
+        raise LeagueError(f"expected a drill of two sides: one of {', '.join(league_drills())}; got {name[:40]!r}")
     return compiled(name)
 
 
@@ -51,7 +51,7 @@ def anchors_of(drill: str, names: Sequence[str]) -> list[Anchor]:
     known = anchor_names(drill)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise LeagueError(f"{unknown[0][:40]!r} is no anchor of {drill!r}: choose from {', '.join(known)}")
+        raise LeagueError(f"{unknown[0][:40]!r} is not an anchor of {drill!r}: choose from {', '.join(known)}")
     rungs = ladder.rungs(drill)
     chosen = [name for name in known if name in names or name == known[0]]
     return [Anchor(n, digest(checkpoint.load(f"{drill}:{n}")) if n in rungs else n) for n in chosen]
@@ -122,8 +122,8 @@ class Referee:
         drill = drill_of(job.round.drill)
         if drill.rules_hash != job.round.rules_hash:
             raise LeagueError(
-                f"round {job.round.id} was opened with other rules of {drill.name!r} ({job.round.rules_hash}, now "
-                f"{drill.rules_hash}): finish it with the release that it was opened with"
+                f"round {job.round.id} was opened with different rules of {drill.name!r} ({job.round.rules_hash}, "
+                f"now {drill.rules_hash}): finish it with the release that opened it"
             )
         digests = (job.first.digest, job.second.digest)
         seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
@@ -168,6 +168,6 @@ class RefereeThread:
             except Exception as error:  # nobody waits for this thread: the instructor's page tells it
                 told, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
                 if told != self.problem:
-                    logging.getLogger("dshq.league").exception("a block could not be played")
+                    logging.getLogger("dshq.league").exception("could not play a block")
             if not busy:
                 self._over.wait(IDLE_SECONDS)

@@ -70,7 +70,7 @@ def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HT
     try:
         server.listen(port, address)
     except OSError as error:
-        raise LeagueError(f"cannot listen on {address}:{port} ({error.strerror}): choose another --port") from error
+        raise LeagueError(f"cannot listen on {address}:{port} ({error.strerror}): choose a different --port") from error
     return server, next(iter(server._sockets.values())).getsockname()[1]
 
 
@@ -95,9 +95,9 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
-    say(f"The league is at http://{address}:{port}{prefix}", flush=True)
+    say(f"League: http://{address}:{port}{prefix}", flush=True)
     if token is not None:
-        say(f"The instructor's token, shown this once: {token}", flush=True)
+        say(f"Instructor's token (shown only once): {token}", flush=True)
     await over.wait()
     server.stop()
     await server.close_all_connections()

@@ -188,7 +188,7 @@ class Store:
         with self.engine.begin() as db:
             account = self._account(db, name)
             if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
-                raise LeagueError(f"{name!r} is an instructor: tick that, or choose another name")
+                raise LeagueError(f"{name!r} is an instructor: tick , or choose another name")
             row = accounts.update().where(accounts.c.name == name)
             db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
         return token
@@ -215,8 +215,8 @@ class Store:
     def _account(self, db: sql.Connection, name: str) -> int:
         if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
             raise LeagueError(
-                f"a name needs 1 to {LONGEST_NAME} characters that can be printed, without spaces at its ends; "
-                f"got {name[:40]!r}"
+                f"a name must have 1 to {LONGEST_NAME} printable characters and no spaces at its ends; got "
+                f"{name[:40]!r}"
             )
         query = select(accounts.c.id).where(accounts.c.name == name)
         found = db.scalar(query)
@@ -236,7 +236,7 @@ class Store:
     ) -> int:
         """Open a round; returns its number. Raises LeagueError for a title that is empty or too long."""
         if not title.strip() or len(title) > LONGEST_TITLE:
-            raise LeagueError(f"a round needs a title of 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
+            raise LeagueError(f"a title must have 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
         row: dict[str, Any] = {
             "title": title.strip(),
             "drill": drill,
@@ -268,7 +268,7 @@ class Store:
         """Take a policy into an open round; returns the submission's number. Raises LeagueError once it is closed."""
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
-                raise LeagueError(f"round {number} is closed and takes no more policies")
+                raise LeagueError(f"round {number} is closed and accepts no more policies")
             row = {"round_id": number, "account_id": self._account(db, name), "received": now()}
             row |= {"version": version, "step": step, "digest": digest, "content": content}
             return _insert(db, submissions, row)
@@ -371,7 +371,9 @@ class Store:
             row = db.execute(select(matches).where(matches.c.id == number, matches.c.played)).one_or_none()
             found = None if row is None else self._round(db, row.round_id)
             if row is None or found is None or found.state != FINISHED:
-                raise LeagueError(f"match {number} is not published: replays come when its round is finished")
+                raise LeagueError(
+                    f"match {number} is not published yet: replays are published when the round is finished"
+                )
             pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
             return row, found, pair[row.first_id], pair[row.second_id]
 
@@ -390,7 +392,7 @@ class Store:
             query = query.where(entries.c.round_id == number, entries.c.digest == digest).limit(1)
             content = db.scalar(query)
         if content is None or found.state != FINISHED or not found.publish:
-            raise LeagueError(f"round {number} publishes no policy {digest[:12]}")
+            raise LeagueError(f"round {number} has no published policy {digest[:12]}")
         return content
 
     def received(self, number: int) -> dict[str, int]:

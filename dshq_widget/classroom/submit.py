@@ -28,7 +28,7 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     reached or does not take it.
     """
     if urlsplit(to).scheme not in ("http", "https"):
-        raise LeagueError(f"--to: wanted the league's address, http://... or https://..., got {to!r}")
+        raise LeagueError(f"--to must be the league's URL, http://... or https://..., got {to!r}")
     content = bare(saved)
     headers = {"Authorization": f"token {token}", "Accept": "application/json"}
     headers |= {"Content-Type": "application/octet-stream"}
@@ -37,7 +37,7 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
-        raise LeagueError(f"the league did not take it: {_reason(error)}") from error
+        raise LeagueError(f"the league rejected it: {_reason(error)}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error

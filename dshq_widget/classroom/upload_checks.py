@@ -37,17 +37,19 @@ def admit(content: bytes) -> Admitted:
     try:
         spec = drill_of(name).spec
     except LeagueError as error:
-        raise checkpoint.CheckpointError(f"the file plays {name[:40]!r}, which has no league: {error}") from None
+        raise checkpoint.CheckpointError(
+            f"the file plays {name[:40]!r}, but there is no league for it: {error}"
+        ) from None
     wanted = (spec["n_obs"], spec["n_actions"] + 1)
     if saved.environment or (saved.layers[0], saved.layers[-1]) != wanted:
         raise checkpoint.CheckpointError(
             f"the file's network has layers {list(saved.layers)}, but {name!r} needs {wanted[0]} inputs and "
-            f"{wanted[1]} outputs: train it with the drill of this release"
+            f"{wanted[1]} outputs: train it with this release"
         )
     if saved.weights.size > MAX_FLOATS:
         raise checkpoint.CheckpointError(
-            f"the file's network has {saved.weights.size:,} parameters, and the league takes {MAX_FLOATS:,} at most: "
-            "train a smaller one"
+            f"the file's network has {saved.weights.size:,} parameters; the limit is {MAX_FLOATS:,}: train a "
+            "smaller one"
         )
     return Admitted(name, saved.version, saved.step, digest(saved), bare(saved))
 

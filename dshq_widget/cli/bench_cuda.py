@@ -70,7 +70,7 @@ def bench_cuda(
     Raises RuntimeError where there is no GPU.
     """
     if device == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("no CUDA device that torch can use was found: `dshq doctor` says what one would add")
+        raise RuntimeError("torch found no usable CUDA device: run `dshq doctor` for details")
     game, bench = compiled(drill), Bench(torch.device(device), seconds, SIZES | (sizes or {}))
     config = of_drill(game.spec)
     learner = ResidentPPO(

@@ -21,7 +21,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import Policy
 
 RATE = 20
-"""Pictures a second; a GIF knows delays in hundredths of a second only. js/film.ts has the same."""
+"""Frames per second; a GIF stores delays in hundredths of a second. js/film.ts has the same."""
 LINGER_SECONDS = 1.0
 """How long the last picture stands before the film begins again."""
 
@@ -95,7 +95,8 @@ def best(drill: CompiledDrill, played: list[Match]) -> Match:
     won = [match for match in played if match.winner > 0]
     if not won:
         raise ValueError(
-            f"none of {len(played)} matches was won, so there is nothing to show: play more, or against somebody weaker"
+            f"none of the {len(played)} matches was won, so there is nothing to record: raise --matches, or choose "
+            "a weaker opponent"
         )
     return min(won, key=lambda match: len(match.actions))
 
@@ -129,7 +130,7 @@ def save_gif(path: str | os.PathLike[str], film: Iterator[NDArray[np.uint8]]) ->
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("a GIF needs the package pillow: pip install 'dshq-widget[record]'") from error
+        raise ImportError("recording a GIF needs pillow: pip install 'dshq-widget[record]'") from error
 
     images = [Image.fromarray(picture) for picture in film]
     thirds = [np.asarray(images[k * (len(images) - 1) // 2]) for k in range(3)]

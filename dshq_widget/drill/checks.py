@@ -120,16 +120,16 @@ def attributes(base: type) -> set[str]:
 def check(drill: Any, base: type) -> None:
     """Raises DeclarationError for the first thing that is wrong, and TypeError for what is no subclass of `base`."""
     if not (isinstance(drill, type) and issubclass(drill, base)):
-        raise TypeError(f"wanted a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
+        raise TypeError(f"expected a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
     name = getattr(drill, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        raise DeclarationError(f'wanted a short identifier such as name = "my_drill", got {name!r}', "name")
+        raise DeclarationError(f'expected a short identifier such as name = "my_drill", got {name!r}', "name")
     declared: Any = drill
     for attribute, (good, wanted, example) in WANTED.items():
         value = getattr(drill, attribute)
         if not good(value):
             raise DeclarationError(
-                f"{attribute}: wanted {wanted}, such as {attribute} = {example}, got {value!r}", attribute
+                f"{attribute}: expected {wanted}, such as {attribute} = {example}, got {value!r}", attribute
             )
     _check_time(declared)
     _check_actions(declared)
@@ -165,7 +165,7 @@ def _check_actions(drill: Any) -> None:
             raise DeclarationError(f"two choices are called {choice.name!r}: give each its own name", "actions")
         if not _each(str)(choice.options) or not choice.options or len(set(choice.options)) < len(choice.options):
             raise DeclarationError(
-                f"choice {choice.name!r}: wanted different texts as options, got {choice.options!r}",
+                f"choice {choice.name!r}: expected different texts as options, got {choice.options!r}",
                 "actions",
                 choice.name,
             )
@@ -207,7 +207,7 @@ def _check_paints(drill: Any) -> None:
     for colour, shade in drill.shades.items():
         if colour not in drill.palette or shade not in range(4):
             raise DeclarationError(
-                f"shades gives {colour!r} {shade!r}; wanted a name of the palette and 0, 1, 2 or 3", "shades", colour
+                f"shades gives {colour!r} {shade!r}; expected a name of the palette and 0, 1, 2 or 3", "shades", colour
             )
 
 

@@ -49,7 +49,7 @@ class Batch:
         gamma: float = GAMMA,
     ):
         if num_games < 1:
-            raise ValueError(f"num_games: wanted at least 1, got {num_games}")
+            raise ValueError(f"num_games: expected at least 1, got {num_games}")
         self.drill = compiled(drill)
         self.spec = self.drill.spec
         self.game = self.drill.game()
@@ -94,7 +94,7 @@ class Batch:
         actions = np.asarray(actions)
         if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
             got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
-            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
+            raise ValueError(f"expected actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)
@@ -126,7 +126,7 @@ class Batch:
         words = self.state_words()
         if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
             raise ValueError(
-                f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
+                f"expected u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
             )
         words[tile, :, lane] = states
 

@@ -42,7 +42,7 @@ class DrillVectorEnv(VectorEnv):
     ):
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
         if autoreset not in modes:
-            raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")
+            raise ValueError(f"autoreset: expected one of {', '.join(modes)}, got {autoreset!r}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
@@ -69,7 +69,7 @@ class DrillVectorEnv(VectorEnv):
         else:
             seeds = seed + np.arange(n) if isinstance(seed, int) else np.asarray(seed)
             if seeds.shape != (n,):
-                raise ValueError(f"seed: wanted an int or {n} of them, got {seeds.shape}")
+                raise ValueError(f"seed: expected an int or {n} of them, got {seeds.shape}")
             self.batch.seed(seeds)
         self._finished[:] = False
         return self._rows(self.batch.observe()), self._masks()

@@ -38,9 +38,9 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
     RuntimeError where Node or the GPU is missing.
     """
     if backend not in BACKENDS:
-        raise ValueError(f"backend: wanted one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
-        raise ValueError(f"ticks: wanted 0 or more, got {ticks}")
+        raise ValueError(f"ticks: expected 0 or more, got {ticks}")
     if backend == "js":
         result = _javascript(drill, ticks, seed)
     else:

@@ -87,7 +87,7 @@ class DeviceGames(Protocol):
 def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGames:
     """Games on a device. Raises ValueError for a number that does not divide by 16, RuntimeError without a GPU."""
     if n % LANES or n < LANES:
-        raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {n}")
+        raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {n}")
     return CudaGames(drill, n, device) if device.type == "cuda" else CpuGames(drill, n)
 
 

@@ -42,7 +42,7 @@ def trouble(spec: PolicySpec, precision: str) -> str:
     if spec.front or spec.pixels or len(spec.layers) != 4:
         return "it has not two dense hidden layers and nothing before them"
     words, most = padded_words(spec), MOST_WORDS[precision]
-    return f"it has {words} weights in {precision}, padded; wanted {most} or fewer" if words > most else ""
+    return f"it has {words} weights in {precision}, padded; expected {most} or fewer" if words > most else ""
 
 
 def padded_words(spec: PolicySpec) -> int:

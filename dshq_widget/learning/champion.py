@@ -51,9 +51,9 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
             state={key: value for key, value in saved.state.items() if key.startswith("train.league.")},
         )
         checkpoint.save(path, crowned)
-        why = f"the champion, {why}; the latest, version {saved.version}, makes {shares[saved.version]:.1%}"
+        why = f"the champion, {why}; the latest, version {saved.version}, scores {shares[saved.version]:.1%}"
     else:
-        why = f"the latest, {why}" + (", no fewer than the champion" if len(shares) > 1 else "")
+        why = f"the latest, {why}" + (", at least as many as the champion" if len(shares) > 1 else "")
     return {
         "version": best,
         "latest": saved.version,

@@ -41,8 +41,8 @@ class CollapseGuard:
         wild = self.updates >= VALUE_WARM_UP and not math.log(loss) <= self.typical + math.log(VALUE_LIMIT)
         if wild or not kl <= KL_LIMIT:
             self.strikes += 1
-            what = f"the value loss is {loss:.3g}, where {math.exp(self.typical):.3g} was usual"
-            what = what if wild else f"an update moves the policy by {kl:.3g} nats"
+            what = f"the value loss is {loss:.3g}; it is usually {math.exp(self.typical):.3g}"
+            what = what if wild else f"an update moved the policy by {kl:.3g} nats"
             return f"{what}, {STRIKES} times in a row" if self.strikes >= STRIKES else ""
         self.typical += max(VALUE_MEMORY, 1 / (self.updates + 1)) * (math.log(loss) - self.typical)
         self.updates, self.strikes = self.updates + 1, 0

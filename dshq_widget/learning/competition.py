@@ -64,7 +64,7 @@ class Competition(Companion):
         run.slow_down()
         run.replace_weights(champion.weights)
         run.source.forget_before(run.version)
-        back = f"reverted to champion v{champion.version}; continuing with {run.rate:.3g} of the learning rate"
+        back = f"reverted to champion v{champion.version}; continuing with the learning rate times {run.rate:.3g}"
         run.warn(f"{back}: {why}")
 
     def _hold_round(self, run: Run) -> tuple[float, int]:

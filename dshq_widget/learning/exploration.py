@@ -49,10 +49,7 @@ class EntropyGuard:
             return ""
         self.low = 0
         self.bonus = min(max(FIRST_BONUS, 2 * self.bonus), LARGEST_BONUS)
-        return (
-            f"its entropy stayed below {floor:.3g} nats for {UPDATES} updates, the last time at {entropy:.3g}, with "
-            "returns no better than before"
-        )
+        return f"entropy stayed below {floor:.3g} nats for {UPDATES} updates (now {entropy:.3g}) without better returns"
 
     def state(self) -> dict[str, np.ndarray]:
         """What an exact continuation needs."""
@@ -80,15 +77,15 @@ class Exploration(Companion):
         if run.skips or run.returns:
             return  # nothing was learned
         returns, entropy = experience.samples.mean_return(experience.units), learned.get("entropy", math.inf)
-        trouble = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
+        problem = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
         run.entropy_bonus = self.guard.bonus
-        if not trouble:
+        if not problem:
             return
         reverted = self.guard.awake is not None
         if self.guard.awake is not None:
             run.replace_weights(self.guard.awake)
-        done = "reverted to a policy that still explored; continuing" if reverted else "continuing"
-        run.warn(f"{done} with {self.guard.bonus:.3g} more entropy bonus: {trouble}")
+        done = "reverted to an earlier policy that still explored; continuing" if reverted else "continuing"
+        run.warn(f"{done} with the entropy bonus raised by {self.guard.bonus:.3g}: {problem}")
 
     def state(self) -> dict[str, np.ndarray]:
         return self.guard.state()

@@ -290,14 +290,14 @@ class League:
             crown = Champion(champion, **notes["champion"])
             counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"its league cannot be read ({error}); train on from its weights alone") from error
+            raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
         size = len(self.pinned) + len(snapshots)
         if {row.shape for row in (*weights, *opponents, champion)} != {(self.spec.floats,)} or table.shape != (
             2,
             size,
             size,
         ):
-            raise CheckpointError("its league is of another network or other pinned opponents")
+            raise CheckpointError("its league belongs to a different network or has different pinned opponents")
         self.snapshots, self.champion, self.opponents = snapshots, crown, list(opponents)
         self.points, self.matches = table[0].copy(), table[1].copy()
         for key, count in counts.items():

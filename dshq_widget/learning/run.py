@@ -239,22 +239,22 @@ class Run:
         self.returns += 1
         if self.returns > MOST_RETURNS:
             raise RuntimeError(
-                f"training cannot go on: it went back to the last good weights {MOST_RETURNS} times without one good "
-                f"update in between, the last time because {why}"
+                f"training failed: it reverted to the last good weights {MOST_RETURNS} times in a row; the last "
+                f"time because {why}"
             )
         self.skips = 0
         self.rate *= ROLLBACK_RATE
         good = self.publisher.latest()
         self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
-        self.warn(f"reverted to version {self.version}; continuing with {self.rate:.3g} of the learning rate: {why}")
+        self.warn(f"reverted to version {self.version}; continuing with the learning rate times {self.rate:.3g}: {why}")
 
     def _skip(self, samples: Any, minibatches: int) -> None:
         """Leave out an update in which `minibatches` had a gradient that was not finite."""
         self.source.mend(samples)
         self.skips += 1
-        what = f"{minibatches} minibatches had a gradient that is not finite; check the rewards and observations"
+        what = f"{minibatches} minibatches had a non-finite gradient; check the rewards and observations"
         if self.skips >= MOST_SKIPS:
-            self.go_back(f"{self.skips} updates in a row were skipped, in the last one {what}")
+            self.go_back(f"{self.skips} updates in a row were skipped; in the last one {what}")
         elif self.skips == 1:
             self.warn(f"an update was skipped: {what}")
 

@@ -46,7 +46,7 @@ def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
         if name in HEAD:
             field[:] = 0
         if kind == "f32" and not np.isfinite(field.view(np.float32)).all():
-            raise ValueError(f"a scene's numbers must be finite, and its {name!r} is not")
+            raise ValueError(f"a scene's numbers must be finite, but its {name!r} is not")
         if kind == "bool" and (field > 1).any():
             raise ValueError(f"a scene's {name!r} must be 0 or 1")
     x0, y0, x1, y1 = spec["world"]
@@ -88,14 +88,14 @@ class Scenes:
         scene = parse(self.spec, state)
         key = key_of(scene)
         if key not in self._scenes and len(self._scenes) >= MOST_SCENES:
-            raise ValueError(f"there are {MOST_SCENES} scenes already: remove one first")
+            raise ValueError(f"the limit of {MOST_SCENES} scenes is reached: remove one first")
         self._scenes[key] = scene
         return key
 
     def remove(self, key: str) -> None:
         """Raises ValueError for a key that is not there."""
         if key not in self._scenes:
-            raise ValueError(f"there is no scene {key!r:.40}: it was removed already")
+            raise ValueError(f"there is no scene {key!r:.40}: it has been removed")
         for kept in (self._scenes, self._before, self._now):
             kept.pop(key, None)
 

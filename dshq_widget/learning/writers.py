@@ -48,7 +48,7 @@ class CsvFile:
             self._csv.writerow(header)
         elif found != header:
             self._file.close()
-            raise ValueError(f"{str(path)!r} holds other columns than this training has: choose another log_dir")
+            raise ValueError(f"{str(path)!r} has different columns from this training: choose another log_dir")
 
     def add(self, now: float, row: Mapping[str, float]) -> None:
         """One line."""
@@ -80,7 +80,7 @@ class Logs:
                 self._events.add(now, int(row.get("agent_steps", 0)), points)
         except OSError as error:
             self._failed = True
-            return f"metrics are no longer written to files: {error.strerror or error}"
+            return f"stopped writing metrics to files: {error.strerror or error}"
         return ""
 
     def close(self) -> None:

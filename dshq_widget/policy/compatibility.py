@@ -20,7 +20,7 @@ def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
     if saved.environment or saved.drill in drills.drills:
         return saved.drill
     raise CheckpointError(
-        f"wanted the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
+        f"expected the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
         f"which is a drill of your own: {advice}"
     )
 

@@ -131,7 +131,7 @@ def _no_room(nbytes: int, error: OSError) -> MemoryError:
 
 def _sentence(nbytes: int, reason: str) -> str:
     return (
-        f"wanted {_megabytes(nbytes)} of shared memory, but {reason}; "
+        f"expected {_megabytes(nbytes)} of shared memory, but {reason}; "
         "use fewer games (num_envs) or a shorter rollout_length, or give this machine more memory"
     )
 

@@ -88,12 +88,12 @@ class WeightSlots:
         magic, layout, found, stride = (int(word) for word in block.array(np.int64, 4, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION or stride != _stride(found):
             raise ValueError(
-                f"wanted weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with magic "
+                f"expected weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with magic "
                 f"{magic:#x}; create them first, with the same version of this package in every process"
             )
         if n_floats is not None and found != n_floats:
             raise ValueError(
-                f"wanted slots for {n_floats} weights, found slots for {found}; another network needs new slots"
+                f"expected slots for {n_floats} weights, found slots for {found}; another network needs new slots"
             )
         return cls(block, found, offset)
 
@@ -114,7 +114,7 @@ class WeightSlots:
             raise ValueError(f"version {latest} was published last, so the next one is {latest + 1}, not {version}")
         if blob.dtype != np.float32 or blob.shape != (self.n_floats,):
             raise ValueError(
-                f"wanted float32 weights of shape ({self.n_floats},), got {blob.dtype} of shape {blob.shape}; "
+                f"expected float32 weights of shape ({self.n_floats},), got {blob.dtype} of shape {blob.shape}; "
                 "flatten the network, or create new slots for its new shape"
             )
         if not _publish(self._base, version, step, np.ascontiguousarray(blob), self._floats, self._words):

@@ -1,4 +1,4 @@
-"""What each message of the page asks for: the kernel's side of the table `page_to_kernel` in protocol.py."""
+"""Executes the page's messages: one handler for each entry of `page_to_kernel` in protocol.py."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Content = Mapping[str, Any]
 
 
 class Commands:
-    """One thread calls `obey`. `replaced` is called where another policy than the next version is to play at once;
-    `screen` is None where the page plays by itself.
+    """One thread calls `execute`. `replaced` is called when a different policy should play at once. `show` is None if
+    the page plays by itself.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Commands:
         self._replaced = replaced
         self._upload = page_protocol.Upload()
         self.page: dict[str, Any] = {}
-        """What the page has said last of its show, as in PAGE_STATE."""
+        """The page's last PAGE_STATE."""
         self._verbs: dict[str, Callable[[Content], None]] = {
             "HELLO": self._hello,
             "START_TRAINING": lambda content: trainer.start(**page_protocol.settings_in(content)),
@@ -53,7 +53,7 @@ class Commands:
         }
 
     def obey(self, kind: str, content: Content, buffers: Any) -> None:
-        """Carry out one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
+        """Execute one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
         if kind == "LOAD_POLICY":
             self._load_policy(content, buffers)
         elif kind in self._verbs:

@@ -1,4 +1,4 @@
-"""What the page says: checked, queued for the thread that sends, and never believed. Nothing here raises."""
+"""Messages from the page: checked, and queued for the sender thread. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ log = logging.getLogger("dshq_widget")
 
 
 class Inbox:
-    """Any thread puts something in, one thread calls `work`. `widget` has the traits `show` and `snapshot`, which are
-    the page's to change; `obey(kind, content, buffers)` carries out a message and may raise; `meet` gives the page the
-    policy of an opponent that was chosen.
+    """Any thread may add messages; one thread calls `work`. `widget` has the traits `show` and `snapshot`, which the
+    page may change. `execute(kind, content, buffers)` executes a message and may raise. `load_rival` sends the page the
+    chosen opponent's policy.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Inbox:
     # ---- on any thread
 
     def sound(self, msg: Mapping[str, Any]) -> bool:
-        """Whether a comm message is one that ipywidgets can read; it would print a traceback into somebody's cell."""
+        """Whether ipywidgets can read a comm message; otherwise it would print a traceback into a cell."""
         data = msg.get("content", {}).get("data")
         paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
         if not isinstance(paths, list) or not all(page_protocol.reaches(data.get("state"), path) for path in paths):
@@ -55,7 +55,7 @@ class Inbox:
     def put_state(self, state: Any) -> None:
         """The page changed traits."""
         if not isinstance(state, dict):
-            self._complain("state that is no object")
+            self._complain("state that is not an object")
             return
         for name, value in state.items():
             if name == "show":
@@ -77,7 +77,7 @@ class Inbox:
         self._outbox.wake()
 
     def _complain(self, what: str) -> None:
-        """Log each kind of nonsense from the page once."""
+        """Log each kind of invalid message from the page once."""
         if what not in self._complaints and len(self._complaints) < COMPLAINTS_MAX:
             self._complaints.add(what)
             log.warning("the page sent %s; it was ignored", what)
@@ -85,7 +85,7 @@ class Inbox:
     # ---- on the thread that sends
 
     def work(self) -> None:
-        """Carry out all that is here."""
+        """Execute all queued messages."""
         while True:
             try:
                 command = self._queue.get_nowait()
@@ -108,9 +108,9 @@ class Inbox:
             self._complain(f"{kind} that failed: {error}")
 
     def _take_show(self, value: Any) -> None:
-        """Take over what is right in the page's show settings; the page hears back where something was not."""
+        """Apply the valid ones of the page's show settings; if one is invalid, the page gets the trait back."""
         if not isinstance(value, dict):
-            self._complain("show settings that are no object")
+            self._complain("show settings that are not an object")
             return
         widget, good, bad = self._widget, {}, False
         for name, setting in value.items():
@@ -132,7 +132,7 @@ class Inbox:
             self._outbox.log("error", str(error))
 
     def _take_snapshot(self, value: Any) -> None:
-        """Keep what the match needs to go on after a reload."""
+        """Keep what the match needs to continue after a reload."""
         try:
             checked = page_protocol.snapshot(value)
         except ValueError as error:

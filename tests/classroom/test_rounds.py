@@ -172,5 +172,5 @@ def test_anchors_are_known_and_random_play_is_always_one():
     assert rounds.anchor_names("sumo")[0] == "random" and "gold" not in rounds.anchor_names("sumo")
     with pytest.raises(LeagueError, match="'gold' is no anchor of 'sumo'"):
         rounds.anchors_of("sumo", ["gold"])
-    with pytest.raises(LeagueError, match="wanted a drill of two sides"):
+    with pytest.raises(LeagueError, match="expected a drill of two sides"):
         rounds.drill_of("cartpole")

@@ -269,5 +269,5 @@ def test_files_without_a_drill_say_why(tmp_path, source, text):
 
 
 def test_what_is_no_file_is_told():
-    with pytest.raises(ValueError, match="wanted a Python file with a Drill class or a drill's name, got 'sumoo'"):
+    with pytest.raises(ValueError, match="expected a Python file with a Drill class or a drill's name, got 'sumoo'"):
         classes("sumoo")

@@ -205,7 +205,7 @@ def test_groups_share_the_games_and_take_both_sides():
     groups = groups_of(160, 2, {SELF: 0.4, 0: 0.2, RANDOM: 0.2, IDLE: 0.2})
     assert [g.end - g.begin for g in groups] == [32, 64, 32, 32] and groups[-1].end == 160
     assert [g.middle - g.begin for g in groups if g.kind != SELF] == [16, 16, 16]
-    with pytest.raises(ValueError, match="wanted a positive multiple of it, got 20"):
+    with pytest.raises(ValueError, match="expected a positive multiple of it, got 20"):
         make_games(compile_drill(Race), 20, torch.device("cpu"))
     with pytest.raises(ValueError, match="call `meet` first"):
         start(Race, {-16: 1.0})[2].next()

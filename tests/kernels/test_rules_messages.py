@@ -308,7 +308,7 @@ def returns_a_float(s, i, side):
 
 def test_a_wrong_return_names_its_line():
     line = inspect.getsourcelines(returns_a_float)[1] + 2
-    with pytest.raises(RulesError, match=f"test_rules_messages.py:{line}: .*wanted i32, got f32"):
+    with pytest.raises(RulesError, match=f"test_rules_messages.py:{line}: .*expected i32, got f32"):
         compile_drill(drill_with(reset_x, player=rule(returns_a_float), baselines=("player",)))
 
 

@@ -76,7 +76,7 @@ def test_only_what_is_committed_is_sampled():
     commits.wait_for_commit(23)
     with pytest.raises(ValueError, match="step 24 is not committed"):
         commits.wait_for_commit(24)
-    with pytest.raises(ValueError, match="wanted 30, got 32"):
+    with pytest.raises(ValueError, match="expected 30, got 32"):
         commits.mark_written(32)
 
 
@@ -171,9 +171,9 @@ def test_all_ways_to_unpack_agree_to_the_bit(impl, device):
 
 
 def test_a_way_to_unpack_that_does_not_exist():
-    with pytest.raises(ValueError, match="wanted one of lut, numba, triton, got 'warp'"):
+    with pytest.raises(ValueError, match="expected one of lut, numba, triton, got 'warp'"):
         unpackers.unpack(torch.zeros(4, dtype=torch.uint8), "warp")
-    with pytest.raises(ValueError, match="wanted contiguous bytes"):
+    with pytest.raises(ValueError, match="expected contiguous bytes"):
         unpackers.unpack(torch.zeros(4, 4, dtype=torch.uint8).T, "lut")
 
 

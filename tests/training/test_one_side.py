@@ -62,7 +62,9 @@ def test_baselines_solve_and_chance_does_not(name):
 
 def test_what_waits_for_the_wrong_thing_says_so():
     with Trainer("cartpole") as alone, Trainer("ball") as two:
-        with pytest.raises(ValueError, match=r"'cartpole' has one side and nobody to beat: wait\(return_mean=\)"):
+        with pytest.raises(
+            ValueError, match=r"'cartpole' has one side, so it has no win rate: use wait\(return_mean=\)"
+        ):
             alone.wait(win_rate=0.5)
         with pytest.raises(ValueError, match=r"'ball' has two sides: wait\(win_rate=\)"):
             two.wait(return_mean=1)

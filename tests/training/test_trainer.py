@@ -253,7 +253,7 @@ def test_settings_change_while_it_trains(trained):
     t.set_hyper(lr=0.123, lr_schedule="constant")
     until(lambda: t.metrics.get("learning_rate") == 0.123)
     t.set_hyper(num_envs=128)
-    assert t.config.num_envs == 128 and "num_envs will change at the next start" in t.status_text
+    assert t.config.num_envs == 128 and "num_envs will take effect at the next start" in t.status_text
     t.set_hyper(num_envs=SMALL["num_envs"])
 
 

@@ -92,7 +92,7 @@ class DrillPPO:
         """Play and learn once at a learning rate of 0, which compiles what was never compiled. -> what is sent when
         training begins; None where a measurement says that another allocation of this machine is faster.
         """
-        announce(self.channel, "compiling the learner; this takes a while only the first time on a machine")
+        announce(self.channel, "compiling the learner; this is slow only the first time on a machine")
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
         learner = self.make_learner()
         played = games.next(learner, self.config, 0)
@@ -105,7 +105,7 @@ class DrillPPO:
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         if self.workers:
             where += f" with {self.workers} rollout process{'es' * (self.workers > 1)}"
-        text = f"training on {where}, {self.config.num_envs:,} games at once ({tuned['why']})"
+        text = f"training on {where}, {self.config.num_envs:,} games in parallel ({tuned['why']})"
         return {
             "text": text,
             "device": self.device,
@@ -149,7 +149,7 @@ class DrillPPO:
         rates = tuning.recall(spec, self.config, machine) if open_choice else None
         allocation = tuning.Allocation(self.workers, self.threads)
         if rates is None and open_choice:
-            announce(self.channel, "measuring how fast this machine plays and learns")
+            announce(self.channel, "measuring the speed of this machine")
             rates = tuning.measure(
                 lambda threads: OwnGames(self.drill, self.config, threads),
                 self.make_learner,
@@ -159,7 +159,7 @@ class DrillPPO:
             try:
                 tuning.remember(rates, spec, self.config, machine)
             except OSError as error:
-                self._warn(f"what was measured could not be kept: {error}")
+                self._warn(f"could not save the measured speed: {error}")
                 return tuning.report(self.config, machine, rates, allocation)
             wanted = tuning.choose(self.config, machine, rates)
             if (wanted.workers, wanted.threads) != (self.workers, self.threads):
@@ -180,7 +180,7 @@ def own_games(
     if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""
     if why := trouble():
-        told = f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`"
+        told = f"games run on the CPU because numba cannot use the GPU ({why}): run `dshq doctor` for details"
         return OwnGames(drill, config, threads), told
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames  # imports torch
 

@@ -94,7 +94,7 @@ def _telling(environment: Environment, what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = " ".join(str(error).split()) or "it gave no reason"
+        reason = " ".join(str(error).split()) or "no reason was given"
         raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
 
 
@@ -184,7 +184,7 @@ class GymGames:
         """Observations as the network reads them; raises GymError for numbers that are not finite."""
         read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
         if read.dtype != np.uint8 and not np.isfinite(read).all():
-            raise GymError(f"{self.environment.name} gave an observation that is not finite: mend the environment")
+            raise GymError(f"{self.environment.name} returned an observation that is not finite: fix the environment")
         return read
 
     def _call(self, what: str, *arguments: Any, **named: Any) -> Any:

@@ -50,7 +50,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     announce(channel, f"preparing the learner on the {'GPU' if device == 'cuda' else 'CPU'}")
     learner = make_learner()
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
-    announce(channel, f"making {config.num_envs} environments {environment.spec['title']}")
+    announce(channel, f"creating {config.num_envs} environments {environment.spec['title']}")
     workers = processes(environment, config, int(job["processors"]))
     games = GymGames(environment, config, workers > 0)
     try:
@@ -70,7 +70,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         played = games.next(learner, config.replace({"rollout_length": 1}), 0)
         make_learner().update(played.samples, played.units, Hyper(learning_rate=0.0))  # torch's first calls are slow
         where = "the GPU" if device == "cuda" else f"{threads} thread{'s' * (threads > 1)}"
-        why = f"{config.num_envs} environments {'each in a process of its own' if workers else 'in one process'}"
+        why = f"{config.num_envs} environments {'each in its own process' if workers else 'in one process'}"
         tuned = {"workers": workers, "threads": threads, "num_envs": config.num_envs, "why": why}
         text = f"training on {where}, {why}"
         training.train({"text": text, "device": device, "workers": workers, "threads": threads, "tuning": tuned})

@@ -158,14 +158,14 @@ class DrillProcesses:
 
     def _worker_message(self, child: Child, message: Message) -> None:
         if message["type"] == "HEALTH" and message["health"] in ("stuck", "silent"):
-            text = f"rollout process {child.pid} has not answered for some seconds; the others go on"
+            text = f"rollout process {child.pid} is not responding; the others continue"
             self._on_message(self, {"type": "WARNING", "text": text})
 
     def _worker_exit(self, child: Child, end: Exit) -> None:
         if end.expected:
             return
-        fate = "it is being replaced" if end.restarting else "it is not replaced any more"
-        text = f"a rollout process was lost, {fate}: {end.error}"
+        fate = "it is being replaced" if end.restarting else "it will not be replaced again"
+        text = f"a rollout process ended; {fate}: {end.error}"
         self._on_message(self, {"type": "WARNING", "text": text})
         if not end.restarting and not any(worker.alive for worker in self.workers if worker is not child):
             self._lost = end  # nobody plays any more

@@ -273,20 +273,20 @@ def report(config: TrainConfig, machine: Machine, rates: Rates | None, allocatio
 def why(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: Allocation) -> str:
     """The reason for this allocation, as part of a sentence."""
     if config.deterministic:
-        return "lock-step is always one thread"
+        return "lock-step uses one thread"
     if config.workers >= 0:
-        return f"workers={config.workers} was asked for"
+        return f"workers={config.workers} was set"
     if not open_choice(config, machine):
         return f"{machine.cpu:g} processors{' beside a page' * machine.gentle}"
     if rates is None:
-        return "nothing is measured yet"
+        return "not measured yet"
     if not rates.trusted:
-        return f"not measured: others use this machine, threads waited {rates.busy:.0%} of the time"
+        return f"not measured: this machine is busy, threads waited {rates.busy:.0%} of the time"
     alone, *others = allocations(rates, machine)
     if not others:
-        return f"{machine.memory / 1e9:.1f} GB of memory leave no room for rollout processes"
+        return f"{machine.memory / 1e9:.1f} GB of memory is not enough for rollout processes"
     best = max(others, key=lambda other: other.rate)
     if allocation.workers:
-        return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads without them"
+        return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads alone"
     change = best.rate / alone.rate - 1
     return f"measured: rollout processes would be {abs(change):.0%} {'faster' if change > 0 else 'slower'}"

@@ -323,7 +323,7 @@ class CpuGame:
 
     def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
-            raise ValueError(f"wanted a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+            raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
@@ -332,7 +332,7 @@ class CpuGame:
     def reset(self, tiles: NDArray, chosen: NDArray) -> None:
         """New episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
-            raise ValueError(f"wanted a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
+            raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
         lanes.each_lane(
             self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
         )

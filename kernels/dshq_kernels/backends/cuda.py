@@ -392,7 +392,7 @@ class CudaGame:
     def restore(self, state: Any, snapshot: Any) -> None:
         """Every game as it was. Raises ValueError for a snapshot of another number of games."""
         if snapshot.shape != state.shape:
-            raise ValueError(f"wanted a snapshot of shape {state.shape}, got {snapshot.shape}")
+            raise ValueError(f"expected a snapshot of shape {state.shape}, got {snapshot.shape}")
         state.copy_to_device(snapshot)
 
     def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type, out: Any = None) -> Any:

@@ -76,7 +76,7 @@ def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
         return value
     if isinstance(value, Const) and value.type == LITERAL and wanted != BOOL:
         return Const(round32(value.value) if wanted == F32 else wrap(int(value.value), wanted), wanted)
-    raise parsed.error(node, f"wanted {wanted}, got {value.type}", MENDS[wanted])
+    raise parsed.error(node, f"expected {wanted}, got {value.type}", MENDS[wanted])
 
 
 def unify(a: Expr, b: Expr, node: ast.AST, parsed: Parsed) -> tuple[Expr, Expr]:

@@ -145,7 +145,7 @@ def declared_fields(source: Source) -> list[Field]:
             mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
             raise DeclarationError(f"{where}: an array has one length: {mend}", "state", name)
         if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
-            wanted = f"wanted a type of {', '.join(TYPES)} or (type, length)"
+            wanted = f"expected a type of {', '.join(TYPES)} or (type, length)"
             raise DeclarationError(f"{where}: {wanted}, got {declared!r}", "state", name)
         if name in COMMON_FIELDS:
             raise DeclarationError(f"{where}: every state has that field already; choose another name", "state", name)

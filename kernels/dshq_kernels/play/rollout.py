@@ -176,7 +176,7 @@ class Rollouts:
         separate: bool = False,
     ):
         if games % LANES or games < LANES:
-            raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {games}")
+            raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
         self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
         self.plan = make_plan(layers, separate)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
@@ -225,7 +225,7 @@ class Rollouts:
         """From now on `scene_share` of the new episodes begin as one of `scenes`, u32 `[n, words]`, all as likely."""
         words = self.scenes.shape[1]
         if scenes.ndim != 2 or scenes.shape[1] != words:
-            raise ValueError(f"wanted scenes of {words} words each, got an array of shape {scenes.shape}")
+            raise ValueError(f"expected scenes of {words} words each, got an array of shape {scenes.shape}")
         self.scenes = np.ascontiguousarray(scenes, np.uint32)
 
     def play(
@@ -337,7 +337,7 @@ def play_matches(
     in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
     `keep_actions` the result says how each began and what was done in it."""
     if games < 1:
-        raise ValueError(f"wanted at least one match, got {games}")
+        raise ValueError(f"expected at least one match, got {games}")
     sides = int(spec["sides"])
     halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
     tiles_of = [-(-half // LANES) for half in halves]

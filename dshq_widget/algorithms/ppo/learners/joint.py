@@ -36,7 +36,7 @@ def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float =
             backend, init_method=where, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)
         )
     except RuntimeError as error:
-        raise RuntimeError(f"not all {size} joint learners came to {where} within {seconds:g} s") from error
+        raise RuntimeError(f"not all {size} joint learners reached {where} within {seconds:g} s") from error
 
 
 def leave() -> None:
@@ -61,7 +61,7 @@ class JointPPO(ResidentPPO):
     def update(self, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `ResidentPPO.update`. Raises TypeError for samples of the host."""
         if not isinstance(samples, Rollout):
-            raise TypeError("joint learners learn from rollouts of their own device, not from samples of the host")
+            raise TypeError("joint learners need rollouts on their own device, not samples on the host")
         return super().update(samples, units, hyper)
 
     def _minibatches(self, units: int, hyper: Hyper) -> int:
@@ -78,7 +78,8 @@ class JointPPO(ResidentPPO):
             distributed.all_reduce(values)
         except RuntimeError as error:
             raise RuntimeError(
-                f"one of the {self.size} joint learners is gone or does not answer: end the others and start all again"
+                f"one of the {self.size} joint learners has ended or does not respond: stop the others and restart "
+                "all of them"
             ) from error
         return values
 

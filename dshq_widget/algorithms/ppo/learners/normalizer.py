@@ -62,7 +62,9 @@ class Normalizer:
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
         if observations and spec.front:
-            raise ValueError("normalize_observations is for dense networks: a grid and pairs read them as they are")
+            raise ValueError(
+                "normalize_observations works only with dense networks, not with a grid or pairs: set it to false"
+            )
         self.spec = spec
         self.observations = Moments(spec.layers[0]) if observations else None
         self.returns = Moments(1) if rewards else None

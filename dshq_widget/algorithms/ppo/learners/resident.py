@@ -92,9 +92,9 @@ class ResidentPPO(TorchPPO):
         kernels: bool | None = None,
     ):
         if precision not in PRECISIONS:
-            raise ValueError(f"precision: wanted one of {', '.join(PRECISIONS)}, got {precision!r}")
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
         if graph and torch.device(device).type != "cuda":
-            raise ValueError(f"a CUDA graph needs a CUDA device, got {device!r}: leave graph out")
+            raise ValueError(f"graph=True needs a CUDA device, got {device!r}")
         self.precision, self._wants_graph = precision, graph
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
@@ -165,7 +165,7 @@ class ResidentPPO(TorchPPO):
         `told` reads it. Raises ValueError for a rollout that is not made of units of `UNIT` samples.
         """
         if rollout.samples % UNIT:
-            raise ValueError(f"wanted a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
+            raise ValueError(f"expected a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
         self._settings(hyper)
         how: Plan | Tensor
         if plan is not None:
