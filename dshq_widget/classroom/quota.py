@@ -145,7 +145,7 @@ class Quota:
         """
         if self._earlier is None:
             raise RuntimeError("there is no saved run of this drill to continue")
-        self._trainer.go_on_from(self._earlier.path)
+        self._trainer.resume_from(self._earlier.path)
         self._trainer.start()
 
     def submit(self) -> dict[str, Any]:
@@ -166,17 +166,17 @@ class Quota:
     def submit_beside(self, done: Callable[[], None]) -> None:
         """The same on a thread of its own; `sent` tells of it, and `done` is called whenever that has changed."""
         if self._sent["state"] != "sending":
-            self._tell(done, "sending", "")
+            self._report(done, "sending", "")
             threading.Thread(target=self._submit, args=(done,), name="dshq-submit", daemon=True).start()
 
     def _submit(self, done: Callable[[], None]) -> None:
         try:
             answer = self.submit()
         except (RuntimeError, ValueError) as error:
-            self._tell(done, "failed", str(error))
+            self._report(done, "failed", str(error))
         else:
-            self._tell(done, "sent", f"version {answer['version']} was submitted to {answer['title']!r}")
+            self._report(done, "sent", f"version {answer['version']} was submitted to {answer['title']!r}")
 
-    def _tell(self, done: Callable[[], None], state: str, text: str) -> None:
+    def _report(self, done: Callable[[], None], state: str, text: str) -> None:
         self._sent = {"state": state, "text": text}
         done()

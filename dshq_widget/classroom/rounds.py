@@ -166,8 +166,8 @@ class RefereeThread:
                 busy = referee.play_next()
                 self.problem = ""
             except Exception as error:  # nobody waits for this thread: the instructor's page tells it
-                told, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
-                if told != self.problem:
+                reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
+                if reported != self.problem:
                     logging.getLogger("dshq.league").exception("could not play a block")
             if not busy:
                 self._over.wait(IDLE_SECONDS)

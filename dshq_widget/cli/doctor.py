@@ -204,9 +204,9 @@ def _gpu() -> tuple[str, bool, str, str]:
 
 def _kernels() -> str:
     """What is missing to compile rules and networks for this GPU; "" if nothing is."""
-    from dshq_kernels.backends.cuda import trouble
+    from dshq_kernels.backends.cuda import why_unusable
 
-    why = trouble()
+    why = why_unusable()
     if why:
         return f"numba cannot use it ({why}), so games run on the CPU. {NUMBA_CUDA}"
     found = importlib.util.find_spec("triton") is not None

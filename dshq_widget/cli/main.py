@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train a drill and save the policy."""
-    from dshq_widget.learning.champion import crown
+    from dshq_widget.learning.champion import keep_best
     from dshq_widget.policy import checkpoint
     from dshq_widget.training.train_for import train_for
     from dshq_widget.training.trainer import Trainer
@@ -80,7 +80,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         finish = None
         if out is not None:
             trainer.save(out)
-            finish = None if options.latest else crown(out, trainer.drill)
+            finish = None if options.latest else keep_best(out, trainer.drill)
         result: dict[str, Any] = {
             "drill": trainer.drill.name,
             "seed": trainer.config.seed,
@@ -135,7 +135,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
         else:
             player = matches.opponent(options.policy, drill)
             result |= matches.evaluate_alone(drill, player, options.matches, **how)
-            result |= matches.yardsticks(drill, options.matches, seed=options.seed)
+            result |= matches.references(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
             print(

@@ -393,10 +393,10 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
             config = dataclasses.replace(config, evaluate_seconds=EVALUATE_ALONE_SECONDS)
     else:
         known = ["self", "pool", "idle", "random", *baselines]
-        strangers = [name for name in config.opponents if name not in known]
-        if strangers and "opponents" in given:
-            raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))
-        if strangers:
+        unknown = [name for name in config.opponents if name not in known]
+        if unknown and "opponents" in given:
+            raise _wanted("opponents", "among " + ", ".join(known), unknown[0], nearest(unknown[0], known))
+        if unknown:
             kept = {name: share for name, share in config.opponents.items() if name in known}
             config = dataclasses.replace(
                 config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}

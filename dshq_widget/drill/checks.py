@@ -120,7 +120,9 @@ def attributes(base: type) -> set[str]:
 def check(drill: Any, base: type) -> None:
     """Raises DeclarationError for the first thing that is wrong, and TypeError for what is no subclass of `base`."""
     if not (isinstance(drill, type) and issubclass(drill, base)):
-        raise TypeError(f"expected a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
+        raise TypeError(
+            f"expected a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class"
+        )
     name = getattr(drill, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
         raise DeclarationError(f'expected a short identifier such as name = "my_drill", got {name!r}', "name")
@@ -149,7 +151,7 @@ def _check_time(drill: Any) -> None:
             "time_limit",
         )
     if drill.target is not None and drill.sides != 1:
-        raise DeclarationError(f"target ({drill.target}) is for drills of one side; leave it out", "target")
+        raise DeclarationError(f"target ({drill.target}) is only for drills of one side: remove it", "target")
 
 
 def _check_actions(drill: Any) -> None:
@@ -158,11 +160,11 @@ def _check_actions(drill: Any) -> None:
         ("observations", "observation", '(Observation("x"),)'),
     ):
         if not getattr(drill, attribute):
-            raise DeclarationError(f"declare at least one {article}, `{attribute} = {example}`", attribute)
+            raise DeclarationError(f"declare at least one {article}: `{attribute} = {example}`", attribute)
     options: dict[str, tuple[str, ...]] = {}
     for choice in drill.actions:
         if choice.name in options:
-            raise DeclarationError(f"two choices are called {choice.name!r}: give each its own name", "actions")
+            raise DeclarationError(f"two choices are called {choice.name!r}: give each a different name", "actions")
         if not _each(str)(choice.options) or not choice.options or len(set(choice.options)) < len(choice.options):
             raise DeclarationError(
                 f"choice {choice.name!r}: expected different texts as options, got {choice.options!r}",
@@ -186,7 +188,7 @@ def _check_actions(drill: Any) -> None:
         actions = prod(len(choice.options) for choice in drill.actions)
         parse((len(drill.observations), *written(drill.front), actions + 1))
     except ValueError as error:
-        raise DeclarationError(f"its front does not fit its observations and actions: {error}", "front") from error
+        raise DeclarationError(f"the front does not fit the observations and actions: {error}", "front") from error
 
 
 def _check_names_of_fields(drill: Any) -> None:
@@ -215,7 +217,7 @@ def _check_terms(drill: Any) -> None:
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise DeclarationError(
-            f"{sorted(clash)} are both rewards and potentials; give each term one kind", "potentials", min(clash)
+            f"{sorted(clash)} are both rewards and potentials: choose one kind for each", "potentials", min(clash)
         )
     for attribute in ("rewards", "potentials", "baselines"):
         for name in getattr(drill, attribute):
@@ -236,7 +238,7 @@ def _check_members(drill: Any, base: type) -> None:
     for n in sorted(set(members) - used - may - set(RULES)):
         near = get_close_matches(n, RULES if n in rules else may, 1, cutoff=0.8)
         if near and n not in (*drill.rewards, *drill.potentials, *drill.baselines):
-            raise DeclarationError(f"{n!r} means nothing to a drill and no rule uses it; did you mean {near[0]!r}?", n)
+            raise DeclarationError(f"{n!r} is not a drill attribute and no rule uses it; did you mean {near[0]!r}?", n)
     for n in RULES:
         if callable(vars(drill).get(n)) and not _is_rule(vars(drill)[n]):
             raise DeclarationError(f"{n!r} is not marked: write @rule on the line above it", n)

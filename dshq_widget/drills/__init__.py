@@ -24,9 +24,9 @@ drills: dict[str, type[Drill]] = {
 def get(name: str) -> type[Drill]:
     """The drill called `name`. Raises ValueError that names the nearest one."""
     if name.endswith(".py"):
-        raise ValueError(f"expected a drill's name or its class, got the file {name!r}: import its class and pass that")
+        raise ValueError(f"expected a drill's name or class, got the file {name!r}: import the class and pass it")
     if name not in drills:
         near = get_close_matches(name, drills, 1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else "choose one of these, or write a class of your own."
+        hint = f"did you mean {near[0]!r}?" if near else "choose one of these, or write your own class."
         raise ValueError(f"there is no drill called {name!r}: {hint} Known drills: {', '.join(sorted(drills))}.")
     return drills[name]

@@ -46,7 +46,7 @@ class DrillVectorEnv(VectorEnv):
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
-            raise ValueError(f"opponent: {spec['name']!r} has one side and nobody to play against; leave it out")
+            raise ValueError(f"opponent: {spec['name']!r} has one side, so there is no opponent: leave it out")
         default = (spec["baselines"] or ["random"])[0]
         self.opponent = (opponent or default) if spec["sides"] == 2 else None
         if self.opponent not in (None, "self", "idle"):

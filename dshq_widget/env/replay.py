@@ -27,8 +27,8 @@ def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
     spec = game.spec
     if recording["rules_hash"] != spec["rules_hash"]:
         raise ValueError(
-            f"the recording belongs to rules {recording['rules_hash']}, these are {spec['rules_hash']}: "
-            "play it with the drill it was made with"
+            f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "
+            f"{spec['rules_hash']}: use the drill it was made with"
         )
     tiles = game.new(1, recording["seed"])
     handles = {handle["name"]: handle for handle in spec["drag"]}

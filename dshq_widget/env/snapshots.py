@@ -42,7 +42,7 @@ class Snapshots:
 
     def __init__(self, games: Batch | DrillVectorEnv, capacity: int = 65_536):
         if capacity < 1:
-            raise ValueError(f"capacity: expected room for at least 1 state, got {capacity}")
+            raise ValueError(f"capacity must be at least 1, got {capacity}")
         self.batch = games.batch if isinstance(games, DrillVectorEnv) else games
         self.capacity = capacity
         words = self.batch.state_words().shape[1]
@@ -89,7 +89,7 @@ class Snapshots:
             rows = self._rows(ids)
             n = len(rows)
             if n < 1:
-                raise ValueError("ids: expected at least one state to play on, got none")
+                raise ValueError("ids must name at least one state")
             self._check_room(n)
             copies = self.batch.like(n)
             lanes = copies.state_words()
@@ -132,18 +132,18 @@ class Snapshots:
     def _check_room(self, n: int) -> None:
         if n > self.capacity - self._live:
             raise MemoryError(
-                f"expected room for {n} states, {self.capacity - self._live} of {self.capacity} are free: release those "
-                f"that are no longer needed, or make Snapshots(games, capacity={2 * self.capacity})"
+                f"no room for {n} states: {self.capacity - self._live} of {self.capacity} are free. Release states "
+                f"that are no longer needed, or use Snapshots(games, capacity={2 * self.capacity})"
             )
 
     def _rows(self, ids: ArrayLike) -> NDArray:
         asked = np.asarray(ids, np.int64)
         if asked.ndim != 1:
-            raise ValueError(f"ids: expected a list of them, got an array of shape {asked.shape}")
+            raise ValueError(f"ids must be a list, got an array of shape {asked.shape}")
         rows = asked % self.capacity
         unknown = asked[(asked < 0) | (self._ids[rows] != asked)]
         if len(unknown):
             raise LookupError(
-                f"no state has the id {unknown[0]}: it was released, or never given out; {self._live} states are kept"
+                f"no state has the id {unknown[0]}: it was released or never existed; {self._live} states are kept"
             )
         return rows

@@ -17,7 +17,7 @@ def choose_device(wanted: str) -> str:
         return "cuda"
     if wanted == "cuda":
         raise RuntimeError(
-            "device=cuda was asked for, but torch finds no GPU: "
-            "use device=auto, or install a CUDA build of torch (see dshq doctor)"
+            "device=cuda is set, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see "
+            "dshq doctor)"
         )
     return "cpu"

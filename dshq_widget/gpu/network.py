@@ -37,12 +37,12 @@ def padded(count: int) -> int:
     return max(16, 1 << (count - 1).bit_length())
 
 
-def trouble(spec: PolicySpec, precision: str) -> str:
+def why_unsupported(spec: PolicySpec, precision: str) -> str:
     """What about a network the kernels do not take, in a few words; "" for nothing."""
     if spec.front or spec.pixels or len(spec.layers) != 4:
-        return "it has not two dense hidden layers and nothing before them"
+        return "it does not consist of exactly two dense hidden layers"
     words, most = padded_words(spec), MOST_WORDS[precision]
-    return f"it has {words} weights in {precision}, padded; expected {most} or fewer" if words > most else ""
+    return f"it has {words} weights in {precision}, padded; the limit is {most}" if words > most else ""
 
 
 def padded_words(spec: PolicySpec) -> int:
@@ -63,8 +63,8 @@ class Network:
         """Raises ValueError for a network that they do not take, ImportError without Triton."""
         from dshq_widget.gpu import network_kernels
 
-        if wrong := trouble(spec, precision):
-            raise ValueError(f"this network cannot be played and learned in single launches: {wrong}")
+        if wrong := why_unsupported(spec, precision):
+            raise ValueError(f"the single-launch kernels do not support this network: {wrong}")
         self._kernels = network_kernels
         self.spec, self.weights = spec, weights.detach()
         n_obs, hidden_1, hidden_2, n_out = spec.layers

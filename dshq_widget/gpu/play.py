@@ -93,7 +93,7 @@ class Play:
     ):
         spec, device = games.drill.spec, games.device
         if graph and device.type != "cuda":
-            raise ValueError(f"a CUDA graph needs a CUDA device; the games are on {device}: leave graph out")
+            raise ValueError(f"graph=True needs a CUDA device; the games are on {device}")
         self.games, self.policy, self.estimator, self.length = games, policy, estimator, length
         self.spec, self.device = spec, device
         self.sides, self.n_actions, self.masked = int(spec["sides"]), int(spec["n_actions"]), bool(spec.get("masked"))

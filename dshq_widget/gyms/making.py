@@ -69,7 +69,7 @@ def make(gym_id: str, render: bool = False) -> gym.Env:
         raise
     except Exception as error:  # whatever an environment's author raises is told, with who said it
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise GymError(f"{PREFIX}{gym_id} cannot be made: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+        raise GymError(f"cannot create {PREFIX}{gym_id}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
 
 
 def maker(gym_id: str) -> Callable[[], gym.Env]:
@@ -79,7 +79,7 @@ def maker(gym_id: str) -> Callable[[], gym.Env]:
 
 def _hint(gym_id: str, error: Exception) -> str:
     if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
-        return "; one of your own is named with the module that registers it, gym:my_module:Mine-v0"
+        return "; for your own environment, include the module that registers it: gym:my_module:Mine-v0"
     missing = isinstance(error, (ImportError, gym.error.DependencyNotInstalled))
     return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
 
@@ -108,7 +108,7 @@ def _readable(env: gym.Env) -> gym.Env:
         gym.spaces.flatdim(space)
     except (ValueError, NotImplementedError) as error:
         env.close()
-        raise GymError(f"its observations {space} have no fixed number of parts: {error}") from None
+        raise GymError(f"its observations {space} have no fixed size: {error}") from None
     return gym.wrappers.FlattenObservation(env)
 
 
@@ -134,7 +134,7 @@ def described(name: str) -> Environment:
     try:
         return Environment(_spec(gym_id, env))
     except GymError as error:
-        raise GymError(f"{name} cannot be learned: {error}") from None
+        raise GymError(f"cannot train on {name}: {error}") from None
     finally:
         env.close()
 

@@ -132,11 +132,11 @@ class Show:
         try:
             from PIL import Image
         except ImportError as error:
-            raise GymError('pictures need Pillow, which is not there: pip install "dshq-widget[gym]"') from error
+            raise GymError('showing an environment needs Pillow: pip install "dshq-widget[gym]"') from error
         picture = self.env.render()
         if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             gym_id = self.job["environment"]["id"]
-            raise GymError(f"{gym_id} renders no picture in render_mode rgb_array, so there is nothing to show")
+            raise GymError(f"{gym_id} renders no frames in render_mode rgb_array, so there is nothing to show")
         packed = io.BytesIO()
         Image.fromarray(np.ascontiguousarray(picture, np.uint8)).save(packed, "JPEG", quality=QUALITY)
         state = {"tick": self.tick, "score": self.score, "version": self.version, "playing": self.playing}

@@ -20,7 +20,7 @@ OF_THE_LATEST = ("win_rate", "win_share", "elo", "return", "reward", "loss", "en
 """Beginnings of the names of metrics that say nothing of an earlier policy."""
 
 
-def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
+def keep_best(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
     """Let a file's latest policy and its league's champion play, and put the champion in its place if it is better.
 
     -> {version, latest, shares: {version: points per match}, why}, or None for a drill without a league. A champion's
@@ -42,7 +42,7 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
     why = f"{shares[best]:.1%} of the points in {MATCHES * len(league.pinned):,} matches with {against}"
     if best != saved.version:
         metrics = {key: value for key, value in saved.metrics.items() if not key.startswith(OF_THE_LATEST)}
-        crowned = dataclasses.replace(
+        stronger = dataclasses.replace(
             saved,
             weights=champion.weights,
             version=champion.version,
@@ -50,7 +50,7 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
             metrics=metrics | {"version": champion.version, "agent_steps": champion.step},
             state={key: value for key, value in saved.state.items() if key.startswith("train.league.")},
         )
-        checkpoint.save(path, crowned)
+        checkpoint.save(path, stronger)
         why = f"the champion, {why}; the latest, version {saved.version}, scores {shares[saved.version]:.1%}"
     else:
         why = f"the latest, {why}" + (", at least as many as the champion" if len(shares) > 1 else "")

@@ -44,13 +44,13 @@ class Competition(Companion):
         """Rate the policy when that is due, draw new opponents, and revert to the champion where training has fallen
         apart.
         """
-        trouble = self.guard.after_update(learned)
+        problem = self.guard.after_update(learned)
         if self.league.due(run.updates, run.agent_steps, run.config.snapshot_every):
             points, matches = self._hold_round(run)
             assert self.league.champion is not None
-            trouble = trouble or self.guard.after_round(points, matches, self.league.champion.share)
-        if trouble and run.config.collapse_guard and self.league.champion is not None:
-            self._revert(run, trouble)
+            problem = problem or self.guard.after_round(points, matches, self.league.champion.share)
+        if problem and run.config.collapse_guard and self.league.champion is not None:
+            self._revert(run, problem)
         if self.pool and run.updates % self._rollouts_per_match(run) == 0:
             self.source.set_opponents(self.league.draw(self.pool))
 

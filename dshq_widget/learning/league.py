@@ -287,7 +287,7 @@ class League:
             weights, table = state["train.league.weights"], state["train.league.table"]
             champion, opponents = state["train.league.champion"], state["train.league.opponents"]
             snapshots = [Snapshot(row, **note) for row, note in zip(weights, notes["snapshots"], strict=True)]
-            crown = Champion(champion, **notes["champion"])
+            best = Champion(champion, **notes["champion"])
             counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
@@ -298,7 +298,7 @@ class League:
             size,
         ):
             raise CheckpointError("its league belongs to a different network or has different pinned opponents")
-        self.snapshots, self.champion, self.opponents = snapshots, crown, list(opponents)
+        self.snapshots, self.champion, self.opponents = snapshots, best, list(opponents)
         self.points, self.matches = table[0].copy(), table[1].copy()
         for key, count in counts.items():
             setattr(self, key, count)

@@ -284,8 +284,8 @@ class Run:
         for companion in self.companions:
             self.metrics |= companion.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
-        if self.logs and (trouble := self.logs.write(self.metrics)):
-            self.warn(trouble)
+        if self.logs and (problem := self.logs.write(self.metrics)):
+            self.warn(problem)
 
     def save(self, path: str) -> None:
         """Write everything that an exact continuation needs; a failure is a warning, and training goes on."""

@@ -38,7 +38,9 @@ class ReplayRing:
     def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cpu"):
         """Raises ValueError for sizes below 2 and 1, and torch's own error where the memory does not suffice."""
         if capacity < 2 or num_envs < 1:
-            raise ValueError(f"expected a capacity of 2 or more steps and 1 or more games, got {capacity} and {num_envs}")
+            raise ValueError(
+                f"expected a capacity of 2 or more steps and 1 or more games, got {capacity} and {num_envs}"
+            )
         self.capacity, self.num_envs, self.device = capacity, num_envs, torch.device(device)
         self.obs = _aligned((capacity, num_envs, *PACKED), torch.uint8, self.device)
         rows = {name: _aligned((capacity, num_envs), dtype, self.device) for name, dtype in FIELDS.items()}
@@ -148,7 +150,7 @@ class ReplayRingCUDA(ReplayRing):
 
     def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cuda"):
         if torch.device(device).type != "cuda" or not torch.cuda.is_available():
-            raise ValueError(f"expected a CUDA device that torch can use, got {str(device)!r}: take ReplayRing instead")
+            raise ValueError(f"expected a CUDA device that torch can use, got {str(device)!r}: use ReplayRing instead")
         super().__init__(capacity, num_envs, device)
 
 

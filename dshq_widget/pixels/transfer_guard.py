@@ -18,7 +18,7 @@ def assert_no_host_memcpy() -> Iterator[None]:
     would be nothing to see.
     """
     if not torch.cuda.is_available():
-        raise RuntimeError("no CUDA device that torch can use was found: there are no copies to look for")
+        raise RuntimeError("torch found no usable CUDA device: there are no copies to count")
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profile:
         yield

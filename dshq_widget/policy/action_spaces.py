@@ -67,8 +67,8 @@ class Actions:
             low, high = (tuple(float(bound) for bound in bounds.ravel()) for bounds in (space.low, space.high))
             return cls("box", shape=space.shape, low=low, high=high)
         raise GymError(
-            f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, and these are {space}: "
-            "wrap the environment so that they are (gymnasium.wrappers.TransformAction)"
+            f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, got {space}: wrap the "
+            "environment (gymnasium.wrappers.TransformAction)"
         )
 
     @classmethod
@@ -100,7 +100,7 @@ class Actions:
     def check(self, distribution: str) -> None:
         """Raises GymError where the distribution does not suit these actions."""
         if self.kind == "box" and distribution == "beta" and not self.bounded.all():
-            raise GymError("action_distribution=beta needs actions with bounds, and these have none: take gaussian")
+            raise GymError("action_distribution=beta needs bounded actions: use gaussian")
 
     def draw(self, outputs: NDArray, distribution: str, rng: np.random.Generator, greedy: bool = False) -> NDArray:
         """Actions f32 `[N, k]` from outputs f32 `[N, outputs]`; `greedy` takes the likeliest option or the mean."""
@@ -117,7 +117,7 @@ class Actions:
         drawn = alpha / (alpha + beta) if greedy else rng.beta(alpha, beta)
         return np.clip(drawn, EDGE, 1 - EDGE).astype(np.float32)
 
-    def told(self, drawn: NDArray, distribution: str) -> NDArray:
+    def to_environment(self, drawn: NDArray, distribution: str) -> NDArray:
         """What N environments are given for actions f32 `[N, k]`."""
         if self.kind == "choice":
             return drawn[:, 0].astype(np.int64) + self.start

@@ -255,7 +255,7 @@ def _header_length(content: bytes, size: int) -> int:
     if header_bytes > MAX_HEADER_BYTES or content[8:9] != b"{":
         raise CheckpointError("it does not start with a .dshq header")
     if 8 + header_bytes > size:
-        raise CheckpointError("it ends inside its header; it was cut off")
+        raise CheckpointError("it ends inside its header: it was cut off")
     return header_bytes
 
 
@@ -275,7 +275,7 @@ def decode(content: bytes) -> Checkpoint:
         )
     data = memoryview(content)[8 + header_bytes :]
     if metadata.get("sha256") != _digest(metadata, data):
-        raise CheckpointError("its contents do not match their sha256; the file is damaged")
+        raise CheckpointError("its contents do not match its sha256: the file is damaged")
     text = {key: _text(metadata, key) for key in TEXT_KEYS}
     layers = _layers(metadata)
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):

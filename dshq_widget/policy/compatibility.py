@@ -20,8 +20,7 @@ def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
     if saved.environment or saved.drill in drills.drills:
         return saved.drill
     raise CheckpointError(
-        f"expected the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
-        f"which is a drill of your own: {advice}"
+        f"{os.path.basename(name)!r} was trained on {saved.drill!r}, which is not a built-in drill: {advice}"
     )
 
 
@@ -36,8 +35,8 @@ def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: 
     """Raises CheckpointError where the file called `name` holds another network than `layers`."""
     if saved.layers != layers:
         raise CheckpointError(
-            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} "
-            f"needs {list(layers)}: take a file of this drill and network"
+            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} needs "
+            f"{list(layers)}: choose a file for this drill and network"
         )
 
 
@@ -47,6 +46,6 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
         config = settings_of(saved)
         network = PolicySpec.for_config(spec, config)
     except ValueError as error:
-        raise CheckpointError(f"{name!r} has settings that this release does not take: {error}") from None
+        raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
     check_layers(saved, name, spec, network.layers)
     return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}

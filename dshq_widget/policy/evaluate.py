@@ -52,7 +52,7 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
         wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
         if (saved.layers[0], saved.layers[-1]) != wanted:
             raise checkpoint.CheckpointError(
-                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: take a file of the same drill"
+                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
             )
         return network(saved.layers, saved.activation, saved.weights)
     if text == "scripted":
@@ -108,7 +108,7 @@ def evaluate_alone(
     return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
 
 
-def yardsticks(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
+def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
     """What a return of `evaluate_alone` is to be compared with, on the same seeds: return_mean_random of random play,
     return_mean_scripted of the drill's first baseline (None without one).
     """

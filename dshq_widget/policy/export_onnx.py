@@ -29,11 +29,11 @@ def to_onnx(policy: Policy) -> Any:
     network with a grid.
     """
     if isinstance(policy.spec.front, Grid):
-        raise ValueError("a network that looks ahead on a grid has no form in ONNX's operators: keep the .dshq file")
+        raise ValueError("a network with a grid cannot be exported to ONNX: use the .dshq file")
     try:
         import onnx
     except ImportError as error:
-        raise ImportError("exporting needs the onnx package: pip install dshq-widget[onnx]") from error
+        raise ImportError("exporting needs onnx: pip install 'dshq-widget[onnx]'") from error
     helper, spec, f32 = onnx.helper, policy.spec, onnx.TensorProto.FLOAT
     nodes = _nodes(policy)
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in _constants(policy).items()]

@@ -24,5 +24,5 @@ def resolve(name: str) -> Path | None:
     if not colon or rung not in RUNGS or not drill.isidentifier():
         return None
     if rung not in rungs(drill):
-        raise ValueError(f"{drill!r} has no policy {rung!r}; of the drills that come with the package only 'ball' has")
+        raise ValueError(f"{drill!r} has no policy {rung!r}; only the built-in drill 'ball' has a ladder")
     return path(drill, rung)

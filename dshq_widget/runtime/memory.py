@@ -45,7 +45,7 @@ class SharedBlock:
         """
         nbytes = int(nbytes)
         if nbytes < 1:
-            raise ValueError(f"a shared block holds at least 1 byte, not {nbytes}; check the sizes that went into it")
+            raise ValueError(f"a shared block needs at least 1 byte, got {nbytes}")
         available = memory_available()
         if nbytes > available:  # A memfd has no size limit of its own: allocating too much would wake the OOM killer.
             raise MemoryError(_sentence(nbytes, f"only {_megabytes(available)} of memory is free"))
@@ -126,13 +126,13 @@ def _seal(fd: int) -> None:
 
 
 def _no_room(nbytes: int, error: OSError) -> MemoryError:
-    return MemoryError(_sentence(nbytes, f"the system said: {error.strerror}"))
+    return MemoryError(_sentence(nbytes, f"the system reported: {error.strerror}"))
 
 
 def _sentence(nbytes: int, reason: str) -> str:
     return (
-        f"expected {_megabytes(nbytes)} of shared memory, but {reason}; "
-        "use fewer games (num_envs) or a shorter rollout_length, or give this machine more memory"
+        f"cannot get {_megabytes(nbytes)} of shared memory: {reason}; use fewer games (num_envs), a shorter "
+        "rollout_length or a machine with more memory"
     )
 
 

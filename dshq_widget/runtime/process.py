@@ -183,7 +183,7 @@ def step_aside() -> None:
             with open("/proc/self/autogroup", "w") as file:
                 file.write(str(LEAST_NICE))
         except OSError as error:  # The kernel limits how often this may be done; SCHED_IDLE alone is half the effect.
-            print(f"the weight of this process's session could not be lowered: {error}", file=sys.stderr)
+            print(f"could not lower the CPU weight of this process's session: {error}", file=sys.stderr)
 
 
 def _text(path: str) -> str:
@@ -207,7 +207,7 @@ def resolve(name: str) -> Callable[..., None]:
     module, function = name.split(":")
     found = getattr(importlib.import_module(module), function)
     if not getattr(found, "__dshq_role__", False):
-        raise ValueError(f'"{name}" is no role: mark the function with @role (dshq_widget/runtime/process.py)')
+        raise ValueError(f'"{name}" is not a role: mark the function with @role (dshq_widget/runtime/process.py)')
     return found
 
 

@@ -93,8 +93,8 @@ class Lane:
         magic, layout, found, capacity, stride = (int(word) for word in block.array(np.int64, 5, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION:
             raise ValueError(
-                f"expected a lane of layout {LAYOUT_VERSION} at offset {offset}, found {layout} with magic {magic:#x}; "
-                "create it first, with the same version of this package in every process"
+                f"expected a lane of layout {LAYOUT_VERSION} at offset {offset}, found {layout} with magic "
+                f"{magic:#x}; create it first, and use the same version of this package in every process"
             )
         if found != layout_hash(fields) or stride != _stride(fields):
             raise ValueError(

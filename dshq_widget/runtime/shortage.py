@@ -19,16 +19,17 @@ def shortage(*, starting: bool, environment: bool) -> str:
     free, limit = memory_available(), memory_limit()
     wanted = LEARNER_BYTES if starting else SPARE_BYTES
     if free < wanted:
-        what = "training needs about" if starting else "the system ends processes below"
+        what = "training needs about" if starting else "the system kills processes below"
         return (
-            f"Memory is short: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
-            "Shut down notebooks that you do not use (Running Terminals and Kernels), or choose fewer games (num_envs)."
+            f"Memory is low: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
+            "Shut down notebooks that you do not use (Running Terminals and Kernels), or use fewer games "
+            "(num_envs)."
         )
     room = _room("/dev/shm")
     if environment and room < SHM_BYTES:
         return (
-            f"/dev/shm is short: {_megabytes(room)} are free, and environments share their pictures there. "
-            "Ask for a larger one (docs/classroom), or train with fewer environments (num_envs)."
+            f"/dev/shm is low: {_megabytes(room)} are free, and environments share their frames there. Ask for a "
+            "larger one (docs/classroom), or use fewer environments (num_envs)."
         )
     return ""
 

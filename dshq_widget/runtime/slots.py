@@ -88,12 +88,12 @@ class WeightSlots:
         magic, layout, found, stride = (int(word) for word in block.array(np.int64, 4, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION or stride != _stride(found):
             raise ValueError(
-                f"expected weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with magic "
-                f"{magic:#x}; create them first, with the same version of this package in every process"
+                f"expected weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with "
+                f"magic {magic:#x}: create them first, and use the same version of this package in every process"
             )
         if n_floats is not None and found != n_floats:
             raise ValueError(
-                f"expected slots for {n_floats} weights, found slots for {found}; another network needs new slots"
+                f"expected slots for {n_floats} weights, found slots for {found}: a different network needs new slots"
             )
         return cls(block, found, offset)
 
@@ -120,8 +120,8 @@ class WeightSlots:
         if not _publish(self._base, version, step, np.ascontiguousarray(blob), self._floats, self._words):
             bad = np.flatnonzero(~np.isfinite(blob))
             raise ValueError(
-                f"{bad.size} of {blob.size} weights are not finite, the first at index {bad[0]}; "
-                "they were not published: go back to the last good ones"
+                f"{bad.size} of {blob.size} weights are not finite, the first at index {bad[0]}; nothing was "
+                "published: revert to the last good weights"
             )
 
     def read(self, have_version: int = 0) -> tuple[int, int, np.ndarray] | None:

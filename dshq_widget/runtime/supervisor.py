@@ -239,7 +239,9 @@ class _Run:
 
     def queue(self, line: bytes) -> None:
         if len(self._inbox) + len(line) > INBOX_BYTES:
-            log.error("process %d reads no commands, so one of %d bytes was dropped", self.process.pid, len(line))
+            log.error(
+                "process %d does not read its commands; a command of %d bytes was dropped", self.process.pid, len(line)
+            )
             return
         self._inbox += line
         self._write()
@@ -433,8 +435,8 @@ def _environment(threads: int) -> dict[str, str]:
 
 def _describe(role: str, status: int, tail: str) -> str:
     if status < 0:
-        hint = "; often the system was out of memory" if status == -signal.SIGKILL else ""
-        return f"{role} was ended by signal {-status} ({signal.strsignal(-status)}){hint}"
+        hint = "; a common cause is that the system ran out of memory" if status == -signal.SIGKILL else ""
+        return f"{role} was killed by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
     return f"{role} ended with status {status}: {last[0]}"
 

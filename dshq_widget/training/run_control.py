@@ -42,19 +42,19 @@ class RunControl:
         """Start or continue learning; if a run is stopping, the next one begins after it."""
         self._until_solved = until_solved
         if self._status.paused:
-            self.tell("RESUME_TRAINING", held=False)
+            self.command("RESUME_TRAINING", held=False)
         self._begin(held=False)
 
     def next_update(self) -> None:
         """Make one update, then pause."""
         if self._status.going:
-            self.tell("NEXT_UPDATE", held=True)
+            self.command("NEXT_UPDATE", held=True)
         else:
             self._until_solved = False
             self._asked += 1
             self._begin(held=True)
 
-    def tell(self, message: str, held: bool) -> None:
+    def command(self, message: str, held: bool) -> None:
         """Send a message that pauses (`held`) or resumes learning. Raises RuntimeError when nothing is training."""
         if not self._status.going or self.processes is None:
             raise RuntimeError("nothing is training: call train() or start() first")

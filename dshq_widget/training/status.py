@@ -76,7 +76,7 @@ class TrainingStatus:
         self.metrics, self.league = {}, []
         self.history.clear()
 
-    def hear(self, message: Mapping[str, Any]) -> None:
+    def receive(self, message: Mapping[str, Any]) -> None:
         """Handle one message from the learner."""
         kind = message["type"]
         if kind == "PHASE" and self.status != "stopping":

@@ -207,11 +207,11 @@ class Trainer:
 
         Raises RuntimeError when nothing is training.
         """
-        self._tell("PAUSE_TRAINING", held=True)
+        self._command("PAUSE_TRAINING", held=True)
 
     def resume_training(self) -> None:
         """Resume learning after a pause. Returns at once. Raises RuntimeError when nothing is training."""
-        self._tell("RESUME_TRAINING", held=False)
+        self._command("RESUME_TRAINING", held=False)
 
     def next_update(self, **hyper: Any) -> None:
         """Make one update, then pause. Returns at once. Two calls make two updates.
@@ -224,10 +224,10 @@ class Trainer:
             self._control.next_update()
         self._notify()
 
-    def _tell(self, message: str, held: bool) -> None:
+    def _command(self, message: str, held: bool) -> None:
         with self._lock:
             self._check_open()
-            self._control.tell(message, held)
+            self._control.command(message, held)
         self._notify()
 
     def stop(self) -> None:
@@ -282,7 +282,7 @@ class Trainer:
         with self._lock:
             self._check_open()
             key = self._scenes.add(state)
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
         return key
 
@@ -290,17 +290,17 @@ class Trainer:
         """Stop practising this scene; raises ValueError for an unknown key."""
         with self._lock:
             self._scenes.remove(key)
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
 
     def clear_scenes(self) -> None:
         """Remove all scenes: practise from the drill's own starts only."""
         with self._lock:
             self._scenes.clear()
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
 
-    def _tell_scenes(self) -> None:
+    def _send_scenes(self) -> None:
         self._control.send({"type": "SCENES", "scenes": self._scenes.packed()})
 
     def wait(
@@ -356,9 +356,9 @@ class Trainer:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file; raises CheckpointError and changes nothing if it does not fit."""
-        self.take_over(checkpoint.load(path), os.path.basename(os.fspath(path)))
+        self.load_checkpoint(checkpoint.load(path), os.path.basename(os.fspath(path)))
 
-    def take_over(self, saved: checkpoint.Checkpoint, name: str) -> None:
+    def load_checkpoint(self, saved: checkpoint.Checkpoint, name: str) -> None:
         """Load the policy of a checkpoint called `name`; the next start continues from it. Returns at once.
 
         Of its settings only the network's shape is used. Running training is stopped and saved first; its policy is
@@ -375,7 +375,7 @@ class Trainer:
                 self._status.text = f"finishing this update and saving; then loading {name}"
         self._notify()
 
-    def go_on_from(self, path: str | os.PathLike[str]) -> None:
+    def resume_from(self, path: str | os.PathLike[str]) -> None:
         """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
         Raises CheckpointError, or RuntimeError while training runs; then nothing changes.
         """
@@ -452,7 +452,7 @@ class Trainer:
             elif message["type"] == "CHECKPOINT":
                 self._files.written(message["path"])
             else:
-                self._status.hear(message)
+                self._status.receive(message)
         self._notify()
 
     def _on_exit(self, processes: Processes, end: Exit) -> None:

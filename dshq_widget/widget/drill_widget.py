@@ -33,7 +33,7 @@ from dshq_widget.widget import page_protocol
 from dshq_widget.widget.commands import Commands
 from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.inbox import Inbox
-from dshq_widget.widget.kernel_show import PANELS, Screen
+from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Message, Sender
@@ -96,7 +96,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
-        self._seat = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
+        self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         self._rivals = Rivals(compiled)
         self._league = self._trainer.league  # as in the trait
         self._policy_at = -math.inf
@@ -107,18 +107,18 @@ class DrillWidget(anywidget.AnyWidget):
             controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
-            self._rivals.meet(show["opponent"])
+            self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
         show = {**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked}
-        self._screen = self._screen_of(compiled, show)
-        self._commands = Commands(self._trainer, self._seat, self._screen, self._outbox, self._policy_is_due)
-        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.obey, self._meet_rival)
+        self._kernel_show = self._kernel_show_of(compiled, show)
+        self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
         base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show=show,
-            policy=page_protocol.policy(self._sent_policy, bare=self._screen is not None),
+            policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
             config={
                 "values": page_protocol.typed(self._trainer.config.to_json()),
                 "schema": settings.schema(),
@@ -128,7 +128,7 @@ class DrillWidget(anywidget.AnyWidget):
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
-            seat=self._seat.trait(),
+            seat=self._quota.trait(),
             rivals=self._rivals.known,
             status=self._trainer.status,
             status_text=self._trainer.status_text,
@@ -136,20 +136,20 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
-        self._trainer.on_change(self._outbox.wake)
+        self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
         cells.supersede(self)
 
-    def _screen_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> Screen | None:
+    def _kernel_show_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> KernelShow | None:
         """The show that the kernel plays if the page cannot play it."""
         if not isinstance(drill, Environment):
             return None
-        screen = Screen(drill, show, self._outbox.wake)
-        screen.take(self._sent_policy, self._trainer.config.action_distribution)
-        self.observe(lambda change: screen.follow(change["new"]), "show")
-        return screen
+        kernel_show = KernelShow(drill, show, self._outbox.notify)
+        kernel_show.take(self._sent_policy, self._trainer.config.action_distribution)
+        self.observe(lambda change: kernel_show.follow(change["new"]), "show")
+        return kernel_show
 
     # ---- training
 
@@ -206,18 +206,18 @@ class DrillWidget(anywidget.AnyWidget):
 
     def extend_training(self, minutes: float | None = None) -> None:
         """On a server with a time limit, let training run longer: by `minutes`, or by the server's limit again."""
-        self._seat.extend(minutes)
+        self._quota.extend(minutes)
         self._refresh()
 
     def resume_run(self) -> None:
         """Continue the run of this drill that a kernel on this server left behind; see the trait `seat`."""
-        self._seat.resume_run()
+        self._quota.resume_run()
         self._policy_is_due()
         self._refresh()
 
     def submit(self) -> dict[str, Any]:
         """Send the newest policy to the server's class league; returns its answer, raises LeagueError."""
-        return self._seat.submit()
+        return self._quota.submit()
 
     def wait(
         self,
@@ -261,7 +261,7 @@ class DrillWidget(anywidget.AnyWidget):
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _document(self, packed: bool = False) -> str:
-        if self._screen is not None:
+        if self._kernel_show is not None:
             raise ValueError(
                 f"{self._trainer.drill.name} cannot be exported: a page cannot play it without its environment"
             )
@@ -343,10 +343,10 @@ class DrillWidget(anywidget.AnyWidget):
             return
         self._closed = True
         self._trainer.close()
-        if self._screen is not None:
-            self._screen.close()
+        if self._kernel_show is not None:
+            self._kernel_show.close()
         self._refresh()
-        self._outbox.wake()
+        self._outbox.notify()
         if self._sender is not None and self._sender is not threading.current_thread():
             self._sender.join(2.0)
         super().close()
@@ -367,11 +367,11 @@ class DrillWidget(anywidget.AnyWidget):
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
         with self._outbox.lock:
             self.show = {**self.show, **checked}
-        self._meet_rival()
+        self._load_rival()
 
-    def _meet_rival(self) -> None:
+    def _load_rival(self) -> None:
         """Send the page the chosen opponent's policy, if it has one; raises CheckpointError."""
-        self._rivals.meet(self.show["opponent"])
+        self._rivals.load(self.show["opponent"])
         with self._outbox.lock:
             self.rivals = self._rivals.known
 
@@ -392,7 +392,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.league = page_protocol.league(self._league)
             if self.scenes != (scenes := trainer.scenes):
                 self.scenes = scenes
-            if self.seat != (seat := self._seat.trait()):
+            if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
             values = page_protocol.typed(trainer.config.to_json())
             if self.config["values"] != values:
@@ -402,9 +402,9 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = page_protocol.policy(newest, bare=self._screen is not None)
-                    if self._screen is not None:
-                        self._screen.take(newest, trainer.config.action_distribution)
+                    self.policy = page_protocol.policy(newest, bare=self._kernel_show is not None)
+                    if self._kernel_show is not None:
+                        self._kernel_show.take(newest, trainer.config.action_distribution)
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""
@@ -446,17 +446,17 @@ class DrillWidget(anywidget.AnyWidget):
             running = self._trainer.status in RUNNING
             self._outbox.wait(running)
             self._inbox.work()
-            self._seat.follow(time.monotonic())
+            self._quota.follow(time.monotonic())
             self._refresh()
             self._outbox.send(running, self._swap_seconds(), self._frame)
 
     def _frame(self) -> Message | None:
         """The newest frame of a show that the kernel plays."""
-        if self._screen is None:
+        if self._kernel_show is None:
             return None
-        if trouble := self._screen.trouble():
-            self._outbox.log("error", trouble)
-        return self._screen.frame()
+        if problem := self._kernel_show.problem():
+            self._outbox.log("error", problem)
+        return self._kernel_show.frame()
 
     # ---- from the page
 
@@ -466,7 +466,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _handle_msg(self, msg: Mapping[str, Any]) -> None:
         """Handle a comm message if it is well-formed."""
-        if self._inbox.sound(msg):
+        if self._inbox.well_formed(msg):
             super()._handle_msg(msg)
 
 

@@ -28,7 +28,7 @@ PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts
 """The panels that work without rules."""
 
 
-class Screen:
+class KernelShow:
     """Thread-safe. `changed` is called, from any thread, when `frame` or `problem` has something new."""
 
     def __init__(self, environment: Environment, show: Mapping[str, Any], changed: Callable[[], None]):
@@ -41,7 +41,7 @@ class Screen:
         self._network: tuple[Any, ...] = ()
         self._newest: tuple[PolicyVersion, str] | None = None
         self._frame: dict[str, Any] | None = None
-        self._trouble = ""
+        self._problem = ""
         self._closed = False
 
     def frame(self) -> dict[str, Any] | None:
@@ -52,45 +52,45 @@ class Screen:
             frame, self._frame = self._frame, None
             return frame
 
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """Why there are no more frames; "" if all is well. Each problem is returned once."""
         with self._lock:
-            trouble, self._trouble = self._trouble, ""
-            return trouble
+            problem, self._problem = self._problem, ""
+            return problem
 
     def begin(self) -> None:
         """A page has appeared: start the show, or send the page a frame."""
         with self._lock:
             if self._child is None:
                 self._start()
-            self._tell({"type": "LOOK", "visible": True})
-            self._tell({"type": "FRAME_SHOWN"})
+            self._send({"type": "LOOK", "visible": True})
+            self._send({"type": "FRAME_SHOWN"})
 
     def look(self, visible: bool) -> None:
         """Whether the page is visible."""
-        self._tell({"type": "LOOK", "visible": visible})
+        self._send({"type": "LOOK", "visible": visible})
 
     def shown(self) -> None:
         """The page has shown the last frame and can take another."""
-        self._tell({"type": "FRAME_SHOWN"})
+        self._send({"type": "FRAME_SHOWN"})
 
     def step(self, count: int) -> None:
         """Make `count` steps while the show is paused."""
         if not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
-        self._tell({"type": "STEP", "count": count})
+        self._send({"type": "STEP", "count": count})
 
     def follow(self, show: Mapping[str, Any]) -> None:
         """Apply the current `show` trait."""
         with self._lock:
             before, self._show = self._show, dict(show)
             if any(show[key] != before[key] for key in ("playing", "speed", "swap")):
-                self._tell({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
+                self._send({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
             if show["match"] != before["match"]:
                 if self._child is None and self._network:  # it failed, or has not started
                     self._start()
                 else:
-                    self._tell({"type": "RESET_SHOW", "seed": show["seed"]})
+                    self._send({"type": "RESET_SHOW", "seed": show["seed"]})
 
     def take(self, newest: PolicyVersion, distribution: str) -> None:
         """Play this policy from the next step on."""
@@ -128,19 +128,19 @@ class Screen:
         network = {"layers": newest.layers, "activation": newest.activation, "distribution": distribution}
         blocks = {"weights": self._block}
         start = supervisor(os.getpid()).start
-        self._child = start(ROLE, {**job, **network}, blocks, self._hear, self._over, stuck_seconds=STUCK_SECONDS)
-        self._tell({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
+        self._child = start(ROLE, {**job, **network}, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)
+        self._send({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
 
     def _publish(self, newest: PolicyVersion) -> None:
         assert self._slots is not None
         self._slots.publish(self._slots.latest + 1, newest.version, np.array(newest.weights))
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         with self._lock:
             if self._child is not None:
                 self._child.send(message)
 
-    def _hear(self, child: Child, message: Mapping[str, Any]) -> None:
+    def _receive(self, child: Child, message: Mapping[str, Any]) -> None:
         with self._lock:
             if child is not self._child or message["type"] != "FRAME":
                 return
@@ -148,12 +148,12 @@ class Screen:
             self._frame = {**state, "buffers": [base64.b64decode(message["jpeg"])]}
         self._changed()
 
-    def _over(self, child: Child, end: Exit) -> None:
+    def _ended(self, child: Child, end: Exit) -> None:
         with self._lock:
             if child is not self._child:
                 return
             self._end()
-            self._trouble = (
+            self._problem = (
                 "" if end.expected else f"the show has stopped ({end.error}). Press Reset match to restart it."
             )
         self._changed()

@@ -129,7 +129,7 @@ class Flow:
         self._last: dict[str, float] = {}
         self._show_seq = 0  # the last message that held the trait `show`
 
-    def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
+    def received(self, ack: int | None = None, *, hello: bool = False) -> None:
         """The page sent something: an acknowledgement, a HELLO from a new view, or anything else. `ack` is the last
         message it received.
         """

@@ -39,7 +39,7 @@ class Rivals:
         self.known = {**self.known, path.stem: policy}
         return path.stem
 
-    def meet(self, name: str) -> None:
+    def load(self, name: str) -> None:
         """Load the policy of that name if there is one and it is not loaded yet."""
         if name in self._paths and self.known[name] is None:
             self.known = {**self.known, name: self._read(self._paths[name])}

@@ -27,12 +27,12 @@ class Sender:
         self.flow = Flow()
         self.messages: deque[Message] = deque(maxlen=64)
         self._changed: set[str] = set()
-        self._wake = threading.Event()
+        self._something_to_do = threading.Event()
 
     def put(self, message: Message) -> None:
         """Queue a message for the page."""
         self.messages.append(message)
-        self.wake()
+        self.notify()
 
     def log(self, level: str, text: str) -> None:
         """Send the page a line for its log; `level` is notice, warning or error."""
@@ -41,7 +41,7 @@ class Sender:
     def changed(self, names: Iterable[str]) -> None:
         """Mark traits to be sent."""
         self._changed |= set(names)
-        self.wake()
+        self.notify()
 
     def has(self, name: str) -> bool:
         """Whether that trait is waiting to be sent."""
@@ -51,15 +51,15 @@ class Sender:
         """The page already has the current value of that trait."""
         self._changed.discard(name)
 
-    def wake(self) -> None:
+    def notify(self) -> None:
         """Notify the sender thread that there is something to do."""
-        self._wake.set()
+        self._something_to_do.set()
 
     def wait(self, running: bool) -> None:
         """Wait until there is something to do; only briefly while training runs or an acknowledgement is missing."""
         unsent = (self._changed or self.messages) and self.flow.reachable
-        self._wake.wait(POLL_SECONDS if running or unsent or self.flow.waiting else None)
-        self._wake.clear()
+        self._something_to_do.wait(POLL_SECONDS if running or unsent or self.flow.waiting else None)
+        self._something_to_do.clear()
 
     def send(self, running: bool, swap_seconds: float, frame: Callable[[], Message | None]) -> None:
         """Send what is due, at most one message, then sleep for the shortest time between messages. `frame` is called

@@ -167,4 +167,4 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
             ("error", "there is no run of this drill to go on with")
         ]
         match._inbox.take_message({"type": "SUBMIT_POLICY"}, [])
-        assert match._seat.trait()["sent"]["state"] in ("sending", "failed")
+        assert match._quota.trait()["sent"]["state"] in ("sending", "failed")

@@ -18,7 +18,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.check import Finding
 from dshq_widget.policy.checkpoint import load_policy
-from dshq_widget.policy.evaluate import evaluate_alone, opponent, yardsticks
+from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
 from tests.harness.drill_page import LESSON
 
@@ -177,7 +177,7 @@ def test_a_drill_without_a_script_has_random_play_to_compare_with():
         name = "bare"
         baselines = ()
 
-    found = yardsticks(compiled(Bare), 32)
+    found = references(compiled(Bare), 32)
     assert found["return_mean_scripted"] is None and 0 < found["return_mean_random"] < 100
 
 

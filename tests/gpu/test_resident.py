@@ -394,7 +394,7 @@ def test_it_learns_the_bandit(device):
         download.start({"report": learner.report, "weights": learner.weights})
         told = download.take(wait=True)
     assert float(rollout.reward.mean()) > 0.95
-    assert np.array_equal(told["weights"], learner.blob()) and set(learner.told(told["report"])) == METRICS
+    assert np.array_equal(told["weights"], learner.blob()) and set(learner.report_metrics(told["report"])) == METRICS
 
 
 def test_a_download_holds_one_set():

@@ -88,7 +88,7 @@ FREE = Actions.of(spaces.Box(-np.inf, np.inf, (2,)))
 def test_drawn_numbers_stay_within_the_bounds(distribution):
     rng = np.random.default_rng(0)
     outputs = rng.normal(size=(4000, BOX.outputs)).astype(np.float32) * 2
-    told = BOX.told(BOX.draw(outputs, distribution, rng), distribution)
+    told = BOX.to_environment(BOX.draw(outputs, distribution, rng), distribution)
     assert told.shape == (4000, 2) and told.dtype == np.float32
     assert (told >= [-2, 0]).all() and (told <= [2, 10]).all()
     assert told[:, 1].std() > 1, "the whole of the box is used"
@@ -97,12 +97,12 @@ def test_drawn_numbers_stay_within_the_bounds(distribution):
 def test_the_middle_of_the_outputs_is_the_middle_of_the_box():
     for distribution in ("gaussian", "beta"):
         drawn = BOX.draw(np.zeros((1, 4), np.float32), distribution, np.random.default_rng(0), greedy=True)
-        assert np.allclose(BOX.told(drawn, distribution), [[0, 5]])
+        assert np.allclose(BOX.to_environment(drawn, distribution), [[0, 5]])
 
 
 def test_numbers_without_bounds_are_told_as_they_are():
     drawn = np.float32([[3.5, -70.0]])
-    assert np.array_equal(FREE.told(drawn, "gaussian"), drawn)
+    assert np.array_equal(FREE.to_environment(drawn, "gaussian"), drawn)
     with pytest.raises(GymError, match="take gaussian"):
         FREE.check("beta")
 
@@ -114,12 +114,12 @@ def test_choices_are_drawn_as_often_as_their_softmax_says():
     for k, logits in enumerate(([0, 1], [0, 0, 2])):
         share = np.exp(logits) / np.exp(logits).sum()
         assert np.allclose(np.bincount(drawn[:, k].astype(int)) / len(drawn), share, atol=0.015)
-    assert actions.told(drawn, "gaussian").shape == (20000, 2)
+    assert actions.to_environment(drawn, "gaussian").shape == (20000, 2)
 
 
 def test_a_discretes_first_option_has_its_own_number():
     actions = Actions.of(spaces.Discrete(2, start=3))
-    assert actions.told(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
+    assert actions.to_environment(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
 
 
 def test_actions_survive_json():

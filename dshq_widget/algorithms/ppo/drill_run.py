@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_kernels.backends.cuda import trouble
+from dshq_kernels.backends.cuda import why_unusable
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.algorithms.ppo.games import OwnGames, RingGames
 from dshq_widget.algorithms.ppo.learners import learners
@@ -179,9 +179,9 @@ def own_games(
     """
     if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""
-    if why := trouble():
-        told = f"games run on the CPU because numba cannot use the GPU ({why}): run `dshq doctor` for details"
-        return OwnGames(drill, config, threads), told
+    if why := why_unusable():
+        problem = f"games run on the CPU because numba cannot use the GPU ({why}): run `dshq doctor` for details"
+        return OwnGames(drill, config, threads), problem
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames  # imports torch
 
     return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO

@@ -136,8 +136,8 @@ class GymGames:
             seen[t] = self.obs
             said[t], values[t] = learner.look(self.obs)
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
-            told = self.actions.told(drawn[t], self.distribution)
-            obs, reward, ended[t], cut[t], infos = self._call("step", told)
+            taken = self.actions.to_environment(drawn[t], self.distribution)
+            obs, reward, ended[t], cut[t], infos = self._call("step", taken)
             rewards[t] = np.sign(reward) if self.clip_rewards else reward
             cut[t] &= ~ended[t]
             over = ended[t] | cut[t]

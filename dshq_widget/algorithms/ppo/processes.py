@@ -139,11 +139,11 @@ class DrillProcesses:
             if block is not None:
                 block.close()
         if self._another_allocation and end.expected and self._stop_seconds is None:
-            self._start_anew()
+            self._restart()
         else:
             self._on_exit(self, self._lost or end)
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         """The learner has measured that others are faster: they start, and hear what it was told."""
         try:
             self._start()

@@ -235,7 +235,7 @@ def _expr(value: Expr, names: _Names) -> str:
     )
 
 
-def trouble() -> str:
+def why_unusable() -> str:
     """What keeps numba from compiling for the GPU of this machine, in one line; "" for nothing."""
     from numba import cuda
 

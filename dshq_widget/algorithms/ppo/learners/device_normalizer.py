@@ -26,7 +26,7 @@ class DeviceMoments:
         self.variance.copy_(torch.from_numpy(self.host.variance))
         self.count.fill_(float(self.host.count))
 
-    def tell(self) -> None:
+    def store(self) -> None:
         """Let the host know; waits for the device."""
         self.host.mean, self.host.variance = self.mean.cpu().numpy().copy(), self.variance.cpu().numpy().copy()
         self.host.count = float(self.count)
@@ -103,11 +103,11 @@ class DeviceNormalizer:
             if moments is not None:
                 moments.load()
 
-    def tell(self) -> None:
+    def store(self) -> None:
         """Let the host know; waits for the device."""
         for moments in (self.observations, self.returns):
             if moments is not None:
-                moments.tell()
+                moments.store()
 
     def _ends(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Views of the first layer's matrix and bias, and of the last one's."""

@@ -82,8 +82,8 @@ class GymPPO(TorchPPO):
     def look(self, obs: NDArray) -> tuple[NDArray, NDArray]:
         """Outputs f32 `[N, outputs]` and values f32 `[N]` of what the environments show now, never normalised."""
         x = torch.cat([self.outputs(part.to(self.device)) for part in torch.from_numpy(obs).split(CHUNK)])
-        told = x.cpu().numpy()
-        return told[:, :-1], told[:, -1]
+        outputs = x.cpu().numpy()
+        return outputs[:, :-1], outputs[:, -1]
 
     @torch.no_grad()
     def log_prob(self, outputs: NDArray, action: NDArray) -> NDArray:

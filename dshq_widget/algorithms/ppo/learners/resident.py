@@ -111,7 +111,7 @@ class ResidentPPO(TorchPPO):
         self._uploaded: Rollout | None = None
         if kernels is None:
             on_gpu = self.device.type == "cuda"
-            kernels = on_gpu and network.usable(self.device) and not network.trouble(spec, precision)
+            kernels = on_gpu and network.usable(self.device) and not network.why_unsupported(spec, precision)
         self.network = network.Network(spec, self.weights, precision) if kernels else None
         """The network in single launches, if it has them."""
         normal = self._normal
@@ -162,7 +162,7 @@ class ResidentPPO(TorchPPO):
 
     def learn(self, rollout: Rollout, hyper: Hyper, plan: Plan | None = None) -> None:
         """Learn from a rollout of this device, and wait for nothing. `report` then says how it went, on the device;
-        `told` reads it. Raises ValueError for a rollout that is not made of units of `UNIT` samples.
+        `report_metrics` reads it. Raises ValueError for a rollout that is not made of units of `UNIT` samples.
         """
         if rollout.samples % UNIT:
             raise ValueError(f"expected a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
@@ -347,7 +347,7 @@ class ResidentPPO(TorchPPO):
     # ---- for whoever works on the host
 
     @staticmethod
-    def told(report: NDArray) -> dict[str, float]:
+    def report_metrics(report: NDArray) -> dict[str, float]:
         """A `report` that has come to the host, as metrics; without those that nothing was learned for."""
         metrics = {"explained_variance": float(report[EXPLAINED])}
         if report[APPLIED]:
@@ -377,8 +377,8 @@ class ResidentPPO(TorchPPO):
             clock[1].record()
         report = self.report.cpu().numpy()
         self.skipped += int(report[SKIPPED])
-        self._normal.tell()
-        return self.told(report) | ({"gpu_time_ms": clock[0].elapsed_time(clock[1])} if clock else {})
+        self._normal.store()
+        return self.report_metrics(report) | ({"gpu_time_ms": clock[0].elapsed_time(clock[1])} if clock else {})
 
     def _resident(self, samples: Samples) -> Rollout:
         """Samples of the host on the device, as a rollout of one decision."""
@@ -405,7 +405,7 @@ class ResidentPPO(TorchPPO):
 
     def state(self) -> dict[str, np.ndarray]:
         """See `learners.Learner.state`."""
-        self._normal.tell()
+        self._normal.store()
         return super().state()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
