@@ -18,8 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dshq_kernels.simd.lanes import LANES
+
 NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
-TILE_LANES = 16  # games per record tile; see dshq_kernels.backends.cpu
 
 
 EVALUATE_ALONE_SECONDS = 0.25
@@ -69,7 +70,7 @@ class TrainConfig:
     """
 
     num_envs: int = setting(
-        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=TILE_LANES
+        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=LANES
     )
     """Number of games played in parallel, a multiple of 16."""
     rollout_length: int = setting(32, "int", "Rollout length", RESTART, "rollout", unit="decisions", lo=1, hi=4096)

@@ -183,7 +183,9 @@ def _check_actions(drill: Any) -> None:
         if option not in options.get(name, ()):
             near = get_close_matches(option, options.get(name, ()), 1) or get_close_matches(name, options, 1)
             mend = f"did you mean {near[0]!r}?" if near else f"the choices are {', '.join(map(repr, options))}"
-            raise DeclarationError(f"key {code!r} means {(name, option)!r}, which is no action; {mend}", "keys", code)
+            raise DeclarationError(
+                f"key {code!r} means {(name, option)!r}, which is not an action; {mend}", "keys", code
+            )
     try:
         actions = prod(len(choice.options) for choice in drill.actions)
         parse((len(drill.observations), *written(drill.front), actions + 1))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import LANES
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get

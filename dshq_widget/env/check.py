@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import LANES, CpuGame
+from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.language.rules import SHAPES
 from dshq_kernels.network.layers import parse
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dshq_kernels.backends.lanes import LANES, to_lanes, to_rows
+from dshq_kernels.backends.lanes import to_lanes, to_rows
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.gym_envs import DrillVectorEnv
 

@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play import settle_cuda
 from dshq_kernels.play.loops import KEPT_WORDS
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
 
 

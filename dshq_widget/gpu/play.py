@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play import gae_cuda
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.play.rollout import opponent_kind, share_tiles
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.gpu.games import CudaGames, DeviceGames
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.network import Network

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play.loops import STATS
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.lanes import LANES
 
 
 @dataclasses.dataclass(frozen=True)

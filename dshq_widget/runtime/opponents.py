@@ -9,8 +9,9 @@ import numpy as np
 
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import POLICY, opponent_kind
+from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import LINE, WeightSlots
 
@@ -22,7 +23,7 @@ MOST_SLOTS = 8
 
 def slot_count(config: TrainConfig) -> int:
     """Different earlier policies that play at once; 0 without a pool."""
-    tiles = config.opponents.get(POOL, 0.0) * config.num_envs / TILE_LANES
+    tiles = config.opponents.get(POOL, 0.0) * config.num_envs / LANES
     return int(np.clip(tiles // 2, 1, MOST_SLOTS)) if tiles else 0
 
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from dshq_kernels.play.returns import gae
 from dshq_kernels.play.rollout import STATS
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
 from dshq_widget.learning.parts import Experience
@@ -217,4 +218,4 @@ class GymGames:
 
 def _units(values: NDArray) -> NDArray:
     """`[T, N, ...]` -> `[T * N / 16, 16, ...]`."""
-    return np.ascontiguousarray(values.reshape(-1, TILE_LANES, *values.shape[2:]))
+    return np.ascontiguousarray(values.reshape(-1, LANES, *values.shape[2:]))

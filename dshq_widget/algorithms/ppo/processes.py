@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.play.rollout import make_groups, share_tiles
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import tuning
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
@@ -42,10 +43,10 @@ def share_out(
 ) -> Shares:
     """Split the games over the allocation that is chosen for `cpu` processors and `memory` bytes."""
     allocation = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
-    tiles = config.num_envs // TILE_LANES
+    tiles = config.num_envs // LANES
     workers = min(allocation.workers, tiles)
     shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
-    return Shares(tuple(TILE_LANES * share for share in shares), allocation.threads)
+    return Shares(tuple(LANES * share for share in shares), allocation.threads)
 
 
 class DrillProcesses:
@@ -185,7 +186,7 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     spec = drill.spec
     fields = []
     for count in games:
-        kinds = share_tiles(count // TILE_LANES, opponent_shares(config, spec))
+        kinds = share_tiles(count // LANES, opponent_shares(config, spec))
         groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
         fields.append(chunk_fields(units, spec))

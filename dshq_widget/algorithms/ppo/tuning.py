@@ -21,9 +21,10 @@ import llvmlite.binding as llvm
 
 from dshq_kernels.backends.cpu import cache_dir
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig, of_drill
+from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.contract.version import __version__
 from dshq_widget.runtime import budget
 
@@ -124,9 +125,9 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     if "num_envs" not in keep:
         doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
         games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
-        while games > TILE_LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
+        while games > LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
             games //= 2
-        games = max(TILE_LANES, games // TILE_LANES * TILE_LANES)
+        games = max(LANES, games // LANES * LANES)
     if "rollout_length" not in keep:
         length = base.rollout_length
         while length > 1 and sample_bytes(spec, games, length) > machine.memory * SAMPLE_SHARE:
@@ -134,13 +135,13 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     chosen = {"num_envs": games, "rollout_length": length}
     if not {"num_envs", "minibatch_size"} & keep:
         size = base.minibatch_size * games / base.num_envs
-        chosen["minibatch_size"] = max(TILE_LANES, int(min(size, games * length * spec["sides"])))
+        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec["sides"])))
     return config.replace(chosen)
 
 
 def sample_bytes(spec: Mapping[str, Any], games: int, length: int) -> int:
     """Memory of one rollout at most: every side of every game learns."""
-    return 4 * Samples.floats(games // TILE_LANES * length * int(spec["sides"]), *Samples.sizes(spec))
+    return 4 * Samples.floats(games // LANES * length * int(spec["sides"]), *Samples.sizes(spec))
 
 
 # ---- who computes
@@ -173,7 +174,7 @@ def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Alloca
     if config.deterministic:
         return Allocation(0, 1)
     if config.workers >= 0:
-        workers = min(config.workers, config.num_envs // TILE_LANES)
+        workers = min(config.workers, config.num_envs // LANES)
         size = machine.size if workers == 0 else max(1, int(machine.cpu) - workers)
         return Allocation(workers, min(size, budget.MOST_THREADS))
     if rates is None or not rates.trusted or not open_choice(config, machine):
@@ -205,7 +206,7 @@ def measure(
             played = time.perf_counter()
             pupil.update(batch.samples, batch.units, hyper)
             play, learn = min(play, played - begin), min(learn, time.perf_counter() - played)
-        steps = len(batch.units) * TILE_LANES
+        steps = len(batch.units) * LANES
         found.append((steps / play, steps / learn))
     (play_one, learn_one), (play_all, learn_all) = found
     ran, waited = (after - then for after, then in zip(budget.processor_seconds(), before, strict=True))
