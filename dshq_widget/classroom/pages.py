@@ -1,5 +1,5 @@
-"""The league's pages and what they answer. Names from outside reach HTML only through templates that escape them, and
-no page but a replay's runs any script.
+"""The league's pages and request handlers. User input reaches HTML only through templates that escape it, and only
+replay pages run scripts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COOKIE = "dshq-league"
 COOKIE_DAYS = 30
 MOST_BLOCKS = 32
 WIDEST_CROSS_TABLE = 60
-"""Entries; of larger rounds the column of one of them is shown."""
+"""Largest number of entries in a full cross table; for larger rounds one column is shown."""
 MOST_NAMES = 2000
-"""Accounts that are made at once."""
+"""Largest number of accounts created at once."""
 STRICT = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'self'; "
     "base-uri 'none'"
@@ -38,13 +38,13 @@ HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"
 
 
 class Page(web.RequestHandler):
-    """What all pages share: who asks, addresses below the service's prefix, and errors as a page or as JSON."""
+    """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
 
     policy = STRICT
 
     @property
     def store(self) -> Store:
-        """The league's memory."""
+        """The league's database."""
         return self.settings["store"]
 
     def set_default_headers(self) -> None:
@@ -75,11 +75,11 @@ class Page(web.RequestHandler):
 
     @property
     def wants_json(self) -> bool:
-        """Whether a program asks, not a page."""
+        """Whether the request comes from a program, not from a browser."""
         return self.bearer() is not None or "application/json" in self.request.headers.get("Accept", "")
 
     def instructor(self) -> User:
-        """Who asks, if that is an instructor; else 403."""
+        """The user, if an instructor; else 403."""
         if self.current_user is None or not self.current_user.instructor:
             raise web.HTTPError(403, reason="Only instructors may do this")
         return self.current_user
@@ -109,7 +109,9 @@ class Page(web.RequestHandler):
             self.render("error.html", text=text)
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        if not isinstance(value, LeagueError | CheckpointError):  # wrong input is answered, and no fault of ours
+        if not isinstance(
+            value, LeagueError | CheckpointError
+        ):  # wrong input gets an answer and is not logged as an error
             super().log_exception(typ, value, tb)
 
     def number(self, name: str, low: int, high: int) -> int:
@@ -121,14 +123,14 @@ class Page(web.RequestHandler):
 
 
 class Home(Page):
-    """Rounds, and the form that takes a policy."""
+    """The list of rounds, and the upload form."""
 
     @web.authenticated
     def get(self) -> None:
         self.show()
 
     def show(self, said: str = "", good: bool = True) -> None:
-        """The page, with a sentence on what was just done."""
+        """The page, with a message about the last action."""
         found = self.store.rounds()
         progress = {row.id: self.store.progress(row.id) for row in found}
         received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
@@ -137,10 +139,10 @@ class Home(Page):
 
 @web.stream_request_body
 class Submit(Home):
-    """Takes a policy: as a form of the page, or as the bare file from a program, which gets JSON."""
+    """Accept a policy: from the form, or as the bare file from a program, which gets JSON."""
 
     async def prepare(self) -> None:
-        """Refuses before the body is read: strangers, haste, and what is too large."""
+        """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
         if self.request.method != "POST":
             raise web.HTTPError(405)
@@ -300,7 +302,7 @@ class Replay(Page):
 
 
 class Student(Page):
-    """What somebody sent, and what became of it; for that person and instructors."""
+    """A student's submissions and their results, for that student and for instructors."""
 
     @web.authenticated
     def get(self) -> None:
@@ -317,7 +319,7 @@ class Student(Page):
 
 
 class Teach(Page):
-    """The instructor's page: opens and closes rounds, makes accounts, plays again."""
+    """The instructor's page: open and close rounds, create accounts, play again."""
 
     @web.authenticated
     def get(self) -> None:
@@ -348,7 +350,7 @@ class Teach(Page):
         self.redirect(self.url(f"round/{number}"))
 
     def chosen(self, drill: str) -> list[str]:
-        """The anchors that were ticked, as far as this drill has them."""
+        """The selected anchors that this drill has."""
         return [name for name in self.get_body_arguments("anchor") if name in rounds.anchor_names(drill)]
 
     def close(self) -> None:
@@ -358,11 +360,11 @@ class Teach(Page):
         self.redirect(self.url(f"round/{found.id}"))
 
     def again(self) -> None:
-        """Play a closed round again, as a new one with fresh seeds."""
+        """Play a closed round again, as a new one with new seeds."""
         self.redirect(self.url(f"round/{self.store.rerun(self.number('round', 1, 10**9))}"))
 
     def students(self) -> None:
-        """Make accounts, one name a line, and show their tokens once."""
+        """Create accounts, one name per line, and show their tokens once."""
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
             raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
@@ -371,7 +373,7 @@ class Teach(Page):
 
 
 class Login(Page):
-    """Takes a token and keeps it in a cookie."""
+    """Log in with a token and keep it in a cookie."""
 
     def get(self) -> None:
         self.render("login.html", said="")
@@ -411,7 +413,7 @@ class Missing(Page):
 
 
 def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, Any]]]:
-    """Every address below `prefix`, and who answers; `Missing` answers the rest."""
+    """Every address below `prefix` and its handler; `Missing` handles the rest."""
     pages: list[tuple[str, type[web.RequestHandler]]] = [
         (r"", Home),
         (r"submit", Submit),

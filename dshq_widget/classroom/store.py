@@ -1,8 +1,8 @@
-"""What the class league remembers, in SQLite or PostgreSQL: accounts, rounds, submissions, entries and matches.
+"""The league's database, in SQLite or PostgreSQL: accounts, rounds, submissions, entries and matches.
 
-A match row is one block of games between two entries of a round, unique by (round, first, second, block). It is made
-when its round is closed and filled in once, in one transaction: whoever is killed between two blocks goes on with the
-next, and a block that was played twice counts once.
+A match row is one block of games between two entries of a round, unique by (round, first, second, block). It is created
+when its round is closed and filled in once, in one transaction. A referee that was killed continues with the next
+block, and a block that was played twice counts once.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ matches = sql.Table(
 
 
 class LeagueError(ValueError):
-    """What the league cannot do; one sentence for the person who asked."""
+    """A request that the league rejects. The message is one sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ class User:
 
 @dataclasses.dataclass(frozen=True)
 class Anchor:
-    """An opponent that everybody meets: a baseline of the drill, random play, or a rung of the ladder."""
+    """An opponent for everybody: a baseline of the drill, random play, or a rung of the ladder."""
 
     name: str
     digest: str
@@ -132,7 +132,7 @@ class Outcome:
 
 
 def commitment(secret: str) -> str:
-    """What a round shows of its secret while nobody may know it: its SHA-256 in hex."""
+    """The public commitment to a round's secret: its SHA-256 in hex."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -149,7 +149,7 @@ def _token_hash(token: str) -> str:
 class Store:
     """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
 
-    Raises LeagueError where it cannot be opened. Every method is one transaction and may be called from any thread.
+    Raises LeagueError if it cannot be opened. Every method is one transaction and may be called from any thread.
     """
 
     def __init__(self, url: str) -> None:
@@ -164,13 +164,13 @@ class Store:
         self._reading = self.engine.execution_options(reading=True)
 
     def close_connections(self) -> None:
-        """Let go of the database; SQLite then writes its log back into the one file."""
+        """Close the database; SQLite then writes its log back into its file."""
         self.engine.dispose()
 
     # ---- settings and accounts
 
     def cookie_secret(self) -> str:
-        """Signs cookies; made once and kept, so that a restart logs nobody out."""
+        """Key that signs cookies; created once and stored, so that a restart logs nobody out."""
         with self.engine.begin() as db:
             found = db.scalar(select(settings.c.value).where(settings.c.key == "cookie_secret"))
             if found is None:
@@ -201,13 +201,13 @@ class Store:
         return None if found is None else User(found.name, found.instructor)
 
     def has_instructor(self) -> bool:
-        """Whether anybody has an instructor's token."""
+        """Whether there is an instructor's token."""
         with self._reading.connect() as db:
             query = select(accounts.c.id).where(accounts.c.instructor, accounts.c.token_hash.is_not(None))
             return db.scalar(query.limit(1)) is not None
 
     def names(self) -> list[str]:
-        """Every account that is no instructor's."""
+        """All accounts except instructors'."""
         with self._reading.connect() as db:
             query = select(accounts.c.name).where(~accounts.c.instructor).order_by(accounts.c.name)
             return list(db.scalars(query))
@@ -225,7 +225,7 @@ class Store:
         try:
             with db.begin_nested():
                 db.execute(accounts.insert().values(name=name, instructor=False))
-        except sql.exc.IntegrityError:  # somebody else made it between the two
+        except sql.exc.IntegrityError:  # another request created it in between
             pass
         return db.execute(query).scalar_one()
 
@@ -253,7 +253,7 @@ class Store:
             return list(db.execute(select(rounds).order_by(rounds.c.id.desc())))
 
     def round(self, number: int) -> Any:
-        """One round; raises LeagueError where there is none."""
+        """One round; raises LeagueError if there is none."""
         with self._reading.connect() as db:
             return self._round(db, number)
 
@@ -265,7 +265,7 @@ class Store:
         return found
 
     def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
-        """Take a policy into an open round; returns the submission's number. Raises LeagueError once it is closed."""
+        """Add a policy to an open round; returns the submission's number. Raises LeagueError once it is closed."""
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
                 raise LeagueError(f"round {number} is closed and accepts no more policies")

@@ -1,4 +1,4 @@
-"""The student's end: sends a policy to a league."""
+"""Sends a policy to a league."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def submit(path: str | os.PathLike[str], to: str, token: str) -> dict[str, Any]:
 def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     """Send a checkpoint's policy, without what else it holds, to the league at address `to`.
 
-    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises LeagueError where the league cannot be
-    reached or does not take it.
+    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises LeagueError if the league cannot be
+    reached or rejects it.
     """
     if urlsplit(to).scheme not in ("http", "https"):
         raise LeagueError(f"--to must be the league's URL, http://... or https://..., got {to!r}")
@@ -44,7 +44,7 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """The league's sentence, or what the proxy before it said."""
+    """The league's message, or the proxy's."""
     try:
         return str(json.load(error)["error"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Checks a published replay: the rules lead to its final state, and its policies to its actions."""
+"""Verifies a published replay: the rules reproduce its final state, and its policies reproduce its actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks"
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A replay as the league publishes it; raises LeagueError where the file is none."""
+    """Read a replay published by the league; raises LeagueError if the file is not one."""
     try:
         found = json.loads(Path(path).read_text())
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
@@ -32,7 +32,7 @@ def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -
     """Play a replay again; returns the hash of its final state, which is the published one.
 
     With `policies`, the files or names ("random", "ball:gold") of the first and the second entry, its whole block is
-    played again from its seed, too. Raises LeagueError where anything disagrees.
+    played again from its seed, too. Raises LeagueError if anything differs.
     """
     drill = drill_of(recording["drill"])
     found = state_hash(replay(drill.game(), recording))

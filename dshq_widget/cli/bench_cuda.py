@@ -1,5 +1,5 @@
-"""`dshq bench --device cuda`: what one GPU gives, each rate beside two floors that it cannot pass: the bytes that have
-to move, at the bandwidth measured here, and the operations that have to be done, at the rates measured here.
+"""`dshq bench --device cuda`: the rates of one GPU, each with two theoretical limits: from the bytes to move, at the
+measured bandwidth, and from the operations to do, at the measured rates.
 
 Floors count what no program could leave out: of two branches the cheaper, every sample written once and read once an
 epoch, and of a network its products alone.
@@ -47,7 +47,7 @@ SIZES = {
     "chains": 1 << 20,
     "chain_steps": 1 << 10,
 }
-"""How much is measured at once (assumed: large enough to fill a data-centre GPU)."""
+"""Problem sizes (assumed: large enough to fill a data-centre GPU)."""
 CHAINS = 8
 """Independent sums in a thread, so that none waits for its own last result."""
 SAMPLE_BYTES = 8 + 4 * 6 + 2
@@ -110,7 +110,7 @@ def bench_cuda(
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """What a figure must be read with."""
+    """The machine that the figures belong to."""
     found: dict[str, Any] = {"version": __version__, "torch": torch.__version__, "cuda": torch.version.cuda}
     if device.type == "cuda":
         gpu = torch.cuda.get_device_properties(device)

@@ -1,5 +1,5 @@
-"""What a drill declares beside its rules: choices, observations and handles; and the check of every declaration before
-the rules are translated, each mistake with the line of the class that makes it.
+"""Choices, observations and handles of a drill, and the checks of every declaration before the rules are translated.
+Each error names its line of the class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dshq_kernels.network.layers import parse, written
 
 @dataclass(frozen=True)
 class Choice:
-    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
+    """One factor of an action: named options to choose from. The first option applies when no key is pressed."""
 
     name: str
     options: tuple[str, ...]
@@ -38,7 +38,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Handle:
-    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
+    """Something that can be dragged: the state fields of its position and velocity; `index` selects an element of array
     fields.
     """
 
@@ -60,13 +60,13 @@ CODES = {
     *("Quote", "Semicolon", "Slash", "Space", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp"),
     "PageDown",
 }
-"""Keys that a drill may give a meaning: KeyboardEvent.code of the W3C's UI Events, without those that the page or the
-browser keeps for itself (Escape, Tab, F1 .. F12).
+"""Keys that a drill may use: KeyboardEvent.code of the W3C's UI Events, without those used by the page or the browser
+(Escape, Tab, F1 .. F12).
 """
 
 
 RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
-"""Rules that a drill is asked for by name."""
+"""Rules with a fixed name."""
 
 
 def _is_number(value: Any) -> bool:
@@ -109,16 +109,16 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
 }
-"""What a declaration has to be: the test, in words, and an example."""
+"""What a declaration must be: a test, a description and an example."""
 
 
 def attributes(base: type) -> set[str]:
-    """What a subclass of `base`, which is Drill, may declare."""
+    """Names that a subclass of `base` (Drill) may declare."""
     return {name for name in vars(base) if not name.startswith("_")} | {"name"}
 
 
 def check(drill: Any, base: type) -> None:
-    """Raises DeclarationError for the first thing that is wrong, and TypeError for what is no subclass of `base`."""
+    """Raises DeclarationError for the first error, and TypeError for anything but a subclass of `base`."""
     if not (isinstance(drill, type) and issubclass(drill, base)):
         raise TypeError(
             f"expected a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class"
@@ -232,7 +232,7 @@ def _check_terms(drill: Any) -> None:
 
 
 def _check_members(drill: Any, base: type) -> None:
-    """Names that mean nothing and are near to one that does, and rules without their mark."""
+    """Reject unknown names that are close to a known one, and rules without @rule."""
     may = attributes(base)
     members = {n: value for part in drill.__mro__ if part not in (object, base) for n, value in vars(part).items()}
     rules = {n: value for n, value in members.items() if _is_rule(value)}
@@ -254,7 +254,7 @@ def _is_rule(value: object) -> bool:
 
 
 def place(drill: type, error: DeclarationError) -> str:
-    """ "FILE:LINE: " of what `error` is about, "" for a class whose source is not at hand."""
+    """ "FILE:LINE: " of an error, "" for a class without available source."""
     for part in drill.__mro__:
         file, node = _source(part)
         for statement in node.body if node else ():
@@ -265,7 +265,9 @@ def place(drill: type, error: DeclarationError) -> str:
 
 
 def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
-    """The file and the syntax of a class, found by one of its rules: a notebook's class knows no file of its own."""
+    """The file and the syntax tree of a class, found through one of its rules, because a class in a notebook has no
+    file.
+    """
     for code in (value.__code__ for value in vars(drill).values() if _is_rule(value)):
         lines = linecache.getlines(code.co_filename)
         for node in ast.walk(ast.parse("".join(lines))):
@@ -277,7 +279,7 @@ def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
 
 
 def _names(statement: ast.stmt) -> list[str]:
-    """What a statement of a class body gives a value to."""
+    """Names assigned by a statement of a class body."""
     match statement:
         case ast.FunctionDef(name=name):
             return [name]

@@ -1,9 +1,8 @@
-"""N copies of a drill on CPU tiles, and their Gymnasium faces.
+"""N copies of a drill on CPU tiles.
 
-`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for
-Gymnasium. Games are numbered
-`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row
-2g + 1 side 1).
+`Batch` holds the games: actions, steps, rewards, ends, snapshots. `DrillVectorEnv` and `DrillEnv` (gym_envs.py) wrap it
+for Gymnasium. Games are numbered `g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"`
+row 2g is side 0 of game g, row 2g + 1 side 1).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
 
 
 class Batch:
-    """`num_games` games side by side on tiles of 16 lanes (spare lanes play along unseen).
+    """`num_games` games in parallel on tiles of 16 lanes (spare lanes play along, but are not reported).
 
     `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice`
     chooses the training starts.
@@ -78,7 +77,7 @@ class Batch:
         return self._games(self.game.observe(self.tiles))
 
     def mask(self) -> NDArray:
-        """Which actions are allowed, as Gymnasium writes it: i8 (num_games, sides, n_actions), 1 or 0."""
+        """Allowed actions in Gymnasium's format: i8 (num_games, sides, n_actions), 1 or 0."""
         return self._games(self.game.mask(self.tiles).astype(np.int8))
 
     def scripted(self, who: str) -> NDArray:
@@ -112,7 +111,7 @@ class Batch:
         return terminated, late & ~terminated
 
     def winners(self) -> NDArray:
-        """+1, 0 or -1 as the rules see it now: i32 (num_games,)."""
+        """The current winner, +1, 0 or -1: i32 (num_games,)."""
         return self.game.status(self.tiles)[1].reshape(-1)[: self.num_games].copy()
 
     def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
@@ -131,7 +130,7 @@ class Batch:
         words[tile, :, lane] = states
 
     def like(self, num_games: int) -> Batch:
-        """Games of the same drill that pay the same, for states to be restored into: they have none yet."""
+        """New games with the same drill and rewards, to restore states into."""
         other = copy.copy(self)
         other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
         return other
@@ -157,4 +156,4 @@ class Batch:
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
 
 
-"""Opponents that code for any drill may name; with one side they mean nobody."""
+"""Opponent names valid for any drill; in a drill of one side they are ignored."""

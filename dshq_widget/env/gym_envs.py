@@ -22,8 +22,8 @@ class DrillVectorEnv(VectorEnv):
     `infos["reward_<term>"]` per row, and of a drill with a mask `infos["action_mask"]`, i8 (rows, n_actions), for the
     next action.
 
-    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its
-    reward is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. Which one holds stands in
+    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its reward
+    is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. The mode is in
     `metadata["autoreset_mode"]`.
     """
 
@@ -62,7 +62,7 @@ class DrillVectorEnv(VectorEnv):
         self._finished = np.zeros(num_envs, bool)
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
-        """New episodes everywhere; an int seeds game g with seed + g, None keeps the games' generators going."""
+        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators."""
         n = self.batch.num_games
         if seed is None:
             self.batch.reset(np.ones(n, bool))

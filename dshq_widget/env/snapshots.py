@@ -1,8 +1,7 @@
-"""States of games kept by number, for search: take them from games that go on, play copies on, let go of the rest.
+"""States of games kept by id, for search: save them from running games, play copies, release the rest.
 
-A state is a row of 4-byte words, one lane of a tile by itself, so that any one can be let go without its neighbours. To
-be played on, rows are laid side by side as tiles: 16 copies of one state are each of its words written 16 times, and
-they then step as fast as any other games.
+A state is a row of 4-byte words, one lane of a tile, so that each can be released alone. To play copies, rows are
+combined into tiles, which then step as fast as any other games.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NOTHING = -1  # instead of an id, where a row holds no state
 
 
 class Simulated(NamedTuple):
-    """What one decision made of n states, in the order in which they were asked for."""
+    """Results of one decision from n states, in the order requested."""
 
     observations: NDArray  # f32 (n, sides, n_obs)
     rewards: NDArray  # f32 (n, sides)
@@ -34,11 +33,9 @@ class Simulated(NamedTuple):
 
 
 class Snapshots:
-    """States of the games of `games`, at most `capacity` at a time; rewards are weighted and shaped as theirs.
-
-    An id names one state, and after its release none for ever. Chance is part of a state: a copy draws what the game
-    itself would have drawn. Calls from several threads take turns; a game must stand still while its snapshot is taken.
-    Raises ValueError for a capacity below 1.
+    """States of `games`, at most `capacity` at a time, with the same reward weights and shaping. An id is never reused.
+    The random generator is part of a state: a copy draws the same numbers as the game itself. Thread-safe; a game must
+    not step while its snapshot is taken. Raises ValueError for a capacity below 1.
     """
 
     def __init__(self, games: Batch | DrillVectorEnv, capacity: int = 65_536):
@@ -55,7 +52,7 @@ class Snapshots:
 
     @property
     def live(self) -> int:
-        """How many states are kept."""
+        """Number of states kept."""
         return self._live
 
     @property
@@ -64,9 +61,8 @@ class Snapshots:
         return np.sort(self._ids[self._ids != NOTHING])
 
     def snapshot(self, env_ids: Sequence[int] | NDArray) -> NDArray:
-        """Keep the present states of some games; returns an id for each, i64 (n,), in that order.
-
-        Raises IndexError for a game that is not there, and MemoryError where there is no room.
+        """Save the current states of some games; returns an id for each, i64 (n,), in that order. Raises IndexError for
+        an unknown game, and MemoryError if there is no room.
         """
         states = self.batch.snapshot(env_ids)
         with self._turn:
@@ -75,16 +71,15 @@ class Snapshots:
         return ids
 
     def states(self, ids: ArrayLike) -> NDArray:
-        """Copies of kept states, u32 (n, words), as `Batch.restore` wants them. Raises LookupError."""
+        """Copies of saved states, u32 (n, words), for `Batch.restore`. Raises LookupError."""
         with self._turn:
             return self._states[self._rows(ids)]
 
     def simulate_batch(self, ids: ArrayLike, actions: ArrayLike) -> Simulated:
-        """Copies of the states `ids` (n,) play one decision, `actions` (n, sides), and are kept under ids of their own.
-
-        The states asked for stay as they are, and one may be asked for many times. The copy of a state that is over is
-        over, too: it does not move, and pays nothing. Raises LookupError for an id that names no state, ValueError for
-        wrong actions or no ids at all, MemoryError where there is no room; then nothing has changed.
+        """Play one decision, `actions` (n, sides), from copies of the states `ids` (n,), and save the results under new
+        ids. The original states do not change, and an id may occur several times. A copy of a finished state does not
+        move and pays nothing. Raises LookupError for an unknown id, ValueError for wrong actions or no ids, MemoryError
+        if there is no room; then nothing changes.
         """
         with self._turn:
             rows = self._rows(ids)
@@ -107,7 +102,7 @@ class Snapshots:
         return Simulated(copies.observe(), rewards, terminated, truncated, copies.mask(), made)
 
     def release_batch(self, ids: ArrayLike) -> int:
-        """Let go of states; returns how many. An id that names none, or comes twice, counts once at most."""
+        """Release states; returns how many. Unknown and repeated ids are ignored."""
         with self._turn:
             asked = np.unique(np.asarray(ids, np.int64))
             asked = asked[asked >= 0]

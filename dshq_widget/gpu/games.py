@@ -1,8 +1,8 @@
-"""Games of a drill beside torch on one device. Both kinds have one face: tensors with the game last, results written
-where the caller says, nothing waits for the device.
+"""Games of a drill beside torch on one device. Both kinds have the same interface: tensors with the game as the last
+axis, results written to the caller's tensors, no waiting for the device.
 
 `CudaGames` runs the rules as CUDA kernels on torch's current stream and on torch's own memory; `CpuGames` are the
-compiled rules on the processor, so that whatever plays with the one can be tried with the other. Numba's simulator
+compiled rules on the processor, so that code for one can be tested with the other. Numba's simulator
 (NUMBA_ENABLE_CUDASIM=1) runs `CudaGames` on tensors of the processor.
 """
 
@@ -28,14 +28,14 @@ class DeviceGames(Protocol):
     n: int
     device: torch.device
     action: Tensor
-    """What is done at the next decision: i32 `[sides, n]`. Whoever plays writes it; new episodes may overwrite it."""
+    """Actions of the next decision: i32 `[sides, n]`, written by the players; new episodes may overwrite it."""
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
         ...
 
     def follow(self) -> None:
-        """From now on work is put on torch's current stream."""
+        """Queue work on torch's current stream from now on."""
         ...
 
     def observe(self, out: Tensor) -> None:
@@ -74,7 +74,7 @@ class DeviceGames(Protocol):
         ...
 
     def restore(self, words: NDArray) -> None:
-        """Puts back what `words` returned."""
+        """Restore what `words` returned."""
         ...
 
     def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:

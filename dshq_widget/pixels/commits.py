@@ -1,5 +1,5 @@
-"""How far a ring may be read: steps are given free a stride at a time, on a GPU by events, so that nobody waits for
-the host.
+"""How far a ring may be read: steps are released a stride at a time, on a GPU with events, without waiting for the
+host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proves that a loop on a GPU moves nothing to or from the host."""
+"""Verifies that a loop on a GPU copies nothing to or from the host."""
 
 from __future__ import annotations
 

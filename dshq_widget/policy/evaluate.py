@@ -1,5 +1,5 @@
-"""Matches between a policy and anything that can play, with honest numbers: draws counted, sides swapped, a
-confidence interval. In a drill of one side there is nobody to beat, and the episodes' returns are what counts.
+"""Matches between a policy and any player: draws counted, sides swapped, with a confidence interval. In a drill of one
+side the returns of the episodes are measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dshq_widget.policy import checkpoint
 
 Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 SHARE_FLOOR = {"random": 0.3}
-"""A win rate counts only with at least this share of all matches won; 0.2 against anything not named here."""
+"""A win rate counts only with at least this share of all matches won; 0.2 for opponents not listed."""
 FLOOR = 0.2
 
 
@@ -109,7 +109,7 @@ def evaluate_alone(
 
 
 def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
-    """What a return of `evaluate_alone` is to be compared with, on the same seeds: return_mean_random of random play,
+    """References for the returns of `evaluate_alone`, with the same seeds: return_mean_random of random play,
     return_mean_scripted of the drill's first baseline (None without one).
     """
 

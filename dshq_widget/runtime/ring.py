@@ -1,4 +1,4 @@
-"""Experience on its way from a rollout process to the learner: a lane of fixed-size chunks, used in place.
+"""A ring of fixed-size chunks in shared memory that carries experience from a rollout process to the learner.
 
 One producer, one consumer, no locks. A process may be killed anywhere: a chunk that was not committed does not exist,
 a chunk that was not released is read again by the consumer's successor. Memory layout, little-endian, version 1; each
@@ -86,7 +86,7 @@ class Lane:
 
     @classmethod
     def attach(cls, block: SharedBlock, fields: Fields, offset: int = 0) -> "Lane":
-        """Finds the lane that another process laid out, and goes on where its predecessor stopped.
+        """Finds the lane that another process laid out, and continues where its predecessor stopped.
 
         Raises ValueError when the lane was laid out for other fields or by another version.
         """
@@ -110,7 +110,7 @@ class Lane:
 
     @property
     def has_room(self) -> bool:
-        """Whether `reserve` would give a chunk, for a producer that would rather wait than drop."""
+        """Whether `reserve` would return a chunk, for a producer that waits instead of dropping."""
         return self.waiting < self.capacity
 
     @property

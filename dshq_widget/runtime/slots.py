@@ -1,4 +1,4 @@
-"""Policy weights on their way from one learner to any number of readers: three slots under a seqlock.
+"""Policy weights from one learner to any number of readers: three slots in shared memory under a seqlock.
 
 The writer never waits for a reader and a reader never waits for the writer. Memory layout, little-endian, version 1;
 every control word has a cache line of 64 bytes to itself:
@@ -99,7 +99,7 @@ class WeightSlots:
 
     @property
     def latest(self) -> int:
-        """Newest complete version; 0 before the first. A restarted writer goes on with `latest + 1`."""
+        """Newest complete version; 0 before the first. A restarted writer continues with `latest + 1`."""
         return _latest(self._base)
 
     def publish(self, version: int, step: int, blob: np.ndarray) -> None:
@@ -127,7 +127,7 @@ class WeightSlots:
     def read(self, have_version: int = 0) -> tuple[int, int, np.ndarray] | None:
         """The newest (version, step, f32[n_floats] copy), or None when nothing newer than `have_version` is there.
 
-        None too when the writer overtook the copy 8 times in a row: keep what you have and ask again later.
+        Also None if the writer overtook the copy 8 times in a row: keep the current one and try again later.
         """
         if self.latest <= have_version:
             return None

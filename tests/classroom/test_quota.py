@@ -164,7 +164,7 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
         monkeypatch.setattr(flow, "reachable", property(lambda _flow: False))  # what is to be sent stays
         match._inbox.take_message({"type": "RESUME_RUN"}, [])
         assert [(said["level"], said["text"]) for said in match._outbox.messages] == [
-            ("error", "there is no run of this drill to go on with")
+            ("error", "there is no saved run of this drill to continue")
         ]
         match._inbox.take_message({"type": "SUBMIT_POLICY"}, [])
         assert match._quota.trait()["sent"]["state"] in ("sending", "failed")

@@ -50,7 +50,7 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     assert stranger.ask("GET", "/nowhere")[0] == 404
     assert stranger.fill_in("/login", "/login", token="guess")[0] == 401
     ada = Person(service.port).log_in(store.issue_token("ada"))
-    assert "There is no round yet" in ada.get("/")
+    assert "There are no rounds yet" in ada.get("/")
     for path in ("/teach", "/student?name=bob"):
         assert ada.ask("GET", path)[0] == 403, path
     assert ada.ask("GET", "/round/9")[0] == 422 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
@@ -96,7 +96,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, _, text = evil.ask("POST", action, form % b"none", Content_Type="multipart/form-data; boundary=x")
     assert status == 422 and "Not taken: &#x27;the file&#x27; is not a usable policy file" in text
 
-    assert "The table comes when the round is closed" in teacher.get(f"/round/{number}")
+    assert "The table appears when the round is closed" in teacher.get(f"/round/{number}")
     status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
     assert (status, headers["Location"]) == (302, f"/round/{number}")
     assert teacher.ask("GET", "/match/1")[0] == 422

@@ -110,10 +110,10 @@ def test_what_is_refused(store: Store):
         with pytest.raises(LeagueError, match="a name needs 1 to 255 characters"):
             send(store, number, name, "d")
     send(store, number, "ada", "a1")
-    with pytest.raises(LeagueError, match="publishes no policy"):
+    with pytest.raises(LeagueError, match="has no published policy"):
         store.published(number, "a1")
     store.close_round(number, RANDOM)
-    with pytest.raises(LeagueError, match="is closed and takes no more"):
+    with pytest.raises(LeagueError, match="is closed and accepts no more"):
         send(store, number, "ada", "a2")
     with pytest.raises(LeagueError, match="is not open"):
         store.close_round(number, RANDOM)

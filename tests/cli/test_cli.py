@@ -314,7 +314,7 @@ def test_bench_measures_ceilings_and_rates():
         (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
         (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
         (["record", __file__, "--gif", "goal.gif"], "test_cli"),
-        (["lab", __file__], "cannot make the folder"),
+        (["lab", __file__], "cannot create the folder"),
         (["lab", "--port", "70000"], "1 to 65535"),
         (["bench", "--seconds", "0"], "more than 0"),
         (["check", "no_such.py"], "no_such.py"),

@@ -207,7 +207,7 @@ def test_groups_share_the_games_and_take_both_sides():
     assert [g.middle - g.begin for g in groups if g.kind != SELF] == [16, 16, 16]
     with pytest.raises(ValueError, match="expected a positive multiple of it, got 20"):
         make_games(compile_drill(Race), 20, torch.device("cpu"))
-    with pytest.raises(ValueError, match="call `meet` first"):
+    with pytest.raises(ValueError, match="call `set_opponents` first"):
         start(Race, {-16: 1.0})[2].next()
 
 

@@ -103,7 +103,7 @@ def test_the_middle_of_the_outputs_is_the_middle_of_the_box():
 def test_numbers_without_bounds_are_told_as_they_are():
     drawn = np.float32([[3.5, -70.0]])
     assert np.array_equal(FREE.to_environment(drawn, "gaussian"), drawn)
-    with pytest.raises(GymError, match="take gaussian"):
+    with pytest.raises(GymError, match="use gaussian"):
         FREE.check("beta")
 
 
@@ -278,7 +278,7 @@ def test_observations_that_are_no_numbers_are_refused():
     with Trainer(WORLDS + "Nan-v0", **QUICK) as trainer:
         trainer.start()
         finish(trainer, lambda: False)
-        assert "gave an observation that is not finite" in trainer.error
+        assert "returned an observation that is not finite" in trainer.error
 
 
 def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):

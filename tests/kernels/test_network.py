@@ -229,7 +229,7 @@ def test_what_the_kernels_do_not_take_stays_with_torch():
         with pytest.raises(ValueError, match="single launches: it has not two dense"):
             ResidentPPO(spec, device=DEVICE, kernels=True)
     wide = PolicySpec((100, 128, 128, 40))
-    assert "it has 40960 weights in f32, padded; expected 14000 or fewer" in network.why_unsupported(wide, "f32")
+    assert "it has 40960 weights in f32, padded; the limit is 14000" in network.why_unsupported(wide, "f32")
     assert network.why_unsupported(wide, "bf16") == "" and network.padded(33) == 64 and network.padded(3) == 16
     assert ResidentPPO(SMALL, device=DEVICE, kernels=False).network is None
     assert (ResidentPPO(SMALL, device=DEVICE).network is None) == (DEVICE == "cpu")

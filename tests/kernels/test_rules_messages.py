@@ -151,7 +151,7 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
     [
         ({"state": {"x": ("i32", (4, 4))}}, "flatten it, .*16.* and .s.x.y . 4 . x, i."),
         ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
-        ({"state": {"x": "f32", "ticks": "i32"}}, "every state has that field"),
+        ({"state": {"x": "f32", "ticks": "i32"}}, "every state already has a field of this name"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
         ({"time_limit": 7}, "multiple of action_repeat"),
         ({"keys": {"KeyA": ("a", "d")}}, "which is not an action"),

@@ -129,7 +129,7 @@ def test_broken_promises_are_found():
         (lambda ring: ring.push_step(*[torch.zeros(3)] * 5), r"of shape \(3,\)"),
         (lambda ring: ring.push_step(*[torch.zeros(GAMES)] * 5, t=5), "wanted 0, got 5"),
         (lambda ring: CommitManager(stride=0), "a stride of 1 or more"),
-        (lambda ring: ReplayRingCUDA(8, 8, device="cpu"), "take ReplayRing instead"),
+        (lambda ring: ReplayRingCUDA(8, 8, device="cpu"), "use ReplayRing instead"),
     ],
 )
 def test_wrong_requests_say_what_was_wanted(act, sentence):

@@ -45,7 +45,7 @@ def test_only_one_side_has_a_target():
         name = "greedy"
         target = 1.0
 
-    with pytest.raises(ValueError, match="target .* is for drills of one side"):
+    with pytest.raises(ValueError, match="target .* is only for drills of one side"):
         compile_drill(Greedy)
 
 
@@ -70,7 +70,7 @@ def test_what_waits_for_the_wrong_thing_says_so():
             two.wait(return_mean=1)
         with pytest.raises(ValueError, match="'ball' has no target"):
             two.start(until_solved=True)
-        with pytest.raises(ConfigError, match="one side and nobody to play against"):
+        with pytest.raises(ConfigError, match="one side, so there is no opponent"):
             alone.set_hyper(opponents={"random": 1.0})
 
 

@@ -48,7 +48,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
 
 
 class DrillPPO:
-    """What the parts of one such run are made from."""
+    """Builds the parts of one run."""
 
     def __init__(self, channel: Channel, job: Mapping[str, Any]) -> None:
         self.channel, self.job = channel, job
@@ -62,7 +62,7 @@ class DrillPPO:
         self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
-        """The run and its parts, resumed where there is something to resume from."""
+        """The run and its parts, resumed if there is something to resume from."""
         announce(self.channel, f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         drill, config, spec = self.drill, self.config, self.spec
         ppo = self.make_learner()
@@ -89,8 +89,8 @@ class DrillPPO:
         return training
 
     def warm_up(self, training: Run) -> dict[str, Any] | None:
-        """Play and learn once at a learning rate of 0, which compiles what was never compiled. -> what is sent when
-        training begins; None where a measurement says that another allocation of this machine is faster.
+        """Play and learn once at a learning rate of 0, so that everything is compiled. Returns the message sent when
+        training begins; None if a measurement shows that another allocation is faster.
         """
         announce(self.channel, "compiling the learner; this is slow only the first time on a machine")
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
@@ -115,7 +115,7 @@ class DrillPPO:
         }
 
     def make_learner(self, threads: int = 0) -> Learner:
-        """On so many threads, or on all that the run has."""
+        """A learner on `threads` threads, or on all of the run's threads."""
         normalizer = Normalizer(self.spec, self.config.normalize_observations, self.config.normalize_rewards)
         options: dict[str, Any] = {
             "seed": self.config.seed,
@@ -138,8 +138,8 @@ class DrillPPO:
         return source
 
     def _tune(self, training: Run) -> dict[str, Any] | None:
-        """What was chosen for this machine and why; measured now where there is a choice and nobody has measured yet.
-        None where another allocation turns out to be faster.
+        """The allocation and the reason for it; measured now if there is a choice and no measurement yet. None if
+        another allocation is faster.
         """
         machine, spec = tuning.Machine(**self.job["machine"]), self.drill.spec
         if getattr(training.source, "resident", False):
@@ -173,9 +173,9 @@ class DrillPPO:
 def own_games(
     drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
 ) -> tuple[OwnGames | ResidentGames, str]:
-    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
-    rules cannot run there, or something stands in front of the network: cell by cell, in torch, a grid is thousands of
-    kernels, and pairs have not been tried there.
+    """Games played by the learner's process, and a warning or "". With a GPU learner the games run on the GPU, unless
+    the rules cannot run there or the network has a grid or pairs (a grid in torch takes thousands of kernels; pairs are
+    untested there).
     """
     if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""

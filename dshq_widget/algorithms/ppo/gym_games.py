@@ -1,4 +1,4 @@
-"""Where the samples of a Gymnasium environment come from: a vector of it, stepped by the learner process."""
+"""Source of samples of a Gymnasium environment: a vector of environments, stepped by the learner process."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from dshq_widget.policy.action_spaces import GymError
 JUDGED = 100
 """Finished episodes that the mean return is taken over: Gymnasium's own measure of a solved environment."""
 PROBE_STEPS, SLOW_SECONDS = 64, 1e-3
-"""Random steps that are timed, and what a step must take before processes of their own pay (assumed: handing one over
-and back takes some 100 us)."""
+"""Random steps that are timed, and the duration of a step from which separate processes pay off (assumed: a round trip
+takes about 100 us).
+"""
 
 
 @dataclass
 class Episodes:
-    """What stands where a drill has its evaluator: the last episodes of training, which the policy plays as it is."""
+    """The evaluator for environments: it reports the last training episodes."""
 
     target: float | None
     returns: deque[float]
@@ -52,24 +53,23 @@ class Episodes:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The evaluator's part of a row; nothing before the first `JUDGED` episodes."""
+        """The evaluator's metrics; empty before the first `JUDGED` episodes."""
         if len(self.returns) < JUDGED:
             return {}
         found = {"evaluated_return": float(np.mean(self.returns))}
         return found if self.target is None else {**found, "solved": float(self.solved)}
 
     def pause(self, config: TrainConfig) -> float:
-        """Never: the episodes of training are the evaluation."""
+        """Infinite: training episodes are the evaluation."""
         return math.inf
 
     def play(self, blob: NDArray) -> None:
-        """Nothing, for the same reason."""
+        """Does nothing, for the same reason."""
 
 
 def processes(environment: Environment, config: TrainConfig, processors: int) -> int:
-    """How many processes step the environments beside the learner's: none, or one for each.
-
-    `workers` 0 or more says so; -1 looks at how long a step takes, since handing it over costs time, too.
+    """Number of processes that step the environments: 0, or one per environment. If `workers` is -1, this is decided by
+    the duration of a step, because a round trip to a process costs time.
     """
     if config.deterministic or config.workers == 0 or (config.workers < 0 and processors < 2):
         return 0
@@ -91,7 +91,7 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
 
 @contextlib.contextmanager
 def _telling(environment: Environment, what: str) -> Iterator[None]:
-    """Raises GymError, which names the environment and keeps its traceback, for whatever it raises in between."""
+    """Turn any exception of the environment into a GymError that names it and keeps the traceback."""
     try:
         yield
     except Exception as error:
@@ -100,16 +100,16 @@ def _telling(environment: Environment, what: str) -> Iterator[None]:
 
 
 def make_vector(environment: Environment, count: int, apart: bool) -> VectorEnv:
-    """`count` copies: one after the other in this process, or each in a process of its own."""
+    """`count` copies, stepped in this process or each in its own process."""
     makers = [maker(environment.spec["environment"]["id"])] * count
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-    # Not by fork: a copy of this process would keep its pipes open, and torch's threads in whatever state they are.
+    # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
     return AsyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
 
 
 class GymGames:
-    """`config.num_envs` environments and the episodes they are in. Raises GymError for one that fails."""
+    """`config.num_envs` environments and their current episodes. Raises GymError if one fails."""
 
     def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
         self.environment, self.actions = environment, environment.actions
@@ -164,7 +164,7 @@ class GymGames:
         return Experience(samples, units, stats)
 
     def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
-        """Adds one step to the episodes, and those that are over to the sums."""
+        """Add one step to the episodes, and finished episodes to the sums."""
         self.length += 1
         self.total += reward
         for row in np.flatnonzero(over):
@@ -182,7 +182,7 @@ class GymGames:
         self.length[over], self.total[over] = 0, 0.0
 
     def _read(self, obs: Any) -> NDArray:
-        """Observations as the network reads them; raises GymError for numbers that are not finite."""
+        """Observations as the network reads them; raises GymError if they are not finite."""
         read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
         if read.dtype != np.uint8 and not np.isfinite(read).all():
             raise GymError(f"{self.environment.name} returned an observation that is not finite: fix the environment")
@@ -200,16 +200,16 @@ class GymGames:
         """Nothing waits here: every rollout is played with the newest weights."""
 
     def mend(self, samples: Any) -> None:
-        """Nothing: observations are finite, or `next` would have raised."""
+        """Does nothing: `next` raises for observations that are not finite."""
 
     @property
     def memory_mb(self) -> float:
-        """Memory of the environments' own processes."""
+        """Memory of the environments' processes."""
         pids = [process.pid for process in multiprocessing.active_children()]
         return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
 
     def state(self) -> dict[str, NDArray]:
-        """Nothing: the environments' states cannot be saved, and a continuation begins with new episodes."""
+        """Empty: the environments' states cannot be saved; a continuation starts new episodes."""
         return {}
 
     def restore(self, state: Mapping[str, NDArray]) -> None:

@@ -1,6 +1,6 @@
 """PPO on a Gymnasium environment, in the learner process. Role `dshq_widget.algorithms.ppo.gym_run:run`.
 
-There are no rules to compile, no league and no scenes, and the episodes of training are the evaluation.
+There are no rules, no league and no scenes; training episodes are the evaluation.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             source=games,
             evaluator=games.episodes,
             publisher=publisher,
-            # the entropy of a distribution over numbers may be negative: a floor says nothing about it
+            # the entropy of a continuous distribution may be negative, so an entropy floor does not apply
             companions=() if environment.actions.kind == "box" else (Exploration(),),
         )
         played = games.next(learner, config.replace({"rollout_length": 1}), 0)

@@ -24,13 +24,13 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 GYM_STUCK_SECONDS = 60.0
-"""An environment may be slow to start, and a rollout of it takes as long as it takes."""
+"""Long, because an environment may be slow to start and slow to step."""
 LINE = 64  # bytes; lanes begin on a cache line
 
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """Who plays how many games, on how many threads."""
+    """How many games each process plays, and the learner's threads."""
 
     games: tuple[int, ...]
     """Games of each rollout worker, in whole tiles; empty where the learner plays them itself."""
@@ -50,10 +50,10 @@ def share_out(
 
 
 class DrillProcesses:
-    """Started when made. Raises MemoryError.
+    """Starts the processes when created. Raises MemoryError.
 
-    `on_message(processes, message)` and `on_exit(processes, exit)` speak of the learner and come on the supervisor's
-    thread. A worker that is lost is replaced and reported as a WARNING; when none is left, the learner's exit says why.
+    `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner, on the supervisor's thread. A
+    worker that dies is replaced and reported as a WARNING; when none is left, the learner's exit says why.
     """
 
     def __init__(
@@ -69,11 +69,13 @@ class DrillProcesses:
         self._on_message, self._on_exit = on_message, on_exit
         self._lost: Exit | None = None
         self._stop_seconds: float | None = None
-        self._early: list[Message] | None = []  # what the learner was told before it began to train
+        self._early: list[Message] | None = []  # commands sent to the learner before it began to train
         self._start()
 
     def _start(self) -> None:
-        """Start everybody: those that the rates speak for, which the learner measures first where nobody has yet."""
+        """Start the processes of the best allocation by the measured rates; without rates, the learner alone measures
+        them first.
+        """
         drill, config, weights, job = self._drill, self._config, self._weights, self._job
         self._another_allocation = False
         machine = tuning.Machine.this(bool(job.get("gentle")))
@@ -106,7 +108,7 @@ class DrillProcesses:
         )
 
     def send(self, message: Message) -> None:
-        """A command for the learner; settings and scenes go to the workers, too, and to those that replace them."""
+        """Send a command to the learner; settings and scenes also go to the workers and their replacements."""
         if self._early is not None:
             self._early.append(message)
         if message["type"] == "SCENES":
@@ -145,7 +147,7 @@ class DrillProcesses:
             self._on_exit(self, self._lost or end)
 
     def _restart(self) -> None:
-        """The learner has measured that others are faster: they start, and hear what it was told."""
+        """The learner found a faster allocation: start its processes and send them the same commands."""
         try:
             self._start()
         except MemoryError as error:
@@ -154,7 +156,7 @@ class DrillProcesses:
         early, self._early = self._early or [], []
         for message in early:
             self.send(message)
-        if self._stop_seconds is not None:  # asked for meanwhile, of those that had ended
+        if self._stop_seconds is not None:  # a stop was requested in the meantime
             self.stop(self._stop_seconds)
 
     def _worker_message(self, child: Child, message: Message) -> None:
@@ -169,7 +171,7 @@ class DrillProcesses:
         text = f"a rollout process ended; {fate}: {end.error}"
         self._on_message(self, {"type": "WARNING", "text": text})
         if not end.restarting and not any(worker.alive for worker in self.workers if worker is not child):
-            self._lost = end  # nobody plays any more
+            self._lost = end  # no worker is left
             self.learner.stop()
 
 
@@ -180,7 +182,7 @@ def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
 
 
 def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> tuple[SharedBlock | None, list[int]]:
-    """Memory with one lane for each worker, and where each lane begins."""
+    """Memory with one lane per worker, and the offset of each lane."""
     if not games:
         return None, []
     spec = drill.spec
@@ -208,12 +210,12 @@ def start_processes(
     on_message: Callable[[Any, Message], None],
     on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
-    """A learner with rollout workers for a drill, one learner for an environment, which it steps itself."""
+    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself."""
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     machine = tuning.Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
-    threads = processors if drill.spec["pixels"] else 1  # more only slow a small network down
+    threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
     return OneProcess(GYM_LEARNER, drill.spec, config, weights, job, on_message, on_exit, threads, **stuck)

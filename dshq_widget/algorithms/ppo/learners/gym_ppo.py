@@ -19,7 +19,7 @@ from dshq_widget.policy.action_spaces import FIRST_LOG_DEVIATION, LOG_DEVIATIONS
 from dshq_widget.policy.network import PolicySpec
 
 CHUNK = 1024
-"""Rows at once where nothing is learned from them: bounds the memory that pictures take."""
+"""Rows processed at once during inference; limits the memory of image observations."""
 
 
 @dataclasses.dataclass
