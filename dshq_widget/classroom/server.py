@@ -95,7 +95,7 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
-    say(f"League: http://{address}:{port}{prefix}", flush=True)
+    say(f"The league is at http://{address}:{port}{prefix}", flush=True)
     if token is not None:
         say(f"Instructor's token (shown only once): {token}", flush=True)
     await over.wait()

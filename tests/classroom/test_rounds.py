@@ -145,9 +145,9 @@ def test_what_is_not_admitted():
         (b"", "has only 0 bytes"),
         (b"\x80\x04K\x01.", "Python pickle"),
         (b"PK\x03\x04" + bytes(99), "zip archive"),
-        (policy_bytes(1)[:-4], "do not match their sha256"),
+        (policy_bytes(1)[:-4], "do not match its sha256"),
         (wrong, "needs 28 inputs and 31 outputs"),
-        (alone, "'cartpole', which has no league"),
+        (alone, "'cartpole', but there is no league for it"),
         (policy_bytes(1, hidden=10_000), "takes 500,000 at most"),
     ):
         with pytest.raises(checkpoint.CheckpointError, match=why):

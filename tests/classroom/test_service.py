@@ -174,7 +174,7 @@ def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, 
         assert main.main(["submit", path, "--to", to, "--token", token]) == 2
         assert told in capsys.readouterr().err
     assert main.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
-    assert "did not take it: Log in first" in capsys.readouterr().err
+    assert "rejected it: Log in first" in capsys.readouterr().err
     assert main.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
     assert main.main(["league", "serve", "--port", "70000"]) == 2
     assert main.main(["league", "verify"]) == 2

@@ -107,7 +107,7 @@ def test_what_is_refused(store: Store):
     with pytest.raises(LeagueError, match="still open: close it first"):
         store.rerun(number)
     for name in ("", " ada", "a\nb", "x" * 256):
-        with pytest.raises(LeagueError, match="a name needs 1 to 255 characters"):
+        with pytest.raises(LeagueError, match="a name must have 1 to 255 printable characters"):
             send(store, number, name, "d")
     send(store, number, "ada", "a1")
     with pytest.raises(LeagueError, match="has no published policy"):

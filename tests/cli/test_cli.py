@@ -141,7 +141,7 @@ def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
         ["train", bot],
     ):
         said = refused(capsys, *more)
-        assert "'bot.dshq'" in said and "'slider', which is a drill of your own: add `--drill slider.py`" in said
+        assert "'bot.dshq'" in said and "'slider', which is not a built-in drill: add `--drill slider.py`" in said
     assert "leave it out" in refused(capsys, "train", file, "--drill", file)
     assert not list(tmp_path.iterdir())
 
@@ -152,7 +152,7 @@ def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
     gif, page, more = (str(tmp_path / name) for name in ("x.gif", "x.html", "more.dshq"))
     assert main.main(["record", bot, "--gif", gif, "--drill", file, "--matches", "2", "--seconds", "1"]) == 0
     assert main.main(["export", bot, "--html", page, "--drill", file]) == 0
-    assert "slider, version 0, in one page" in capsys.readouterr().out
+    assert "slider, version 0, as one web page" in capsys.readouterr().out
     assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
     assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
 

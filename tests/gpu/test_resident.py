@@ -354,7 +354,7 @@ def test_it_goes_on_exactly_from_its_state():
 def test_wrong_options_are_one_sentence():
     with pytest.raises(ValueError, match="f32, tf32, bf16, got 'f16'"):
         ResidentPPO(SPEC, precision="f16")
-    with pytest.raises(ValueError, match="a CUDA graph needs a CUDA device, got 'cpu'"):
+    with pytest.raises(ValueError, match="graph=True needs a CUDA device, got 'cpu'"):
         ResidentPPO(SPEC, graph=True)
     with pytest.raises(ValueError, match="the games are on cpu"):
         start(Climb, {"self": 1}, graph=True)

@@ -149,7 +149,7 @@ def test_a_killed_child_is_replaced_and_the_others_go_on(supervisor, ears):
     os.kill(first, signal.SIGKILL)
     end = ears.ended()
     assert (end.status, end.restarting, end.expected) == (-signal.SIGKILL, True, False)
-    assert end.error.startswith(f"{PROBE} was ended by signal 9 (")
+    assert end.error.startswith(f"{PROBE} was killed by signal 9 (")
     ready = ears.wait_for("READY")
     assert ready["config"]["generation"] == child.generation == 1
     assert ready["pid"] == child.pid != first

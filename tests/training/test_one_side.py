@@ -66,7 +66,7 @@ def test_what_waits_for_the_wrong_thing_says_so():
             ValueError, match=r"'cartpole' has one side, so it has no win rate: use wait\(return_mean=\)"
         ):
             alone.wait(win_rate=0.5)
-        with pytest.raises(ValueError, match=r"'ball' has two sides: wait\(win_rate=\)"):
+        with pytest.raises(ValueError, match=r"'ball' has two sides: use wait\(win_rate=\)"):
             two.wait(return_mean=1)
         with pytest.raises(ValueError, match="'ball' has no target"):
             two.start(until_solved=True)

@@ -154,7 +154,7 @@ def test_save_and_resume_without_training(tmp_path):
     with Trainer(Walk, resume=path, gamma=0.9) as again:
         assert np.array_equal(again.latest_policy().weights, weights)
         assert (again.config.hidden_sizes, again.config.learning_rate, again.config.gamma) == ((8, 8), 0.01, 0.9)
-    with pytest.raises(ValueError, match="'walk', which is a drill of your own: pass its class"):
+    with pytest.raises(ValueError, match="'walk', which is not a built-in drill: pass its class"):
         Trainer(path)
     with pytest.raises(CheckpointError, match="choose a file for this drill"):
         Trainer("ball", resume=path)
@@ -365,7 +365,7 @@ def test_rollout_processes_and_the_loss_of_one():
         t.start()
         assert t.wait(updates=3, progress=False) and t.workers == 2
         os.kill(t._control.processes.workers[0].pid, signal.SIGKILL)
-        until(lambda: "a rollout process was lost, it is being replaced" in t.status_text)
+        until(lambda: "a rollout process ended; it is being replaced" in t.status_text)
         until(lambda: t._control.processes.workers[0].generation == 1)
         before = t.version
         until(lambda: t.version > before + 3)

@@ -239,7 +239,7 @@ def test_every_rung_plays_and_is_small():
 
 
 def test_a_drill_without_a_ladder_says_so():
-    with pytest.raises(checkpoint.CheckpointError, match="only 'ball' has"):
+    with pytest.raises(checkpoint.CheckpointError, match="only the built-in drill 'ball' has a ladder"):
         load_policy("cartpole:gold")
 
 

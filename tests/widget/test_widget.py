@@ -103,7 +103,7 @@ def test_a_policy_of_ones_own_drill_asks_for_its_class(tmp_path):
         DrillWidget(bot)
     with DrillWidget(Mine, resume=bot) as w:
         assert w.drill["spec"]["name"] == "mine"
-    with pytest.raises(ValueError, match=r"got the file 'mine\.py': import its class"):
+    with pytest.raises(ValueError, match=r"got the file 'mine\.py': import the class"):
         DrillWidget("mine.py")
 
 
