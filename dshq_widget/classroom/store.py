@@ -179,7 +179,7 @@ class Store:
             return found
 
     def issue_token(self, name: str, instructor: bool = False) -> str:
-        """A fresh token for an account, which is made if it is new; its old token is no longer taken.
+        """A new token for an account, which is created if necessary; its old token becomes invalid.
 
         Raises LeagueError for a name that is empty, too long or has control characters, and for a student's token of
         somebody who is an instructor.
@@ -420,7 +420,9 @@ def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """Readers beside one writer (WAL), who waits for another; transactions begin where SQLAlchemy says so."""
+    """SQLite settings: readers do not block the writer (WAL), writers wait for each other, SQLAlchemy begins
+    transactions.
+    """
     connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")

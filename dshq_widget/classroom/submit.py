@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 def submit(path: str | os.PathLike[str], to: str, token: str) -> dict[str, Any]:
-    """Send the policy of a `.dshq` file; raises CheckpointError for a file that is no policy. See `send`."""
+    """Send the policy of a `.dshq` file; raises CheckpointError for an invalid file. See `send`."""
     return send(checkpoint.load(path), to, token)
 
 

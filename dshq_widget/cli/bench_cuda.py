@@ -51,8 +51,9 @@ SIZES = {
 CHAINS = 8
 """Independent sums in a thread, so that none waits for its own last result."""
 SAMPLE_BYTES = 8 + 4 * 6 + 2
-"""Of a sample beside its observations: action; log-probability, value, reward, advantage, return and what follows; two
-ends."""
+"""Fields of a sample besides its observations: action; log-probability, value, reward, advantage, return, next value;
+two ends.
+"""
 COUNTED = ("add", "subtract", "multiply", "divide", "square_root")
 
 
@@ -67,7 +68,7 @@ def bench_cuda(
 ) -> dict[str, Any]:
     """`{machine, drill, precision, kernels, sizes, ceilings, rates, floors, ratios}`. A ratio is a rate as a share of
     the lower of its two floors. `kernels` as in `ResidentPPO`: without them the network is torch's own operations.
-    Raises RuntimeError where there is no GPU.
+    Raises RuntimeError without a GPU.
     """
     if device == "cuda" and not torch.cuda.is_available():
         raise RuntimeError("torch found no usable CUDA device: run `dshq doctor` for details")

@@ -1,4 +1,4 @@
-"""Every game of the package: one file each, and this registry of their classes."""
+"""All built-in drills, one file each, and this registry of their classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ drills: dict[str, type[Drill]] = {
 
 
 def get(name: str) -> type[Drill]:
-    """The drill called `name`. Raises ValueError that names the nearest one."""
+    """The drill called `name`. Raises ValueError for an unknown one, with the nearest name."""
     if name.endswith(".py"):
         raise ValueError(f"expected a drill's name or class, got the file {name!r}: import the class and pass it")
     if name not in drills:

@@ -1,5 +1,5 @@
-"""Games of a drill beside torch on one device. Both kinds have the same interface: tensors with the game as the last
-axis, results written to the caller's tensors, no waiting for the device.
+"""Games of a drill on one device, sharing memory with torch. Both kinds have the same interface: tensors with the game
+as the last axis, results written to the caller's tensors, no waiting for the device.
 
 `CudaGames` runs the rules as CUDA kernels on torch's current stream and on torch's own memory; `CpuGames` are the
 compiled rules on the processor, so that code for one can be tested with the other. Numba's simulator
@@ -125,7 +125,7 @@ class CudaGames:
 
             stream = torch.cuda.current_stream(self.device).cuda_stream
             if stream and stream not in self._streams:
-                self._streams[stream] = cuda.external_stream(stream)  # numba prepares its launches for each object anew
+                self._streams[stream] = cuda.external_stream(stream)  # numba prepares launches for each stream object
             self.game.stream = self._streams[stream] if stream else 0
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:

@@ -18,8 +18,9 @@ of updates before the check starts (all assumed).
 STRIKES = 3
 """Number of updates in a row that must break a bound (assumed): both estimates have heavy tails."""
 KEEP, ROUNDS, MEMORY = 0.95, 3, 12
-"""A score below this share of the champion's in so many rounds in a row is a collapse; a small loss shows only in the
-sum of more rounds, up to the third number (assumed)."""
+"""A score below this share of the champion's for this many rounds in a row is a collapse; smaller losses are detected
+in sums of more rounds, up to the third number (assumed).
+"""
 SEVERE = 0.75
 """A single round whose whole interval is below this share is a collapse."""
 WORTH = 0.5

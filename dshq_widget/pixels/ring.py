@@ -97,8 +97,8 @@ class ReplayRing:
         `obs`. None while there are too few steps.
 
         The last `margin` steps up to `committed_t` (by default all that were pushed) are left out, and so are the
-        oldest `margin`, which an actor that goes on may overwrite while they are read. Windows may cross episodes.
-        Raises ValueError for sizes below 1 and steps that were not pushed.
+        oldest `margin`, which the actor may overwrite while they are read. Windows may cross episodes. Raises
+        ValueError for sizes below 1 and steps that were not pushed.
         """
         newest = self.total - 1 if committed_t is None else committed_t
         if batch < 1 or length < 1 or margin < 0 or newest >= self.total:

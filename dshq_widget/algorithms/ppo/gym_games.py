@@ -213,7 +213,7 @@ class GymGames:
         return {}
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Nothing to take over."""
+        """Does nothing: there is no state."""
 
 
 def _units(values: NDArray) -> NDArray:

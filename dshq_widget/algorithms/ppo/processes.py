@@ -176,7 +176,7 @@ class DrillProcesses:
 
 
 def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
-    """Memory for the earlier policies that rollout processes play against; None where there is no pool."""
+    """Memory for the earlier policies that rollout processes play against; None without a pool."""
     count = slot_count(config)
     return OpponentSlots.create(PolicySpec.for_config(drill.spec, config).floats, count)[0] if count else None
 

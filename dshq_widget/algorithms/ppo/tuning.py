@@ -96,7 +96,7 @@ class Machine:
     memory: float
     """Bytes."""
     gentle: bool = False
-    """A page draws beside the learner and needs a processor."""
+    """Whether a page draws next to the learner and needs a processor."""
 
     @classmethod
     def this(cls, gentle: bool = False) -> Machine:
@@ -276,7 +276,7 @@ def why(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: 
     if config.workers >= 0:
         return f"workers={config.workers} was set"
     if not open_choice(config, machine):
-        return f"{machine.cpu:g} processors{' beside a page' * machine.gentle}"
+        return f"{machine.cpu:g} processors{', one left for the page' * machine.gentle}"
     if rates is None:
         return "not measured yet"
     if not rates.trusted:
