@@ -177,7 +177,7 @@ class Quota:
         except (RuntimeError, ValueError) as error:
             self._report(done, "failed", str(error))
         else:
-            self._report(done, "sent", f"version {answer['version']} was submitted to {answer['title']!r}")
+            self._report(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
 
     def _report(self, done: Callable[[], None], state: str, text: str) -> None:
         self._sent = {"state": state, "text": text}

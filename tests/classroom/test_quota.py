@@ -101,7 +101,7 @@ def test_it_saves_while_it_trains(said, tmp_path: Path):
 
 def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer, place = sit(said, Rules(minutes=30))
-    sentences = iter(["Memory is low: 9 MB", "Memory is short: 8 MB", "", "Memory is short: 7 MB"])
+    sentences = iter(["Memory is low: 9 MB", "Memory is low: 8 MB", "", "Memory is low: 7 MB"])
     asked = []
     monkeypatch.setattr(quota, "shortage", lambda **how: asked.append(how["starting"]) or next(sentences))
     trainer.become("starting")
@@ -109,7 +109,7 @@ def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer.become("training")
     for turn in range(1, 4):
         place.follow(turn * LOOK_SECONDS)
-    assert said == ["Memory is low: 9 MB", "Memory is short: 7 MB"]
+    assert said == ["Memory is low: 9 MB", "Memory is low: 7 MB"]
     assert asked == [True, False, False, False]
 
 

@@ -170,7 +170,7 @@ def test_haste_is_limited_by_account():
 def test_anchors_are_known_and_random_play_is_always_one():
     assert [anchor.name for anchor in rounds.anchors_of("ball", ["gold", "chaser"])] == ["random", "chaser", "gold"]
     assert rounds.anchor_names("sumo")[0] == "random" and "gold" not in rounds.anchor_names("sumo")
-    with pytest.raises(LeagueError, match="'gold' is no anchor of 'sumo'"):
+    with pytest.raises(LeagueError, match="'gold' is not an anchor of 'sumo'"):
         rounds.anchors_of("sumo", ["gold"])
     with pytest.raises(LeagueError, match="expected a drill of two sides"):
         rounds.drill_of("cartpole")

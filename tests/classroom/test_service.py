@@ -94,7 +94,7 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, _, text = evil.ask("POST", action, form % policy_bytes(2), Content_Type="multipart/form-data; boundary=x")
     assert status == 200 and "Received: version 1 plays in" in text and "<script>" not in text
     status, _, text = evil.ask("POST", action, form % b"none", Content_Type="multipart/form-data; boundary=x")
-    assert status == 422 and "Not taken: &#x27;the file&#x27; is not a usable policy file" in text
+    assert status == 422 and "Not accepted: &#x27;the file&#x27; is not a usable policy file" in text
 
     assert "The table appears when the round is closed" in teacher.get(f"/round/{number}")
     status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
@@ -170,7 +170,7 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
 def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, capsys):
     token = store.issue_token("ada")
     path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
-    for to, told in ((service.url, "no round of 'ball' is open"), ("http://127.0.0.1:9", "no answer from")):
+    for to, told in ((service.url, "no 'ball' round is open"), ("http://127.0.0.1:9", "no answer from")):
         assert main.main(["submit", path, "--to", to, "--token", token]) == 2
         assert told in capsys.readouterr().err
     assert main.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2

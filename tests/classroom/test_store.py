@@ -121,7 +121,7 @@ def test_what_is_refused(store: Store):
         store.round(77)
     with pytest.raises(LeagueError, match="not published"):
         store.match(store.next_job().id)
-    with pytest.raises(LeagueError, match="title of 1 to 80"):
+    with pytest.raises(LeagueError, match="a title must have 1 to 80"):
         store.open_round(" ", "ball", "0123", [], 1, False)
 
 

@@ -175,7 +175,7 @@ BROKEN = [
             "observations": ("'cart position' is always 0.5", "tells the policy nothing"),
             "finite": ("'swing' is not finite after 1 decisions", "division by zero"),
             "reset": ("already over when it begins", "`terminated` is false"),
-            "baselines": ("balancer gave action 2", "0 .. 1"),
+            "baselines": ("balancer returned action 2", "0 .. 1"),
         },
     ),
     (Lopsided, {"mirror": ("side 0 and its mirror image see", "half_turn")}),

@@ -60,9 +60,9 @@ def test_observations_are_flattened_by_gymnasium():
     "name, says",
     [
         ("gym:CartPol-v1", "Did you mean: `CartPole`"),
-        ("gym:Cartpole", "doesn't exist|cannot be made"),
+        ("gym:Cartpole", "doesn't exist|cannot create"),
         ("gym:no_such_module:Mine-v0", "No module named 'no_such_module'"),
-        (WORLDS + "Untold-v0", "cannot be learned: actions must be Discrete, .* wrap the environment"),
+        (WORLDS + "Untold-v0", "cannot train on .*: actions must be Discrete, .* wrap the environment"),
     ],
 )
 def test_what_cannot_be_made_is_said_in_one_sentence(name, says, capsys):

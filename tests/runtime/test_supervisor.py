@@ -113,7 +113,7 @@ def test_an_exception_arrives_as_a_sentence_with_its_traceback(supervisor, ears)
 @pytest.mark.parametrize(
     "role, complaint",
     [
-        ("os:system", '"os:system" is no role: mark the function with @role'),
+        ("os:system", '"os:system" is not a role: mark the function with @role'),
         ("dshq_widget.runtime.probe", "a role is named"),
         ("no such module:run", "a role is named"),
         ("dshq_widget.runtime.nowhere:run", "No module named"),
