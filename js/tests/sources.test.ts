@@ -30,9 +30,10 @@ describe("the bundle", () => {
   });
   afterAll(() => rmSync(out, { recursive: true }));
 
-  it("is one module and one style sheet within the budget, and two pages of their own", () => {
-    expect(readdirSync(out).sort()).toEqual(["match_replay.js", "standalone.js", "widget.css", "widget.js"]);
+  it("is one module and one style sheet within the budget, and what three pages of their own add", () => {
+    expect(readdirSync(out).sort()).toEqual(["match_replay.js", "play.js", "standalone.js", "widget.css", "widget.js"]);
     expect(statSync(join(out, "widget.js")).size + css.length).toBeLessThan(300 * 1024);
+    expect(statSync(join(out, "play.js")).size).toBeLessThan(8 * 1024);
   });
 
   it("styles nothing outside the widget", () => {
