@@ -218,8 +218,7 @@ class Kernel:
         if reply["content"]["status"] != "ok":
             raise RuntimeError("\n".join(reply["content"].get("traceback", [str(reply["content"])])))
 
-    def close(self, last: Callable[[], None] = lambda: None) -> None:
-        """Let go of the kernel, which keeps running, after `last` on that thread."""
-        self._thread.submit(last).result()
+    def close(self) -> None:
+        """Let go of the kernel, which keeps running."""
         self._thread.submit(self._client.stop_channels).result()
         self._thread.shutdown()
