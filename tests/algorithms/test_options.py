@@ -30,7 +30,7 @@ def test_with_every_option_a_new_process_goes_on_to_the_bit(tmp_path):
         assert trainer.wait(updates=12, progress=False)
         path = trainer.save(tmp_path / "half.dshq")
         saved = checkpoint.load(path)
-        last = saved.version + 70
+        last = saved.version + 45
         ahead = hashes(trainer, last, saved.version)
     assert saved.layers == (28, 32, 31)
     assert PolicySpec(saved.layers, separate=True).fits(saved.weights)

@@ -23,8 +23,13 @@ MODES = [
 children within the group is also in test_runtime_process.py.)"""
 
 
+FOREIGN = ("PostgreSQL.", "sem.", ".org.chromium")
+"""Begins the names that a database, multiprocessing and a browser give to theirs, in the tests beside these."""
+
+
 def named_blocks() -> set[str]:
-    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    return {name for name in names if not name.startswith(FOREIGN)}
 
 
 # ---- the kernel dies

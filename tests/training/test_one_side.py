@@ -49,7 +49,9 @@ def test_only_one_side_has_a_target():
         compile_drill(Greedy)
 
 
-@pytest.mark.parametrize("name", SOLVABLE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "snake" else name for name in SOLVABLE]
+)
 def test_baselines_solve_and_chance_does_not(name):
     drill = compile_drill(get(name))
     solved = {who: evaluate_alone(drill, opponent(who, drill), 200) for who in (*drill.spec["baselines"], "random")}
@@ -111,7 +113,9 @@ def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
     assert "one side" in command("evaluate", path, "--against", "random", expect=2).stderr
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize(
+    "name", [name if name in ("bandit", "cartpole") else pytest.param(name, marks=pytest.mark.slow) for name in ALONE]
+)
 def test_the_plain_layout_plays_it_too(name):
     """`dshq bench` measures it as a floor, also where `decide` has nothing to do."""
     assert NaiveGame(compile_drill(get(name))).rate(64, 0.01) > 0
