@@ -111,7 +111,7 @@ def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     assert said["drill"] == "slider" and said["return_mean"] > 1, "it holds the mark for a while"
     assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
     file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
-    assert "defines 2 drills, Slider, Another" in dshq("train", file, expect=2).stderr
+    assert "defines 2 drills (Slider, Another)" in dshq("train", file, expect=2).stderr
 
 
 @pytest.fixture(scope="module")

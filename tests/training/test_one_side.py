@@ -70,7 +70,7 @@ def test_what_waits_for_the_wrong_thing_says_so():
             alone.wait(win_rate=0.5)
         with pytest.raises(ValueError, match=r"'ball' has two sides: use wait\(win_rate=\)"):
             two.wait(return_mean=1)
-        with pytest.raises(ValueError, match="'ball' has no target"):
+        with pytest.raises(ValueError, match="'ball' has none"):
             two.start(until_solved=True)
         with pytest.raises(ConfigError, match="one side, so there is no opponent"):
             alone.set_hyper(opponents={"random": 1.0})

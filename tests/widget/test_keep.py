@@ -48,9 +48,9 @@ def test_upload_begins_anew_after_a_part_out_of_turn():
     upload = page_protocol.Upload()
     one, two, three = parts_of(data)
     upload.take(*one)
-    with pytest.raises(ValueError, match="out of turn"):
+    with pytest.raises(ValueError, match="out of order"):
         upload.take(*three)
-    with pytest.raises(ValueError, match="out of turn"):
+    with pytest.raises(ValueError, match="out of order"):
         upload.take(*two)
     for part in (one, two):
         assert upload.take(*part) is None
