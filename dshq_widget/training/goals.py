@@ -47,7 +47,9 @@ class Goals:
         """Progress towards the nearest goal, 0..1; `passed` is in seconds, None before training has begun."""
         wanted, shares = self._wanted, [0.0]
         if "seconds" in wanted and passed is not None:
-            shares.append(passed / wanted["seconds"] if wanted["seconds"] else 1.0)
+            reached = passed / wanted["seconds"] if wanted["seconds"] else 1.0
+            reported = not wanted["seconds"] or "agent_steps" in metrics  # a starved learner has nothing to show yet
+            shares.append(reached if reported else min(reached, 0.99))
         if "updates" in wanted:
             shares.append(metrics.get("updates", 0) / wanted["updates"] if wanted["updates"] else 1.0)
         if "win_rate" in wanted:
