@@ -11,7 +11,7 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page wheel chromium vitest
+.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons wheel chromium vitest
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed $(BUNDLE)
@@ -55,6 +55,10 @@ lint-page: setup
 
 vitest: setup
 	npm run --silent test
+
+# The lessons as pages in docs/lessons, to be read without a kernel. Takes minutes: every lesson is worked through.
+lessons: setup
+	$(BIN)/python -m tools.pages $(ARGS)
 
 wheel: setup
 	$(BIN)/python -m build --wheel

@@ -83,7 +83,7 @@ def of_network(drill: str) -> Iterator[dict[str, Any]]:
     spec = PolicySpec.for_config(game.spec, of_drill(game.spec))
     masked = bool(game.spec.get("masked"))
     for precision in PRODUCTS:
-        if network.trouble(spec, precision):
+        if network.why_unsupported(spec, precision):
             continue
         here = Network(spec, torch.zeros(spec.floats), precision)
         for name, at, rest in (
@@ -93,7 +93,7 @@ def of_network(drill: str) -> Iterator[dict[str, Any]]:
             needs = resources(name, {**here.sizes, "masked": masked, "block": at.rows, **rest}, at.warps)
             row = {"drill": drill, "kernel": name, "precision": precision, "rows": at.rows, "warps": at.warps, **needs}
             yield row | {"instructions_a_row": round(needs["instructions"] * at.warps / at.rows, 1)}
-    if network.trouble(spec, "bf16"):
+    if network.why_unsupported(spec, "bf16"):
         return
     flat = {"floats": spec.floats}
     yield {"drill": drill, "kernel": "gather", **resources("gather", {**flat, "rows": 16, "columns": 64}, 4)}

@@ -1,4 +1,4 @@
-"""A live, learning match in a notebook cell. Each name loads its module at first use, so the import is quick."""
+"""A live, learning match in a notebook cell. Each name loads its module at first use, so the import is fast."""
 
 from __future__ import annotations
 

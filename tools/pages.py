@@ -1,9 +1,10 @@
 """Writes the lessons as pages that play without a kernel and without a network: docs/lessons/NN_name.html.
 
-`python -m tools.pages 03 04` works through lessons in a kernel (training gets `--seconds`, 30) and keeps what their
-cells showed: text, plots, and every match with the policy of that moment. Exercises stand as they are found; what comes
-after them is what it is with the reference answer. `python -m tools.pages` alone runs nothing: it writes all pages anew
-from their texts with the outputs that they have, and copies the widget's bundle, which all of them share.
+`python -m tools.pages` (`make lessons`) works through every lesson in a kernel and keeps what its cells showed: text,
+plots, and every match with the policy of that moment. That takes minutes: training gets `--seconds`, 30. Exercises
+stand as they are found; what comes after them is what it is with the reference answer. A page whose lesson has the same
+code as before keeps its outputs; `python -m tools.pages 03 04` works through these lessons again in any case. The
+widget's bundle, which all pages share, is copied beside them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,8 +37,12 @@ from tools.notebooks import FOLDER, notebook
 
 PAGES = Path(__file__).parent.parent / "docs" / "lessons"
 STATIC = Path(__file__).parent.parent / "dshq_widget" / "static"
-BUNDLE = {"standalone.js": "widget.js", "widget.css": "widget.css"}
-"""What all pages share: file of the bundle -> its name here."""
+SHARED = {
+    "widget.js": STATIC / "standalone.js",
+    "widget.css": STATIC / "widget.css",
+    "lessons.css": Path(__file__).parent / "lessons.css",
+}
+"""What all pages share: its name beside them -> the file it is copied from."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 MUCH = 1.25
 """A match is shown again once its policy has practised so many times as long: the last update comes after the cell."""
@@ -125,16 +132,28 @@ def _output(output: nbformat.NotebookNode) -> str:
 
 def recorded(row: Lesson, text: str, seconds: float) -> list[str]:
     """Work through a lesson; returns what each of its code cells showed."""
-    os.environ[BUDGET] = str(seconds)
     cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
     known, shown = iter(answers(row.number)), []
-    with TemporaryDirectory() as folder, Reader(Path(folder)) as reader:
+    with TemporaryDirectory() as folder, _budget(seconds), Reader(Path(folder)) as reader:
         recorder = Recorder(reader)
         for cell in cells:
             shown.append(recorder.run(cell.source))
             if "check" in tags(cell):
                 reader.run(next(known))
     return shown
+
+
+@contextmanager
+def _budget(seconds: float) -> Iterator[None]:
+    """Kernels that are started meanwhile train for `seconds` at most."""
+    before = os.environ.get(BUDGET)
+    os.environ[BUDGET] = str(seconds)
+    try:
+        yield
+    finally:
+        del os.environ[BUDGET]
+        if before is not None:
+            os.environ[BUDGET] = before
 
 
 def page(row: Lesson, text: str, shown: list[str]) -> str:
@@ -156,14 +175,34 @@ def kept(written: str) -> dict[str, str]:
     return dict(re.findall(r"<!--shows (\w+)-->\n(.*?)<!--/shows-->", written, re.DOTALL))
 
 
-def shown_before(row: Lesson, text: str) -> list[str]:
-    """What the cells of this text showed when its page was written; LookupError where one has changed since."""
-    path = PAGES / f"{row.stem}.html"
-    known = kept(path.read_text(encoding="utf-8")) if path.exists() else {}
+def shown_before(row: Lesson, text: str, written: str) -> list[str]:
+    """What the cells of this text showed when the page `written` was made; LookupError where one has changed since."""
+    known = kept(written)
     try:
         return [known[_key(cell.source)] for cell in notebook(text).cells if cell.cell_type == "code"]
     except KeyError as error:
-        raise LookupError(f"code has changed: run `python -m tools.pages {row.number}`") from error
+        raise LookupError(f"the code of lesson {row.number} has changed") from error
+
+
+def build(folder: Path, row: Lesson, seconds: float, again: bool = False) -> Path:
+    """Write one lesson's page. Its cells are run where one has changed since the last page, or always with `again`."""
+    text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+    path = folder / f"{row.stem}.html"
+    try:
+        if again or not path.exists():
+            raise LookupError
+        shown = shown_before(row, text, path.read_text(encoding="utf-8"))
+    except LookupError:
+        shown = recorded(row, text, seconds)
+    path.write_text(page(row, text, shown), encoding="utf-8")
+    return path
+
+
+def share(folder: Path) -> None:
+    """Write the list of lessons, and what all pages share."""
+    (folder / "index.html").write_text(index(), encoding="utf-8")
+    for name, source in SHARED.items():
+        shutil.copyfile(source, folder / name)
 
 
 def index() -> str:
@@ -190,16 +229,14 @@ def _coloured(source: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through; none: all as they are")
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through again; none: what changed")
+    parser.add_argument("--seconds", type=float, default=30.0, help="the most that one training gets (default 30)")
+    parser.add_argument("--out", type=Path, default=PAGES, help="the folder for the pages (default docs/lessons)")
     arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     for row in map(lesson, arguments.lessons or LESSONS):
-        text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
-        shown = recorded(row, text, arguments.seconds) if arguments.lessons else shown_before(row, text)
-        (PAGES / f"{row.stem}.html").write_text(page(row, text, shown), encoding="utf-8")
-    (PAGES / "index.html").write_text(index(), encoding="utf-8")
-    for name, here in BUNDLE.items():
-        shutil.copyfile(STATIC / name, PAGES / here)
+        print(build(arguments.out, row, arguments.seconds, again=bool(arguments.lessons)), flush=True)
+    share(arguments.out)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def contract_md() -> str:
         + ": those that it does not name are the drill's own, fitted to the machine.",
         _table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
         "## Metrics",
-        "Flat names. `reward_<term>` joins them for each reward term of the drill: " + protocol.REWARD_TERM.text,
+        "Flat names. Each reward term of the drill adds `reward_<term>`: " + protocol.REWARD_TERM.text,
     ]
     for category in protocol.METRIC_CATEGORIES:
         rows = [

@@ -1,6 +1,6 @@
-"""The algorithms, one folder each: its losses, its learners, and its runs, each readable from top to bottom.
+"""The algorithms, one folder each with its losses, learners and runs.
 
-`algorithms` is their registry: to add one, write its folder and put its `ALGORITHM` here.
+`algorithms` is the registry: to add one, write its folder and list its `ALGORITHM` here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO,)}
 
 
 def get(name: str) -> Algorithm:
-    """The algorithm called `name`. Raises ValueError that names the nearest one."""
+    """The algorithm called `name`. Raises ValueError for an unknown one."""
     if name not in algorithms:
         near = get_close_matches(str(name), algorithms, 1, cutoff=0.4)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"there is no algorithm {name!r}: known are {', '.join(algorithms)}.{hint}")
+        raise ValueError(f"there is no algorithm {name!r}. Known algorithms: {', '.join(algorithms)}.{hint}")
     return algorithms[name]

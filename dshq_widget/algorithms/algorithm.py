@@ -1,4 +1,4 @@
-"""What an algorithm is to the trainer: a name, and a way to start the processes of a run."""
+"""The interface of an algorithm to the trainer: a name, and a function that starts the processes of a run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Message = Mapping[str, Any]
 
 
 class Processes(Protocol):
-    """The processes of one run. What they say comes on the supervisor's thread, by the callbacks of `Start`."""
+    """The processes of one run. Their messages arrive on the supervisor's thread through the callbacks of `Start`."""
 
     learner: Child
     workers: list[Child]
 
     def send(self, message: Message) -> None:
-        """A command for the learner (protocol.py, kernel_to_learner), and for workers where it concerns them."""
+        """Send a command to the learner (protocol.py, kernel_to_learner), and to workers if it concerns them."""
         ...
 
     def stop(self, seconds: float) -> None:
@@ -31,10 +31,8 @@ class Processes(Protocol):
 
 
 class Start(Protocol):
-    """Starts the processes of a run. Raises MemoryError.
-
-    `weights` is the memory in which the learner publishes; `job` what the trainer decided (learning/run.py).
-    `on_message(processes, message)` and `on_exit(processes, exit)` speak of the learner.
+    """Starts the processes of a run. Raises MemoryError. The learner publishes in `weights`; `job` holds the trainer's
+    orders (learning/run.py). `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner.
     """
 
     def __call__(
@@ -53,7 +51,7 @@ class Algorithm:
     """One row of the registry."""
 
     name: str
-    """What `Trainer(algorithm=...)` calls it."""
+    """Its name in `Trainer(algorithm=...)`."""
     start: Start
 
 
@@ -88,13 +86,15 @@ class OneProcess:
         )
 
     def _receive(self, _child: Child, message: Message) -> None:
-        """A learner that starts is silent for a while, which is no news: importing torch holds Python's lock."""
+        """A starting learner is silent for a while, because importing torch holds the interpreter lock; that is not
+        reported.
+        """
         self._training |= message.get("phase") == "training"
         if self._training or message["type"] != "HEALTH":
             self._on_message(self, message)
 
     def send(self, message: Message) -> None:
-        """A command for the learner."""
+        """Send a command to the learner."""
         self.learner.send(dict(message))
 
     def stop(self, seconds: float) -> None:

@@ -1,1 +1,1 @@
-"""The class league: students send in policies, rounds are played on the server, everybody can check the results."""
+"""The class league: students submit policies, the server plays rounds, and everybody can verify the results."""

@@ -1,5 +1,5 @@
 """A class on this machine: a real JupyterHub on the loopback address, with students, an instructor, the class league
-and a culler. `make hub` starts it, and so do the tests. Nothing here is meant for a network.
+and a culler. `make hub` starts it, and so do the tests. Not for use on a network.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ START_SECONDS, STOP_SECONDS = 120.0, 30.0
 
 
 class HubError(RuntimeError):
-    """Why there is no hub; one sentence."""
+    """The hub cannot start. The message is one sentence."""
 
 
 class Hub:
@@ -83,7 +83,7 @@ class Hub:
                 [sys.executable, "-m", "dshq_widget.classroom.parent_watch", "-f", str(HERE / "demo_config.py")],
                 cwd=self.folder,
                 env={**os.environ, "DSHQ_HUB_DEMO": json.dumps(self._chosen)},
-                stdin=subprocess.PIPE,  # the hub ends when it closes, however this process does: leash.py
+                stdin=subprocess.PIPE,  # when it closes, the hub ends, however this process ends: parent_watch.py
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the hub in order
@@ -111,7 +111,7 @@ class Hub:
                 process.kill()
 
     def wait(self) -> None:
-        """Until the hub ends or somebody presses Ctrl-C."""
+        """Wait until the hub ends or Ctrl-C is pressed."""
         self._process.wait()
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
@@ -140,7 +140,7 @@ class Hub:
 
 
 def furnish(home: str) -> None:
-    """A student's home: the lessons, read-only, and a folder for work of one's own."""
+    """Create a student's home: the lessons, read-only, and a folder for their own work."""
     lessons = Path(home, "lessons")
     for folder in (lessons, Path(home, "work")):
         folder.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def proxy_command() -> list[str]:
     local = HERE.parent.parent / "node_modules" / ".bin" / PROXY
     found = str(local) if local.exists() else shutil.which(PROXY)
     if found is None:
-        raise HubError(f"{PROXY} is missing: run `npm ci` in the checkout, or `npm install -g {PROXY}`")
+        raise HubError(f"{PROXY} is not installed: run `npm ci` in the checkout, or `npm install -g {PROXY}`")
     return [found]
 
 
@@ -173,20 +173,20 @@ def _free_ports(count: int) -> list[int]:
 
 
 def main() -> int:
-    """Start the hub, say who may log in, and end it at Ctrl-C."""
+    """Start the hub, print the accounts, and stop it on Ctrl-C."""
     parser = argparse.ArgumentParser(prog="make hub", description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="where the hub answers (default 8000)")
-    parser.add_argument("--cpu", type=float, default=0.5, help="processors for each server (default 0.5)")
-    parser.add_argument("--folder", type=Path, help="keep everything there (default: a temporary folder)")
+    parser.add_argument("--port", type=int, default=8000, help="port of the hub (default 8000)")
+    parser.add_argument("--cpu", type=float, default=0.5, help="processors per server (default 0.5)")
+    parser.add_argument("--folder", type=Path, help="folder for all files (default: a temporary folder)")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a background job ignores the first one
         signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="dshq-hub-") as temporary:
         try:
             with Hub(options.folder or Path(temporary), port=options.port, cpu=options.cpu) as hub:
-                print(f"A JupyterHub with the class league is at {hub.url}", flush=True)
-                print(f"Students {', '.join(STUDENTS)}, instructor {INSTRUCTOR}; everybody's password: {hub.password}")
-                print(f"The league: {hub.url}/services/league/   Ctrl-C ends it all.", flush=True)
+                print(f"JupyterHub with the class league: {hub.url}", flush=True)
+                print(f"Students: {', '.join(STUDENTS)}. Instructor: {INSTRUCTOR}. Password for all: {hub.password}")
+                print(f"League: {hub.url}/services/league/   Press Ctrl-C to stop.", flush=True)
                 hub.wait()
         except KeyboardInterrupt:
             return 0

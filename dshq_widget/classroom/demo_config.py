@@ -33,7 +33,7 @@ c.Spawner.args = [*(["--allow-root"] if os.geteuid() == 0 else []), *chosen["arg
 c.Spawner.pre_spawn_hook = lambda spawner: demo.furnish(spawner.home_dir)
 c.Spawner.default_url = f"/lab/tree/{demo.FIRST}"
 c.Spawner.cpu_limit = chosen["cpu"]
-c.Spawner.mem_limit = "1G"  # announced to the toolkit, and held by nobody here
+c.Spawner.mem_limit = "1G"  # reported to the toolkit, but not enforced
 c.Spawner.http_timeout = c.Spawner.start_timeout = 120
 c.Spawner.environment = {
     "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",

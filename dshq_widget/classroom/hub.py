@@ -1,4 +1,4 @@
-"""The league as a JupyterHub service: the hub says who asks. Needs the package jupyterhub."""
+"""The league as a JupyterHub service: the hub authenticates users. Needs the package jupyterhub."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dshq_widget.classroom.store import User
 
 
 class OfHub(HubOAuthenticated):
-    """Mixed into every page: JupyterHub's login, and its tokens, instead of the league's own."""
+    """Mixin for every page: JupyterHub's login and tokens instead of the league's."""
 
     settings: dict[str, Any]
 
@@ -33,5 +33,5 @@ def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:
 
 
 def callback(prefix: str) -> tuple[str, type[web.RequestHandler], dict[str, Any]]:
-    """Where the hub sends people back to."""
+    """The address the hub redirects to after login."""
     return (f"{prefix}oauth_callback", HubOAuthCallbackHandler, {})

@@ -1,4 +1,4 @@
-"""A league inside this process, for lessons and for trying things out: the real service, on this machine only."""
+"""A league inside this process, for lessons and experiments: the real service, on this machine only."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Block(NamedTuple):
 
 
 class LocalLeague:
-    """Pages, referee and a database in a temporary folder; nothing of them outlives `close` or this process.
-
-    `token` is the instructor's. In a notebook, running the same cell again closes the league that it made before.
-    Raises LeagueError where no port of the loopback can be had.
+    """Pages, referee and a database in a temporary folder, all removed at `close` or when this process ends. `token` is
+    the instructor's. In a notebook, running the same cell again closes its earlier league. Raises LeagueError if no
+    loopback port is free.
     """
 
     def __init__(self) -> None:
@@ -71,30 +70,30 @@ class LocalLeague:
 
     @property
     def url(self) -> str:
-        """Where it answers, for whoever is on this machine."""
+        """Its address, on this machine only."""
         return f"http://{LOOPBACK}:{self._port}"
 
     # ---- what an instructor does
 
     def enrol(self, *names: str) -> dict[str, str]:
-        """Make accounts; returns a token by name. Raises LeagueError for a name that is none."""
+        """Create accounts; returns a token by name. Raises LeagueError for an invalid name."""
         return {name: self.store.issue_token(name) for name in names}
 
     def open_round(self, title: str, drill: str, anchors: Sequence[str] = (), blocks: int = 1) -> int:
-        """Open a round of which everything is published at its end; returns its number. Raises LeagueError for a drill
-        of one side, unknown anchors or a bad title.
+        """Open a round that is published in full when finished; returns its number. Raises LeagueError for a drill of
+        one side, unknown anchors or a bad title.
         """
         chosen = [anchor.name for anchor in rounds.anchors_of(drill, anchors)]
         return self.store.open_round(title, drill, rounds.drill_of(drill).rules_hash, chosen, blocks, publish=True)
 
     def close_round(self, number: int) -> None:
-        """Take no more policies, and play. Raises LeagueError where the round is not open or nobody takes part."""
+        """Close a round and play it. Raises LeagueError if the round is not open or has no submissions."""
         found = self.store.round(number)
         self.store.close_round(number, rounds.anchors_of(found.drill, json.loads(found.anchors)))
 
     def wait(self, number: int, seconds: float = 600.0) -> bool:
-        """Block until a closed round has been played; False where it was not within `seconds`. Raises LeagueError where
-        a block cannot be played.
+        """Block until a closed round has been played; False if it takes longer than `seconds`. Raises LeagueError if a
+        block cannot be played.
         """
         until = time.monotonic() + seconds
         while self.store.round(number).state != FINISHED:
@@ -112,10 +111,10 @@ class LocalLeague:
         return commitment(self.store.round(number).secret)
 
     def secret(self, number: int) -> str:
-        """What all seeds of a round come from; raises LeagueError before its end."""
+        """The secret that all seeds of a round come from; raises LeagueError before its end."""
         found = self.store.round(number)
         if found.state != FINISHED:
-            raise LeagueError(f"round {number} is not finished: its secret is published then")
+            raise LeagueError(f"round {number} is not finished: its secret is published when it is")
         return found.secret
 
     def table(self, number: int) -> standings.Table:
@@ -123,7 +122,7 @@ class LocalLeague:
         return standings.table(self.store.entries(number), self.store.results(number))
 
     def blocks(self, number: int) -> list[Block]:
-        """The results that the table is made of."""
+        """The results behind the table."""
         names = {entry.id: entry.name for entry in self.store.entries(number)}
         rows = self.store.results(number)
         return [Block(r.id, names[r.first_id], names[r.second_id], r.wins, r.draws, r.losses) for r in rows]

@@ -1,5 +1,5 @@
-"""The league's pages and what they answer. Names from outside reach HTML only through templates that escape them, and
-no page but a replay's runs any script.
+"""The league's pages and request handlers. User input reaches HTML only through templates that escape it, and only
+replay pages run scripts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COOKIE = "dshq-league"
 COOKIE_DAYS = 30
 MOST_BLOCKS = 32
 WIDEST_CROSS_TABLE = 60
-"""Entries; of larger rounds the column of one of them is shown."""
+"""Largest number of entries in a full cross table; for larger rounds one column is shown."""
 MOST_NAMES = 2000
-"""Accounts that are made at once."""
+"""Largest number of accounts created at once."""
 STRICT = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'self'; "
     "base-uri 'none'"
@@ -38,13 +38,13 @@ HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"
 
 
 class Page(web.RequestHandler):
-    """What all pages share: who asks, addresses below the service's prefix, and errors as a page or as JSON."""
+    """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
 
     policy = STRICT
 
     @property
     def store(self) -> Store:
-        """The league's memory."""
+        """The league's database."""
         return self.settings["store"]
 
     def set_default_headers(self) -> None:
@@ -66,7 +66,7 @@ class Page(web.RequestHandler):
 
     def get_login_url(self) -> str:
         if self.wants_json:
-            raise web.HTTPError(401, reason="Give your token: Authorization: token ...")
+            raise web.HTTPError(401, reason="Missing token: send the header ")
         return super().get_login_url()
 
     def check_xsrf_cookie(self) -> None:
@@ -75,13 +75,13 @@ class Page(web.RequestHandler):
 
     @property
     def wants_json(self) -> bool:
-        """Whether a program asks, not a page."""
+        """Whether the request comes from a program, not from a browser."""
         return self.bearer() is not None or "application/json" in self.request.headers.get("Accept", "")
 
     def instructor(self) -> User:
-        """Who asks, if that is an instructor; else 403."""
+        """The user, if an instructor; else 403."""
         if self.current_user is None or not self.current_user.instructor:
-            raise web.HTTPError(403, reason="Only an instructor may do that")
+            raise web.HTTPError(403, reason="Only instructors may do this")
         return self.current_user
 
     def url(self, path: str = "") -> str:
@@ -99,7 +99,9 @@ class Page(web.RequestHandler):
         if isinstance(error, LeagueError | CheckpointError):
             self.set_status(422)
             text = str(error)
-        text = text or {403: "This is not for you, or the form was too old: go back and try again"}.get(status_code, "")
+        text = text or {403: "You are not allowed to do this, or the form has expired: go back and try again"}.get(
+            status_code, ""
+        )
         text = text or httputil.responses.get(status_code, "Error")
         if self.wants_json:
             self.finish({"error": text})
@@ -107,26 +109,28 @@ class Page(web.RequestHandler):
             self.render("error.html", text=text)
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        if not isinstance(value, LeagueError | CheckpointError):  # wrong input is answered, and no fault of ours
+        if not isinstance(
+            value, LeagueError | CheckpointError
+        ):  # wrong input gets an answer and is not logged as an error
             super().log_exception(typ, value, tb)
 
     def number(self, name: str, low: int, high: int) -> int:
         """An argument as a whole number; raises LeagueError."""
         text = self.get_body_argument(name, "")
         if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
-            raise LeagueError(f"{name}: wanted a whole number from {low} to {high}, got {text[:20]!r}")
+            raise LeagueError(f"{name} must be a whole number from {low} to {high}, got {text[:20]!r}")
         return int(text)
 
 
 class Home(Page):
-    """Rounds, and the form that takes a policy."""
+    """The list of rounds, and the upload form."""
 
     @web.authenticated
     def get(self) -> None:
         self.show()
 
     def show(self, said: str = "", good: bool = True) -> None:
-        """The page, with a sentence on what was just done."""
+        """The page, with a message about the last action."""
         found = self.store.rounds()
         progress = {row.id: self.store.progress(row.id) for row in found}
         received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
@@ -135,28 +139,30 @@ class Home(Page):
 
 @web.stream_request_body
 class Submit(Home):
-    """Takes a policy: as a form of the page, or as the bare file from a program, which gets JSON."""
+    """Accept a policy: from the form, or as the bare file from a program, which gets JSON."""
 
     async def prepare(self) -> None:
-        """Refuses before the body is read: strangers, haste, and what is too large."""
+        """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
         if self.request.method != "POST":
             raise web.HTTPError(405)
         user = self.current_user
         if user is None:
-            raise web.HTTPError(401, reason="Log in first, or give your token: Authorization: token ...")
+            raise web.HTTPError(401, reason="Log in first, or send the header ")
         wait = self.settings["limiter"].wait(user.name)
         if wait > 0:
             self.set_header("Retry-After", str(math.ceil(wait)))
-            raise web.HTTPError(429, reason=f"Too many policies in a minute: try again in {math.ceil(wait)} s")
+            raise web.HTTPError(429, reason=f"Too many uploads in one minute: try again in {math.ceil(wait)} s")
         length = self.request.headers.get("Content-Length", "")
         if not length.isdigit():
-            raise web.HTTPError(411, reason="Say how long the file is: Content-Length")
+            raise web.HTTPError(411, reason="The Content-Length header is missing")
         if int(length) > MAX_UPLOAD_BYTES:
             raise web.HTTPError(
                 413,
-                reason=f"The file has {int(length):,} bytes and the league takes {MAX_UPLOAD_BYTES:,}: "
-                "use dshq submit, which sends the policy alone",
+                reason=(
+                    f"The file has {int(length):,} bytes; the limit is {MAX_UPLOAD_BYTES:,}: use dshq submit, "
+                    "which sends only the policy"
+                ),
             )
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
 
@@ -168,7 +174,7 @@ class Submit(Home):
         admitted = await asyncio.to_thread(admit, self.content())
         open_rounds = [row for row in self.store.rounds() if row.state == OPEN and row.drill == admitted.drill]
         if not open_rounds:
-            raise LeagueError(f"no round of {admitted.drill!r} is open: ask your instructor when the next one begins")
+            raise LeagueError(f"no {admitted.drill!r} round is open: ask your instructor when the next one begins")
         number = open_rounds[0].id
         kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
         submission = await asyncio.to_thread(self.store.submit, number, user.name, *kept)
@@ -187,7 +193,7 @@ class Submit(Home):
         files: dict[str, list[httputil.HTTPFile]] = {}
         httputil.parse_body_arguments(kind, bytes(self.body), {}, files)
         if not files.get("policy"):
-            raise LeagueError("the form came without a file: choose a .dshq file first")
+            raise LeagueError("no file was sent: choose a .dshq file first")
         return files["policy"][0].body
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
@@ -196,7 +202,7 @@ class Submit(Home):
             super().write_error(status_code, **kwargs)
         else:
             self.set_status(422)
-            self.show(f"Not taken: {error}.", good=False)
+            self.show(f"Not accepted: {error}.", good=False)
 
 
 class Round(Page):
@@ -296,7 +302,7 @@ class Replay(Page):
 
 
 class Student(Page):
-    """What somebody sent, and what became of it; for that person and instructors."""
+    """A student's submissions and their results, for that student and for instructors."""
 
     @web.authenticated
     def get(self) -> None:
@@ -313,7 +319,7 @@ class Student(Page):
 
 
 class Teach(Page):
-    """The instructor's page: opens and closes rounds, makes accounts, plays again."""
+    """The instructor's page: open and close rounds, create accounts, play again."""
 
     @web.authenticated
     def get(self) -> None:
@@ -344,7 +350,7 @@ class Teach(Page):
         self.redirect(self.url(f"round/{number}"))
 
     def chosen(self, drill: str) -> list[str]:
-        """The anchors that were ticked, as far as this drill has them."""
+        """The selected anchors that this drill has."""
         return [name for name in self.get_body_arguments("anchor") if name in rounds.anchor_names(drill)]
 
     def close(self) -> None:
@@ -354,20 +360,20 @@ class Teach(Page):
         self.redirect(self.url(f"round/{found.id}"))
 
     def again(self) -> None:
-        """Play a closed round again, as a new one with fresh seeds."""
+        """Play a closed round again, as a new one with new seeds."""
         self.redirect(self.url(f"round/{self.store.rerun(self.number('round', 1, 10**9))}"))
 
     def students(self) -> None:
-        """Make accounts, one name a line, and show their tokens once."""
+        """Create accounts, one name per line, and show their tokens once."""
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
-            raise LeagueError(f"wanted 1 to {MOST_NAMES} names, one a line, got {len(names)}")
+            raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
         instructor = self.get_body_argument("instructor", "") == "yes"
         self.show(tokens=[(name, self.store.issue_token(name, instructor)) for name in dict.fromkeys(names)])
 
 
 class Login(Page):
-    """Takes a token and keeps it in a cookie."""
+    """Log in with a token and keep it in a cookie."""
 
     def get(self) -> None:
         self.render("login.html", said="")
@@ -376,7 +382,7 @@ class Login(Page):
         token = self.get_body_argument("token", "")
         if self.store.whose(token) is None:
             self.set_status(401)
-            self.render("login.html", said="This token is not known, or a newer one was made for you.")
+            self.render("login.html", said="This token is unknown or was replaced by a newer one.")
             return
         secure = self.request.protocol == "https"
         how = {"path": self.settings["prefix"], "httponly": True, "samesite": "Lax", "secure": secure}
@@ -403,11 +409,11 @@ class Missing(Page):
     """Every other address."""
 
     def prepare(self) -> None:
-        raise web.HTTPError(404, reason="There is no such page")
+        raise web.HTTPError(404, reason="Page not found")
 
 
 def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, Any]]]:
-    """Every address below `prefix`, and who answers; `Missing` answers the rest."""
+    """Every address below `prefix` and its handler; `Missing` handles the rest."""
     pages: list[tuple[str, type[web.RequestHandler]]] = [
         (r"", Home),
         (r"submit", Submit),

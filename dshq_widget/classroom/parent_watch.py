@@ -1,5 +1,5 @@
-"""A JupyterHub that ends in order when its standard input does: as soon as what started it is gone, whatever ended
-that. `python -m dshq_widget.classroom.parent_watch -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
+"""A JupyterHub that shuts down cleanly when its standard input closes, that is, when its parent process ends. `python
+-m dshq_widget.classroom.parent_watch -f CONFIG` is `jupyterhub -f CONFIG` on a pipe.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""One student's place on a shared server: how long training may still run, the run from before, and the league.
+"""A student's quota on a shared server: remaining training time, the previous run, and the league.
 
-The environment says which of these there are; on somebody's own machine there is none.
+Environment variables set which of these apply; by default none do.
 
     DSHQ_TRAINING_MINUTES   minutes after which training stops by itself, 0 for never; 30 on a JupyterHub
     DSHQ_RUNS_DIR           folder in which runs outlive their kernel; on a JupyterHub one in the home folder
@@ -25,19 +25,19 @@ from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
 
 HUB_VARIABLE, HUB_MINUTES, HUB_RUNS = "JUPYTERHUB_USER", "30", "~/.local/share/dshq/runs"
-"""JupyterHub names the student to each server; what holds there when nobody says otherwise."""
+"""JupyterHub sets this variable to the student's name; the defaults on a JupyterHub."""
 AUTOSAVE_SECONDS = 20.0
-"""A kernel that is killed loses no more of its training than this."""
+"""Interval of autosaves: a killed kernel loses at most this much training."""
 LOOK_SECONDS = 5.0
-"""How often memory is looked at while something trains."""
+"""How often memory is checked while training runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """What the environment says of this server."""
+    """The server's rules, from environment variables."""
 
     minutes: float = 0.0
-    """Of training before it stops by itself; 0 is no limit."""
+    """Minutes of training until it stops; 0 is no limit."""
     runs: Path | None = None
     league: str = ""
     """Address of the class league, "" for none."""
@@ -45,7 +45,7 @@ class Rules:
 
     @classmethod
     def of(cls, environ: Mapping[str, str] = os.environ) -> Rules:
-        """Raises ValueError for minutes that are no number."""
+        """Read the rules; raises ValueError for invalid minutes."""
         hub = HUB_VARIABLE in environ
         text = environ.get("DSHQ_TRAINING_MINUTES") or (HUB_MINUTES if hub else "0")
         try:
@@ -53,7 +53,9 @@ class Rules:
         except ValueError:
             minutes = math.nan
         if not 0 <= minutes < math.inf:
-            raise ValueError(f"DSHQ_TRAINING_MINUTES: wanted minutes such as 30, or 0 for no limit, got {text!r:.40}")
+            raise ValueError(
+                f"DSHQ_TRAINING_MINUTES must be a number of minutes such as 30, or 0 for no limit, got {text!r:.40}"
+            )
         folder = environ.get("DSHQ_RUNS_DIR") or (HUB_RUNS if hub else "")
         return cls(
             minutes,
@@ -64,9 +66,9 @@ class Rules:
 
 
 class Quota:
-    """Holds one trainer to the `rules`; `say` tells the student a sentence, from any thread.
+    """Applies the `rules` to one trainer; `say` shows the student a sentence and may be called from any thread.
 
-    `follow` is called about ten times a second while something trains, by one thread, and never waits.
+    `follow` is called about ten times a second while training runs, by one thread, and never waits.
     """
 
     def __init__(self, trainer: Trainer, rules: Rules, say: Callable[[str], None]) -> None:
@@ -82,9 +84,9 @@ class Quota:
             self._earlier = saved_runs.earlier(rules.runs, trainer.drill.name, trainer.drill.spec["rules_hash"])
 
     def trait(self) -> dict[str, Any]:
-        """What the page shows: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at, version,
-        step} or None, whether there is a `league`, and `sent` {state, text}, state "", sending, sent or failed. Empty
-        on a server without rules.
+        """The trait `seat` of the page: `minutes` and the seconds `left` of them (0, 0: no limit), `earlier` {saved_at,
+        version, step} or None, whether there is a `league`, and `sent` {state, text}, state "", sending, sent or
+        failed. Empty on a server without rules.
         """
         if self._rules == Rules(token=self._rules.token):
             return {}
@@ -98,7 +100,7 @@ class Quota:
         }
 
     def follow(self, now: float) -> None:
-        """Count the training until `now` (s, of a monotonic clock), stop it when its time is over, save and warn."""
+        """Count the training time until `now` (s, of a monotonic clock); stop at the limit, autosave and warn."""
         before, self._status = self._status, self._trainer.status
         starting = self._status == "starting" and before != "starting"
         if starting and self._left <= 0:
@@ -112,7 +114,10 @@ class Quota:
         if counting and self._rules.minutes and self._left <= 0:
             self._trainer.stop()
             more = f"{self._rules.minutes:g}"
-            self._say(f"The {more} minutes of training are over and all is kept; Train gives {more} more.")
+            self._say(
+                f"The {more} minutes of training are used up and the policy is saved. Press Train for {more} more "
+                "minutes."
+            )
         if counting and self._rules.runs is not None and now - self._saved >= AUTOSAVE_SECONDS:
             self._trainer.autosave()
             self._saved = now
@@ -128,50 +133,52 @@ class Quota:
         self._short = what
 
     def extend(self, minutes: float | None = None) -> None:
-        """Let training run longer, by the server's own minutes unless told; raises ValueError for less than none."""
+        """Extend the training time by `minutes`, by default the server's limit; raises ValueError for a negative
+        number.
+        """
         more = self._rules.minutes if minutes is None else minutes
         if not 0 <= more <= 24 * 60:
             raise ValueError(f"minutes must be from 0 to 1440, got {minutes!r:.40}")
         self._left = max(0.0, self._left) + 60 * more
 
     def resume_run(self) -> None:
-        """Go on with the run from before: its policy, settings and optimiser. Raises RuntimeError where there is none,
-        CheckpointError where it cannot be used.
+        """Continue the previous run with its policy, settings and optimiser. Raises RuntimeError if there is none,
+        CheckpointError if it cannot be used.
         """
         if self._earlier is None:
-            raise RuntimeError("there is no run of this drill to go on with")
-        self._trainer.go_on_from(self._earlier.path)
+            raise RuntimeError("there is no saved run of this drill to continue")
+        self._trainer.resume_from(self._earlier.path)
         self._trainer.start()
 
     def submit(self) -> dict[str, Any]:
-        """Send the newest policy to the class league and return its answer. Raises LeagueError, and RuntimeError where
-        there is no league or nothing to send.
+        """Send the newest policy to the class league and return its answer. Raises LeagueError, or RuntimeError if
+        there is no league or no trained policy.
         """
         if not self._rules.league:
-            raise RuntimeError("no class league is set up here: use `dshq submit`, or set DSHQ_LEAGUE_URL")
+            raise RuntimeError("no class league is configured: set DSHQ_LEAGUE_URL, or use `dshq submit`")
         if not self._trainer.version:
-            raise RuntimeError("nothing is learned yet: train first, then submit")
+            raise RuntimeError("there is no trained policy yet: train first, then submit")
         try:
             from dshq_widget.classroom.submit import send
         except ImportError as error:
-            raise RuntimeError("sending to a league needs more: pip install 'dshq-widget[classroom]'") from error
+            raise RuntimeError("submitting to a league needs an extra: pip install 'dshq-widget[classroom]'") from error
         saved = checkpoint.parse(self._trainer.policy_file(), "the policy")
         return {"version": saved.version, **send(saved, self._rules.league, self._rules.token)}
 
     def submit_beside(self, done: Callable[[], None]) -> None:
-        """The same on a thread of its own; `sent` tells of it, and `done` is called whenever that has changed."""
+        """Submit on a separate thread; the trait's `sent` shows progress, and `done` is called when it changes."""
         if self._sent["state"] != "sending":
-            self._tell(done, "sending", "")
+            self._report(done, "sending", "")
             threading.Thread(target=self._submit, args=(done,), name="dshq-submit", daemon=True).start()
 
     def _submit(self, done: Callable[[], None]) -> None:
         try:
             answer = self.submit()
         except (RuntimeError, ValueError) as error:
-            self._tell(done, "failed", str(error))
+            self._report(done, "failed", str(error))
         else:
-            self._tell(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
+            self._report(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
 
-    def _tell(self, done: Callable[[], None], state: str, text: str) -> None:
+    def _report(self, done: Callable[[], None], state: str, text: str) -> None:
         self._sent = {"state": state, "text": text}
         done()

@@ -1,4 +1,4 @@
-"""Plays a round: blocks of games between two entries, both sides, from seeds that nobody can know before."""
+"""Plays a round: blocks of games between two entries, on both sides, with seeds that are secret until the end."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ from dshq_widget.policy.evaluate import network, opponent
 GAMES = 32
 """Games of one block: a tile of each side."""
 IDLE_SECONDS = 0.5
-"""How often the player looks for a closed round while there is nothing to do."""
+"""How often the referee checks for a closed round."""
 CACHED_PLAYERS = 256
 
 
 def league_drills() -> tuple[str, ...]:
-    """Names of the package's drills that a league can be about: those of two sides."""
+    """Names of the built-in drills that a league supports: those of two sides."""
     return tuple(name for name, drill in drills.items() if drill.sides == 2)
 
 
 @functools.cache
 def drill_of(name: str) -> CompiledDrill:
-    """A drill of the package, compiled once; raises LeagueError for one that no league can be about."""
+    """A drill of the package, compiled once; raises LeagueError for one that a league does not support."""
     if name not in league_drills():
-        raise LeagueError(f"wanted a drill of two sides, one of {', '.join(league_drills())}; got {name[:40]!r}")
+        raise LeagueError(f"expected a drill of two sides: one of {', '.join(league_drills())}; got {name[:40]!r}")
     return compiled(name)
 
 
 def anchor_names(drill: str) -> tuple[str, ...]:
-    """Who may be an anchor of a drill, weakest first: random play, its baselines, the ladder's rungs."""
+    """Possible anchors of a drill, weakest first: random play, its baselines, the ladder's rungs."""
     return ("random", *drill_of(drill).spec["baselines"], *ladder.rungs(drill))
 
 
 def anchors_of(drill: str, names: Sequence[str]) -> list[Anchor]:
-    """The anchors of a round. Random play is always one of them: the ratings stand on it."""
+    """The anchors of a round. Random play is always one of them, because ratings are relative to it."""
     known = anchor_names(drill)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise LeagueError(f"{unknown[0][:40]!r} is no anchor of {drill!r}: choose from {', '.join(known)}")
+        raise LeagueError(f"{unknown[0][:40]!r} is not an anchor of {drill!r}: choose from {', '.join(known)}")
     rungs = ladder.rungs(drill)
     chosen = [name for name in known if name in names or name == known[0]]
     return [Anchor(n, digest(checkpoint.load(f"{drill}:{n}")) if n in rungs else n) for n in chosen]
 
 
 def digest(saved: checkpoint.Checkpoint) -> str:
-    """What tells one network from another: SHA-256 of its shape hash and its weights, in hex."""
+    """Digest of a network: SHA-256 of its shape hash and its weights, in hex."""
     return hashlib.sha256(saved.shape_hash.encode() + saved.weights.astype("<f4").tobytes()).hexdigest()
 
 
@@ -74,7 +74,7 @@ def play_block(drill: CompiledDrill, pair: Sequence[Player], seed: int) -> Match
 
 
 def featured(played: Matches) -> int:
-    """The game of a block that is worth watching: the quickest that was decided, else the first."""
+    """The game of a block to show: the fastest decided one, else the first."""
     decided = [k for k in range(len(played.result)) if played.result[k] != 0]
     return min(decided, key=lambda k: int(played.length[k]), default=0)
 
@@ -82,7 +82,7 @@ def featured(played: Matches) -> int:
 def recording_of(
     drill: CompiledDrill, played: Matches, game: int, seed: int, digests: tuple[str, str]
 ) -> dict[str, Any]:
-    """One game as a recording (js/contract/protocol.ts), with `league`: whence it came, for whoever checks it.
+    """One game as a recording (js/contract/protocol.ts), with its origin in `league`, for verification.
 
     `players` are the digests of sides 0 and 1, `winner` is 0 or 1, or -1 for nobody.
     """
@@ -104,14 +104,14 @@ def recording_of(
 
 
 class Referee:
-    """Plays what the store has to be played."""
+    """Plays the store's unplayed blocks."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._player = functools.lru_cache(CACHED_PLAYERS)(self._load)
 
     def play_next(self) -> bool:
-        """Play one block and write it down; False where there is none."""
+        """Play one block and store its result; False if there is none."""
         job = self.store.next_job()
         if job is None:
             return False
@@ -122,8 +122,8 @@ class Referee:
         drill = drill_of(job.round.drill)
         if drill.rules_hash != job.round.rules_hash:
             raise LeagueError(
-                f"round {job.round.id} was opened with other rules of {drill.name!r} ({job.round.rules_hash}, now "
-                f"{drill.rules_hash}): finish it with the release that it was opened with"
+                f"round {job.round.id} was opened with different rules of {drill.name!r} ({job.round.rules_hash}, "
+                f"now {drill.rules_hash}): finish it with the release that opened it"
             )
         digests = (job.first.digest, job.second.digest)
         seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
@@ -142,14 +142,14 @@ class Referee:
 
 @dataclasses.dataclass
 class RefereeThread:
-    """A referee in a thread of its own; the games let go of the interpreter, so pages are answered beside it."""
+    """A referee in a separate thread; the games release the interpreter lock, so pages still respond."""
 
     store: Store
     problem: str = ""
-    """Why it stands still, "" while it does not; shown to the instructor."""
+    """Why it has stopped, "" while it runs; shown to the instructor."""
 
     def start(self) -> None:
-        """Begin, and go on with what an earlier service left."""
+        """Start, and continue what an earlier service left."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dshq-referee", daemon=True)
         self._thread.start()
@@ -165,9 +165,9 @@ class RefereeThread:
             try:
                 busy = referee.play_next()
                 self.problem = ""
-            except Exception as error:  # nobody waits for this thread: the instructor's page tells it
-                told, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
-                if told != self.problem:
-                    logging.getLogger("dshq.league").exception("a block could not be played")
+            except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
+                reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
+                if reported != self.problem:
+                    logging.getLogger("dshq.league").exception("could not play a block")
             if not busy:
                 self._over.wait(IDLE_SECONDS)

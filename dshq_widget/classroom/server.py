@@ -1,4 +1,4 @@
-"""The league's service: pages, a referee beside them, and an end without loss."""
+"""The league's service: pages, a referee, and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dshq_widget.classroom.store import LeagueError, Store
 from dshq_widget.classroom.upload_checks import UPLOADS_PER_MINUTE, Limiter
 
 MAX_FORM_BYTES = 1024 * 1024
-"""Of every request but a policy's."""
+"""Largest request body in bytes, except for uploads."""
 BODY_SECONDS = 60.0
 INSTRUCTOR = "instructor"
-"""The account that a fresh league without a hub begins with."""
+"""The first account of a new league without a hub."""
 HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"
-"""JupyterHub tells its services their place in it."""
+"""Set by JupyterHub for its services."""
 
 
 def application(
@@ -33,7 +33,7 @@ def application(
     referee: RefereeThread | None = None,
     with_hub: bool = False,
 ) -> web.Application:
-    """All pages below `prefix`. Whoever is in the hub's group `instructors`, or its admin, is an instructor."""
+    """All pages below `prefix`. Admins of the hub and members of its group `instructors` are instructors."""
     routes: list[Any] = pages.routes(prefix)
     missing: type[web.RequestHandler] = pages.Missing
     if with_hub:
@@ -64,18 +64,18 @@ def application(
 
 
 def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HTTPServer, int]:
-    """Serve `app`; returns the server and its port (another than 0). Raises LeagueError where the port is taken."""
+    """Serve `app`; returns the server and its actual port. Raises LeagueError if the port is taken."""
     server = httpserver.HTTPServer(app, max_buffer_size=pages.MAX_UPLOAD_BYTES, max_body_size=MAX_FORM_BYTES)
     server.conn_params.body_timeout = BODY_SECONDS
     try:
         server.listen(port, address)
     except OSError as error:
-        raise LeagueError(f"cannot listen on {address}:{port} ({error.strerror}): choose another --port") from error
+        raise LeagueError(f"cannot listen on {address}:{port} ({error.strerror}): choose a different --port") from error
     return server, next(iter(server._sockets.values())).getsockname()[1]
 
 
 def serve(url: str, port: int, address: str, instructors: str, say: Any = print) -> None:
-    """Serve the league until SIGINT or SIGTERM. Under a JupyterHub its place and its login are the hub's."""
+    """Serve the league until SIGINT or SIGTERM. Under a JupyterHub it uses the hub's address and login."""
     asyncio.run(_serve(url, port, address, instructors, say))
 
 
@@ -85,7 +85,7 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
         place = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
         address, port = place.hostname or address, place.port or port
     store = Store(url)
-    for name in league_drills():  # translated now, or the first who asks waits for it
+    for name in league_drills():  # compiled now, so that the first request does not wait for it
         drill_of(name)
     token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee = RefereeThread(store)
@@ -97,7 +97,7 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
         asyncio.get_running_loop().add_signal_handler(number, over.set)
     say(f"The league is at http://{address}:{port}{prefix}", flush=True)
     if token is not None:
-        say(f"The instructor's token, shown this once: {token}", flush=True)
+        say(f"Instructor's token (shown only once): {token}", flush=True)
     await over.wait()
     server.stop()
     await server.close_all_connections()

@@ -1,5 +1,5 @@
-"""A share of this machine's processors for one server and all that it starts: a control group with a quota where one
-can be made, else one processor that several servers share.
+"""A share of this machine's processors for one server and its child processes: a control group with a quota if
+possible, else one processor shared by several servers.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from dshq_widget.learning import elo
 
 BASE_ELO = 1000.0
-"""What random play is worth, the entry at place 0; as in training/league.py."""
+"""Rating of random play, the entry at place 0; as in learning/league.py."""
 COLUMNS = ("rank", "name", "elo", "elo_low", "elo_high", "points", "games", "wins", "draws", "losses", "policy")
 """Of the CSV."""
 

@@ -1,8 +1,8 @@
-"""What the class league remembers, in SQLite or PostgreSQL: accounts, rounds, submissions, entries and matches.
+"""The league's database, in SQLite or PostgreSQL: accounts, rounds, submissions, entries and matches.
 
-A match row is one block of games between two entries of a round, unique by (round, first, second, block). It is made
-when its round is closed and filled in once, in one transaction: whoever is killed between two blocks goes on with the
-next, and a block that was played twice counts once.
+A match row is one block of games between two entries of a round, unique by (round, first, second, block). It is created
+when its round is closed and filled in once, in one transaction. A referee that was killed continues with the next
+block, and a block that was played twice counts once.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ matches = sql.Table(
 
 
 class LeagueError(ValueError):
-    """What the league cannot do; one sentence for the person who asked."""
+    """A request that the league rejects. The message is one sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ class User:
 
 @dataclasses.dataclass(frozen=True)
 class Anchor:
-    """An opponent that everybody meets: a baseline of the drill, random play, or a rung of the ladder."""
+    """An opponent for everybody: a baseline of the drill, random play, or a rung of the ladder."""
 
     name: str
     digest: str
@@ -132,7 +132,7 @@ class Outcome:
 
 
 def commitment(secret: str) -> str:
-    """What a round shows of its secret while nobody may know it: its SHA-256 in hex."""
+    """The public commitment to a round's secret: its SHA-256 in hex."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -149,7 +149,7 @@ def _token_hash(token: str) -> str:
 class Store:
     """The league's database. `url` is one of SQLAlchemy's: `sqlite:///league.db`, `postgresql+psycopg://...`.
 
-    Raises LeagueError where it cannot be opened. Every method is one transaction and may be called from any thread.
+    Raises LeagueError if it cannot be opened. Every method is one transaction and may be called from any thread.
     """
 
     def __init__(self, url: str) -> None:
@@ -164,13 +164,13 @@ class Store:
         self._reading = self.engine.execution_options(reading=True)
 
     def close_connections(self) -> None:
-        """Let go of the database; SQLite then writes its log back into the one file."""
+        """Close the database; SQLite then writes its log back into its file."""
         self.engine.dispose()
 
     # ---- settings and accounts
 
     def cookie_secret(self) -> str:
-        """Signs cookies; made once and kept, so that a restart logs nobody out."""
+        """Key that signs cookies; created once and stored, so that a restart logs nobody out."""
         with self.engine.begin() as db:
             found = db.scalar(select(settings.c.value).where(settings.c.key == "cookie_secret"))
             if found is None:
@@ -179,7 +179,7 @@ class Store:
             return found
 
     def issue_token(self, name: str, instructor: bool = False) -> str:
-        """A fresh token for an account, which is made if it is new; its old token is no longer taken.
+        """A new token for an account, which is created if necessary; its old token becomes invalid.
 
         Raises LeagueError for a name that is empty, too long or has control characters, and for a student's token of
         somebody who is an instructor.
@@ -188,7 +188,7 @@ class Store:
         with self.engine.begin() as db:
             account = self._account(db, name)
             if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
-                raise LeagueError(f"{name!r} is an instructor: tick that, or choose another name")
+                raise LeagueError(f"{name!r} is an instructor: tick , or choose another name")
             row = accounts.update().where(accounts.c.name == name)
             db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
         return token
@@ -201,13 +201,13 @@ class Store:
         return None if found is None else User(found.name, found.instructor)
 
     def has_instructor(self) -> bool:
-        """Whether anybody has an instructor's token."""
+        """Whether there is an instructor's token."""
         with self._reading.connect() as db:
             query = select(accounts.c.id).where(accounts.c.instructor, accounts.c.token_hash.is_not(None))
             return db.scalar(query.limit(1)) is not None
 
     def names(self) -> list[str]:
-        """Every account that is no instructor's."""
+        """All accounts except instructors'."""
         with self._reading.connect() as db:
             query = select(accounts.c.name).where(~accounts.c.instructor).order_by(accounts.c.name)
             return list(db.scalars(query))
@@ -215,8 +215,8 @@ class Store:
     def _account(self, db: sql.Connection, name: str) -> int:
         if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
             raise LeagueError(
-                f"a name needs 1 to {LONGEST_NAME} characters that can be printed, without spaces at its ends; "
-                f"got {name[:40]!r}"
+                f"a name must have 1 to {LONGEST_NAME} printable characters and no spaces at its ends; got "
+                f"{name[:40]!r}"
             )
         query = select(accounts.c.id).where(accounts.c.name == name)
         found = db.scalar(query)
@@ -225,7 +225,7 @@ class Store:
         try:
             with db.begin_nested():
                 db.execute(accounts.insert().values(name=name, instructor=False))
-        except sql.exc.IntegrityError:  # somebody else made it between the two
+        except sql.exc.IntegrityError:  # another request created it in between
             pass
         return db.execute(query).scalar_one()
 
@@ -236,7 +236,7 @@ class Store:
     ) -> int:
         """Open a round; returns its number. Raises LeagueError for a title that is empty or too long."""
         if not title.strip() or len(title) > LONGEST_TITLE:
-            raise LeagueError(f"a round needs a title of 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
+            raise LeagueError(f"a title must have 1 to {LONGEST_TITLE} characters; got {title[:90]!r}")
         row: dict[str, Any] = {
             "title": title.strip(),
             "drill": drill,
@@ -253,7 +253,7 @@ class Store:
             return list(db.execute(select(rounds).order_by(rounds.c.id.desc())))
 
     def round(self, number: int) -> Any:
-        """One round; raises LeagueError where there is none."""
+        """One round; raises LeagueError if there is none."""
         with self._reading.connect() as db:
             return self._round(db, number)
 
@@ -265,10 +265,10 @@ class Store:
         return found
 
     def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
-        """Take a policy into an open round; returns the submission's number. Raises LeagueError once it is closed."""
+        """Add a policy to an open round; returns the submission's number. Raises LeagueError once it is closed."""
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
-                raise LeagueError(f"round {number} is closed and takes no more policies")
+                raise LeagueError(f"round {number} is closed and accepts no more policies")
             row = {"round_id": number, "account_id": self._account(db, name), "received": now()}
             row |= {"version": version, "step": step, "digest": digest, "content": content}
             return _insert(db, submissions, row)
@@ -371,7 +371,9 @@ class Store:
             row = db.execute(select(matches).where(matches.c.id == number, matches.c.played)).one_or_none()
             found = None if row is None else self._round(db, row.round_id)
             if row is None or found is None or found.state != FINISHED:
-                raise LeagueError(f"match {number} is not published: replays come when its round is finished")
+                raise LeagueError(
+                    f"match {number} is not published yet: replays are published when the round is finished"
+                )
             pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
             return row, found, pair[row.first_id], pair[row.second_id]
 
@@ -390,7 +392,7 @@ class Store:
             query = query.where(entries.c.round_id == number, entries.c.digest == digest).limit(1)
             content = db.scalar(query)
         if content is None or found.state != FINISHED or not found.publish:
-            raise LeagueError(f"round {number} publishes no policy {digest[:12]}")
+            raise LeagueError(f"round {number} has no published policy {digest[:12]}")
         return content
 
     def received(self, number: int) -> dict[str, int]:
@@ -418,7 +420,9 @@ def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """Readers beside one writer (WAL), who waits for another; transactions begin where SQLAlchemy says so."""
+    """SQLite settings: readers do not block the writer (WAL), writers wait for each other, SQLAlchemy begins
+    transactions.
+    """
     connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")

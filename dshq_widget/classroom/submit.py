@@ -1,4 +1,4 @@
-"""The student's end: sends a policy to a league."""
+"""Sends a policy to a league."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SECONDS = 60.0
 
 
 def submit(path: str | os.PathLike[str], to: str, token: str) -> dict[str, Any]:
-    """Send the policy of a `.dshq` file; raises CheckpointError for a file that is no policy. See `send`."""
+    """Send the policy of a `.dshq` file; raises CheckpointError for an invalid file. See `send`."""
     return send(checkpoint.load(path), to, token)
 
 
 def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     """Send a checkpoint's policy, without what else it holds, to the league at address `to`.
 
-    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises LeagueError where the league cannot be
-    reached or does not take it.
+    Returns the league's answer: `submission`, `round`, `title`, `digest`. Raises LeagueError if the league cannot be
+    reached or rejects it.
     """
     if urlsplit(to).scheme not in ("http", "https"):
-        raise LeagueError(f"--to: wanted the league's address, http://... or https://..., got {to!r}")
+        raise LeagueError(f"--to must be the league's URL, http://... or https://..., got {to!r}")
     content = bare(saved)
     headers = {"Authorization": f"token {token}", "Accept": "application/json"}
     headers |= {"Content-Type": "application/octet-stream"}
@@ -37,14 +37,14 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
-        raise LeagueError(f"the league did not take it: {_reason(error)}") from error
+        raise LeagueError(f"the league rejected it: {_reason(error)}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """The league's sentence, or what the proxy before it said."""
+    """The league's message, or the proxy's."""
     try:
         return str(json.load(error)["error"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""What the league takes from outside: files that are read as hostile, and no more of them than a person sends."""
+"""Checks of uploads: files are treated as hostile, and their rate is limited."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dshq_widget.classroom.store import LeagueError
 from dshq_widget.policy import checkpoint
 
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
-"""Of one file; `dshq submit` sends the policy alone, which takes some tens of KB."""
+"""Largest file in bytes; `dshq submit` sends only the policy, a few tens of KB."""
 MAX_FLOATS = 500_000
-"""Parameters of a network: what a block takes on the server grows with them."""
+"""Largest number of parameters: the server's cost of a block grows with it."""
 UPLOADS_PER_MINUTE = 6
 
 
 @dataclasses.dataclass(frozen=True)
 class Admitted:
-    """A policy that was read and fits its drill."""
+    """A checked policy that fits its drill."""
 
     drill: str
     version: int
@@ -31,29 +31,31 @@ class Admitted:
 
 
 def admit(content: bytes) -> Admitted:
-    """Read the bytes of a `.dshq` file. Raises CheckpointError where it is none or plays no drill of a league."""
+    """Read the bytes of a `.dshq` file. Raises CheckpointError if it is not a policy or its drill has no league."""
     saved = checkpoint.parse(content, "the file")
     name = saved.drill
     try:
         spec = drill_of(name).spec
     except LeagueError as error:
-        raise checkpoint.CheckpointError(f"the file plays {name[:40]!r}, which has no league: {error}") from None
+        raise checkpoint.CheckpointError(
+            f"the file plays {name[:40]!r}, but there is no league for it: {error}"
+        ) from None
     wanted = (spec["n_obs"], spec["n_actions"] + 1)
     if saved.environment or (saved.layers[0], saved.layers[-1]) != wanted:
         raise checkpoint.CheckpointError(
             f"the file's network has layers {list(saved.layers)}, but {name!r} needs {wanted[0]} inputs and "
-            f"{wanted[1]} outputs: train it with the drill of this release"
+            f"{wanted[1]} outputs: train it with this release"
         )
     if saved.weights.size > MAX_FLOATS:
         raise checkpoint.CheckpointError(
-            f"the file's network has {saved.weights.size:,} parameters, and the league takes {MAX_FLOATS:,} at most: "
-            "train a smaller one"
+            f"the file's network has {saved.weights.size:,} parameters; the limit is {MAX_FLOATS:,}: train a "
+            "smaller one"
         )
     return Admitted(name, saved.version, saved.step, digest(saved), bare(saved))
 
 
 def bare(saved: checkpoint.Checkpoint) -> bytes:
-    """The same policy as a `.dshq` file without settings, metrics and what learning needs."""
+    """The same policy as a `.dshq` file without settings, metrics and learner state."""
     return checkpoint.encode(dataclasses.replace(saved, config={}, metrics={}, state={}))
 
 

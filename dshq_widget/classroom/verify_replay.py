@@ -1,4 +1,4 @@
-"""Checks a published replay: the rules lead to its final state, and its policies to its actions."""
+"""Verifies a published replay: the rules reproduce its final state, and its policies reproduce its actions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks"
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """A replay as the league publishes it; raises LeagueError where the file is none."""
+    """Read a replay published by the league; raises LeagueError if the file is not one."""
     try:
         found = json.loads(Path(path).read_text())
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise LeagueError(f"{os.fspath(path)!r} is no replay of a league ({type(error).__name__}: {error})") from error
+        raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error
     if not good:
-        raise LeagueError(f"{os.fspath(path)!r} is no replay of a league: its fields have other types")
+        raise LeagueError(f"{os.fspath(path)!r} is not a league replay: its fields have wrong types")
     return found
 
 
@@ -32,12 +32,12 @@ def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -
     """Play a replay again; returns the hash of its final state, which is the published one.
 
     With `policies`, the files or names ("random", "ball:gold") of the first and the second entry, its whole block is
-    played again from its seed, too. Raises LeagueError where anything disagrees.
+    played again from its seed, too. Raises LeagueError if anything differs.
     """
     drill = drill_of(recording["drill"])
     found = state_hash(replay(drill.game(), recording))
     if found != recording["sha256"]:
-        raise LeagueError(f"the replay ends in state {found}, and {recording['sha256']} was published")
+        raise LeagueError(f"the replay ends in state {found}, but the published hash is {recording['sha256']}")
     if policies is None:
         return found
     league = recording["league"]
@@ -49,5 +49,5 @@ def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -
     played = play_block(drill, [opponent(name, drill) for name in policies], league["seed"])
     again = recording_of(drill, played, league["game"], league["seed"], (league["first"], league["second"]))
     if again != recording:
-        raise LeagueError("these policies play another game from this seed than the one that was published")
+        raise LeagueError("with this seed these policies play a different game from the published one")
     return found

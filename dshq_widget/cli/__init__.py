@@ -1,1 +1,1 @@
-"""The command line `dshq`: its verbs, their arguments, and the reports that only they make."""
+"""The command line `dshq`: its verbs, their arguments and their reports."""

@@ -1,4 +1,4 @@
-"""What `dshq` takes: the arguments of every verb, with their defaults."""
+"""Command line arguments of every `dshq` verb, with their defaults."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dshq_widget.contract import settings
 from dshq_widget.contract.version import __version__
 
 SECONDS = 60.0
-"""How long `dshq train` trains where nothing else is said."""
+"""Default duration of `dshq train`."""
 
 Verb = Callable[[argparse.Namespace], Any]
 
 
 class UsageError(ValueError):
-    """Wrong input: one sentence that says what to write instead."""
+    """Wrong command line input. The message says what to write instead."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,8 +27,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(verbs: Iterable[Verb]) -> Parser:
-    """The command's parser. A verb is called what its function is called, and explained by the first line of its
-    docstring; what is parsed for it has the function as `run`.
+    """The parser of `dshq`. Each verb has the name of its function; the first line of the function's docstring is its
+    help. The parsed options hold the function as `run`.
     """
     dshq = Parser(prog="dshq", description="Drills that play in a notebook cell and learn while you watch.")
     dshq.add_argument("--version", action="version", version=__version__)
@@ -47,25 +47,29 @@ def _train(verb: Parser) -> None:
     verb.add_argument(
         "start",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, or a .dshq file to go on from",
+        help="a drill's name, a Python file with a Drill class, or a .dshq file to continue from",
     )
     _drill(verb)
     verb.add_argument(
         "--seconds",
         type=float,
-        help=f"training time, start-up and evaluation left out (default {SECONDS:g}, "
-        "or less where the drill has a target and reaches it)",
+        help=(
+            f"training time in seconds, without start-up and evaluation (default {SECONDS:g}; a drill with a "
+            "target stops earlier once it is solved)"
+        ),
     )
-    verb.add_argument("--out", help="where to save the policy, NAME.dshq")
+    verb.add_argument("--out", help="save the policy to this file, NAME.dshq")
     verb.add_argument(
         "--latest",
         action="store_true",
-        help="save the latest policy with all that an exact continuation needs, not the league's champion where that "
-        "one is better",
+        help=(
+            "save the latest policy and everything needed to continue exactly, even if the league's champion is "
+            "stronger"
+        ),
     )
-    verb.add_argument("--log-dir", help="a folder for metrics as CSV and TensorBoard files, and for the autosave")
-    verb.add_argument("--config", help="a YAML file with a section training_core")
-    verb.add_argument("--quiet", action="store_true", help="no progress bar")
+    verb.add_argument("--log-dir", help="folder for metrics (CSV and TensorBoard files) and the autosave")
+    verb.add_argument("--config", help="YAML file with a section training_core")
+    verb.add_argument("--quiet", action="store_true", help="don't show a progress bar")
     docs = settings.field_docs()
     for key, field in settings.FIELDS.items():
         unit = f" [{field['unit']}]" if field["unit"] else ""
@@ -81,7 +85,7 @@ def _train(verb: Parser) -> None:
 
 def _evaluate(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file")
-    _matches(verb, 500, "how many matches or episodes")
+    _matches(verb, 500, "number of matches or episodes")
     _drill(verb)
 
 
@@ -89,44 +93,53 @@ def _drill(verb: Parser) -> None:
     verb.add_argument(
         "--drill",
         metavar="FILE.py",
-        help="the Python file of the drill that a .dshq file was trained on, where that is one of your own; "
-        "or the name of another drill of the same shape",
+        help=(
+            "the Python file of your own drill that the .dshq file was trained on, or the name of another drill "
+            "of the same shape"
+        ),
     )
 
 
 def _matches(verb: Parser, count: int, text: str) -> None:
     verb.add_argument(
         "--against",
-        help="scripted, random, idle, a baseline's name or another .dshq file (default scripted); for two sides",
+        help=(
+            "opponent in a drill of two sides: scripted, random, idle, a baseline's name or another .dshq file "
+            "(default scripted)"
+        ),
     )
     verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")
     verb.add_argument("--seed", type=int, default=0, help="seed of the matches (default 0)")
-    verb.add_argument("--greedy", action="store_true", help="always take the likeliest action instead of sampling")
+    verb.add_argument("--greedy", action="store_true", help="always take the most likely action instead of sampling")
 
 
 def _export(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file")
     verb.add_argument(
-        "--html", help="where to write a page on which it plays, without a kernel or a network, NAME.html"
+        "--html", help="write a web page that plays the policy without a kernel or a network connection, NAME.html"
     )
-    verb.add_argument("--onnx", help="where to write the ONNX model, NAME.onnx")
+    verb.add_argument("--onnx", help="write an ONNX model, NAME.onnx")
     _drill(verb)
 
 
 def _record(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file")
-    verb.add_argument("--gif", required=True, help="where to write the film, NAME.gif")
-    _matches(verb, 64, "how many matches to choose from")
-    verb.add_argument("--seconds", type=float, default=10.0, help="the film's length at most (default 10)")
-    verb.add_argument("--width", type=int, default=480, help="its width in pixels (default 480)")
-    verb.add_argument("--theme", choices=("light", "dark"), default="light", help="its colours (default light)")
+    verb.add_argument("--gif", required=True, help="write the animation to this file, NAME.gif")
+    _matches(verb, 64, "number of matches to play; the best one is shown")
+    verb.add_argument(
+        "--seconds", type=float, default=10.0, help="longest duration of the animation in seconds (default 10)"
+    )
+    verb.add_argument("--width", type=int, default=480, help="width in pixels (default 480)")
+    verb.add_argument("--theme", choices=("light", "dark"), default="light", help="colour theme (default light)")
     _drill(verb)
 
 
 def _trace(verb: Parser) -> None:
     verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
-    verb.add_argument("--ticks", type=int, default=600, help="how many ticks of the drill's `tick_rate` (default 600)")
-    verb.add_argument("--seed", type=int, default=0, help="seed of the first of the 16 games (default 0)")
+    verb.add_argument("--ticks", type=int, default=600, help="number of ticks (default 600)")
+    verb.add_argument(
+        "--seed", type=int, default=0, help="seed of the first game; the other 15 use the next seeds (default 0)"
+    )
     verb.add_argument("--backend", default="cpu", help="cpu, js or cuda (default cpu)")
 
 
@@ -138,16 +151,16 @@ def _bench(verb: Parser) -> None:
     verb.add_argument(
         "drill", nargs="?", default="ball", help="a drill's name, or a Python file with a Drill class (default ball)"
     )
-    verb.add_argument("--seconds", type=float, default=2.0, help="how long each figure is measured (default 2)")
-    verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what is measured (default cpu)")
+    verb.add_argument("--seconds", type=float, default=2.0, help="seconds to measure each figure (default 2)")
+    verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="device to measure (default cpu)")
 
 
 def _lab(verb: Parser) -> None:
     verb.add_argument(
-        "folder", nargs="?", default="dshq-notebooks", help="where to put them (default ./dshq-notebooks)"
+        "folder", nargs="?", default="dshq-notebooks", help="folder to copy the notebooks to (default ./dshq-notebooks)"
     )
-    verb.add_argument("--port", type=int, help="the port to serve on; the next free one where it is taken")
-    verb.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
+    verb.add_argument("--port", type=int, help="port to serve on; if it is taken, the next free port")
+    verb.add_argument("--no-browser", action="store_true", help="don't open a browser; print the URL")
 
 
 def _play(verb: Parser) -> None:
@@ -162,19 +175,23 @@ def _play(verb: Parser) -> None:
 
 
 def _submit(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file; only its policy is sent")
-    verb.add_argument("--to", required=True, help="the league's address")
-    verb.add_argument("--token", required=True, help="your token there")
+    verb.add_argument("policy", help="a .dshq file; only the policy is sent")
+    verb.add_argument("--to", required=True, help="URL of the league")
+    verb.add_argument("--token", required=True, help="your token for the league")
 
 
 def _league(verb: Parser) -> None:
-    verb.add_argument("deed", choices=("serve", "verify"), help="serve the pages and play rounds; check a replay")
-    verb.add_argument("replay", nargs="*", help="verify: REPLAY.json, and if you like both policies, first and second")
-    verb.add_argument("--db", default="sqlite:///league.db", help="the database (default sqlite:///league.db)")
-    verb.add_argument("--port", type=int, default=8899, help="the port to serve on (default 8899)")
-    verb.add_argument("--host", default="127.0.0.1", help="the address to serve on (default 127.0.0.1)")
+    verb.add_argument("deed", choices=("serve", "verify"), help="serve: run a league server; verify: check a replay")
     verb.add_argument(
-        "--instructors", default="instructors", help="a JupyterHub's group of instructors (default instructors)"
+        "replay",
+        nargs="*",
+        help="with verify: REPLAY.json, optionally followed by the first and the second policy file",
+    )
+    verb.add_argument("--db", default="sqlite:///league.db", help="database URL (default sqlite:///league.db)")
+    verb.add_argument("--port", type=int, default=8899, help="port to serve on (default 8899)")
+    verb.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1)")
+    verb.add_argument(
+        "--instructors", default="instructors", help="name of the JupyterHub group of instructors (default instructors)"
     )
 
 

@@ -1,5 +1,5 @@
-"""The obvious layout, kept as a floor for benchmarks: one array per state field, one loop over the games around the
-very same generated rules.
+"""The baseline memory layout for benchmarks: one array per state field, and one loop over the games around the same
+generated rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""`dshq bench`: this machine's ceilings, this package's rates beside them, and the naive layout of the same rules as
-a floor.
-"""
+"""`dshq bench`: this machine's ceilings, this package's rates, and the baseline layout of the same rules."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def rate(call: Callable[[], Any], work: float, seconds: float) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What a figure must be read with."""
+    """The machine that the figures belong to."""
     import llvmlite.binding as llvm
     import numba
 

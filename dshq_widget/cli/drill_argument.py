@@ -1,4 +1,4 @@
-"""What a command was given for a drill: a name, a Python file, or a policy file that says what it was trained on."""
+"""Find the drill that a command names: by name, by Python file, or by the policy file that was trained on it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def classes(path: str) -> list[type[Drill]]:
-    """The Drill classes that a Python file defines. Raises UsageError where there is no such file or no such class, or
-    where it does not run.
+    """The Drill classes that a Python file defines. Raises UsageError if the file is missing, fails to run or defines
+    none.
     """
     from dshq_widget.drill.declaration import Drill
 
     file = Path(path).expanduser()
     if file.suffix != ".py":
-        raise UsageError(f"wanted a Python file with a Drill class or a drill's name, got {path!r}")
+        raise UsageError(f"expected a Python file with a Drill class or a drill's name, got {path!r}")
     if not file.is_file():
-        raise UsageError(f"wanted a Python file with a Drill class, but there is no file {path!r}")
+        raise UsageError(f"expected a Python file with a Drill class, but there is no file {path!r}")
     name = f"_given_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
@@ -45,19 +45,19 @@ def classes(path: str) -> list[type[Drill]]:
 
 
 def drill(given: str) -> Any:
-    """The class that a Python file defines; any other text as it is. Raises ValueError where the file has not one."""
+    """The class that a Python file defines; any other text unchanged. Raises UsageError unless the file defines one."""
     if not given.endswith(".py"):
         return given
     found = classes(given)
     if len(found) > 1:
         names = ", ".join(one.__name__ for one in found)
-        raise UsageError(f"{given!r} defines {len(found)} drills, {names}: give a file with one")
+        raise UsageError(f"{given!r} defines {len(found)} drills ({names}): use a file that defines one")
     return found[0]
 
 
 def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
-    """The drill for the policy file at `path`: what `--drill` says, or else what the file was trained on. Raises
-    CheckpointError where that is a drill of somebody's own: the file knows its name and not its rules.
+    """The drill for the policy file at `path`: what `--drill` names, or the drill it was trained on. Raises
+    CheckpointError if that is a user's own drill: the file holds its name but not its rules.
     """
     from dshq_widget.policy import compatibility
 
@@ -67,7 +67,7 @@ def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
 
 
 def _where(file: Path, error: Exception) -> str:
-    """An exception of a file as it was run, with the line in it that raised."""
+    """An exception raised while a file ran, with the line of the file that raised it."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     step = error.__traceback__
     while step is not None:

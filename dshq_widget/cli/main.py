@@ -1,5 +1,5 @@
-"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object; wrong input
-exits 2 with one sentence.
+"""The command `dshq`: one function per verb. With `--json` the last line of stdout is one JSON object. Wrong input
+exits with status 2 and one sentence.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser(VERBS).parse_args(arguments)
         result = options.run(options)
     except (ValueError, FileNotFoundError) as error:
-        # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors
+        # ConfigError, CheckpointError, RulesError, UsageError and wrong names are all ValueErrors.
         print(f"dshq: {error}", file=sys.stderr)
         return 2
     except (RuntimeError, MemoryError) as error:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train a drill and save the policy."""
-    from dshq_widget.learning.champion import crown
+    from dshq_widget.learning.champion import keep_best
     from dshq_widget.policy import checkpoint
     from dshq_widget.training.train_for import train_for
     from dshq_widget.training.trainer import Trainer
@@ -65,7 +65,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         resume = options.start
         drill = drill_argument.drill_of(checkpoint.load(resume), resume, options.drill)
     elif options.drill is not None:
-        raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
+        raise UsageError(f"--drill can only be used with a .dshq file, got {options.start!r}: leave it out")
     with Trainer(drill, resume=resume, log_dir=log_dir, **planned) as trainer:
         spec = trainer.drill.spec
         progress = not (options.json or options.quiet)
@@ -80,7 +80,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
         finish = None
         if out is not None:
             trainer.save(out)
-            finish = None if options.latest else crown(out, trainer.drill)
+            finish = None if options.latest else keep_best(out, trainer.drill)
         result: dict[str, Any] = {
             "drill": trainer.drill.name,
             "seed": trainer.config.seed,
@@ -94,7 +94,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             "tuning": trainer.tuning,
             "metrics": metrics,
             "out": None if out is None else str(out),
-            "saved": None if out is None else finish or {"version": trainer.version, "why": "it is the latest"},
+            "saved": None if out is None else finish or {"version": trainer.version, "why": "the latest version"},
         }
     if not options.json:
         speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
@@ -117,30 +117,30 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.policy import evaluate as matches
 
     if options.matches < 1:
-        raise UsageError(f"--matches: wanted at least 1, got {options.matches}")
+        raise UsageError(f"--matches must be at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
     drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     name = saved.drill if drill is None else drill.name
     result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
     if drill is None or drill.spec["sides"] == 1:
         if options.against is not None:
-            raise UsageError(f"--against: {name!r} has one side and nobody to play against; leave it out")
+            raise UsageError(f"--against: {name!r} has one side, so there is no opponent: leave it out")
         how = {"seed": options.seed, "greedy": options.greedy}
         if drill is None:
             from dshq_widget.gyms.evaluate import evaluate_environment
 
             if options.drill not in (None, name):
-                raise UsageError(f"--drill: this policy was trained on {name!r} and plays nothing else; leave it out")
+                raise UsageError(f"--drill: this policy only plays {name!r}: leave it out")
             result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
         else:
             player = matches.opponent(options.policy, drill)
             result |= matches.evaluate_alone(drill, player, options.matches, **how)
-            result |= matches.yardsticks(drill, options.matches, seed=options.seed)
+            result |= matches.references(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
             print(
-                f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} episodes "
-                f"of {result['episode_length_mean']:.1f} decisions"
+                f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} "
+                f"episodes, {result['episode_length_mean']:.1f} decisions on average"
             )
             if drill is not None:
                 means = [f"{result['return_mean_random']:.2f} by random play"]
@@ -162,11 +162,11 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def export(options: argparse.Namespace) -> dict[str, Any]:
-    """Write a policy in another format: a page that plays, or ONNX."""
+    """Export a policy as a web page that plays it, or as an ONNX model."""
     from dshq_widget.policy import checkpoint
 
     if options.html is None and options.onnx is None:
-        raise UsageError("nothing to write: give --html MATCH.html, --onnx BOT.onnx or both")
+        raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx or both")
     saved = checkpoint.load(options.policy)
     policy = checkpoint.as_policy(saved)
     wants_rules = options.html or options.drill
@@ -186,12 +186,12 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
         with _written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
             result["html"] = str(widget.export_html(options.html))
         if not options.json:
-            print(f"{result['html']}: {saved.drill}, version {saved.version}, in one page")
+            print(f"{result['html']}: {saved.drill}, version {saved.version}, as one web page")
     return result
 
 
 def record(options: argparse.Namespace) -> dict[str, Any]:
-    """Write a policy's best goal as a GIF: the end of the quickest match that it won."""
+    """Record a policy's fastest win as a GIF."""
     from dshq_widget.cli import record as films
     from dshq_widget.env.batch import compiled
     from dshq_widget.policy import checkpoint
@@ -200,16 +200,16 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     for name, value in (("--matches", options.matches), ("--seconds", options.seconds)):
         _positive(name, value)
     if not 64 <= options.width <= 1920:
-        raise UsageError(f"--width: wanted 64 to 1920 pixels, got {options.width}")
+        raise UsageError(f"--width must be from 64 to 1920 pixels, got {options.width}")
     saved = checkpoint.load(options.policy)
     if saved.environment:
-        raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which has no rules: only drills can be filmed")
+        raise UsageError(f"{options.policy!r} plays {saved.drill!r}, which is not a drill: only drills can be recorded")
     drill = compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     players = [films.by_policy(checkpoint.as_policy(saved), options.greedy)]
     if drill.spec["sides"] == 2:
         players.append(films.by_name(options.against or "scripted", drill, options.greedy))
     elif options.against is not None:
-        raise UsageError(f"--against: {drill.name!r} has one side and nobody to play against; leave it out")
+        raise UsageError(f"--against: {drill.name!r} has one side, so there is no opponent: leave it out")
     played = films.play(drill, players, options.matches, options.seed)
     match = films.best(drill, played)
     film = films.pictures(drill, match, seconds=options.seconds, width=options.width, theme=options.theme)
@@ -228,12 +228,12 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     }
     if not options.json:
         length = len(match.actions) * drill.spec["action_repeat"] / drill.spec["tick_rate"]
-        print(f"{target}: {shown} pictures, the end of a match of {length:.1f} s (seed {match.seed})")
+        print(f"{target}: {shown} frames, the end of a {length:.1f} s match (seed {match.seed})")
     return result
 
 
 def trace(options: argparse.Namespace) -> dict[str, Any]:
-    """Hash every state of 16 games played by fixed random actions."""
+    """Play 16 games with fixed random actions and print a hash of all their states."""
     from dshq_widget.env.batch import compiled
     from dshq_widget.env.trace import trace as run
 
@@ -245,7 +245,7 @@ def trace(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
-    """Check the drills of a Python file, or a drill of the package, for everything that drills promise."""
+    """Check that the drills in a Python file, or a built-in drill, work correctly."""
     from dshq_widget.drills import drills
     from dshq_widget.env.check import CHECKS, suite, to_json
 
@@ -262,12 +262,12 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
         passes = all(check["ok"] is not False for check in found)
         reports.append({"drill": getattr(drill, "name", drill.__name__), "ok": passes, "checks": found})
         if not options.json:
-            print(f"{reports[-1]['drill']} {'keeps its promises' if passes else 'is not right yet'}")
+            print(f"{reports[-1]['drill']} {'passes all checks' if passes else 'fails'}")
     return {"drills": reports}, 0 if all(report["ok"] for report in reports) else 1
 
 
 def bench(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure this machine's ceilings and this package's rates."""
+    """Measure how fast this machine is and how close the package comes to it."""
     from dshq_widget.env.batch import compiled
 
     _positive("--seconds", options.seconds)
@@ -288,7 +288,7 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
-    """Say what this machine offers, what is missing and what will be slow."""
+    """Check this machine: what is available, what is missing and what will be slow."""
     from dshq_widget.cli.doctor import checks
 
     found = checks()
@@ -302,11 +302,11 @@ def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
 
 
 def lab(options: argparse.Namespace) -> None:
-    """Open JupyterLab on the package's notebooks, copied to a folder; runs until it is shut down."""
+    """Copy the lesson notebooks to a folder and open them in JupyterLab."""
     from dshq_widget.notebook.lab import copy_notebooks, serve
 
     if options.port is not None and not 1 <= options.port <= 65535:
-        raise UsageError(f"--port: wanted 1 to 65535, got {options.port}")
+        raise UsageError(f"--port must be from 1 to 65535, got {options.port}")
     folder = _folder("FOLDER", options.folder).resolve()
     with _written("FOLDER", options.folder):
         notebook = copy_notebooks(folder)
@@ -340,27 +340,27 @@ def submit(options: argparse.Namespace) -> dict[str, Any]:
 
         result = send(options.policy, options.to, options.token)
     if not options.json:
-        print(f"{options.policy} plays in {result['title']!r} as {result['digest'][:12]}")
+        print(f"submitted {options.policy} to {result['title']!r} as {result['digest'][:12]}")
     return result
 
 
 def league(options: argparse.Namespace) -> dict[str, Any] | None:
-    """A class league: serve one, or verify a replay that one has published."""
+    """Run a class league server, or verify a replay that a league published."""
     if options.deed == "verify":
         if not options.replay or len(options.replay) not in (1, 3):
-            raise UsageError("league verify: wanted REPLAY.json, or REPLAY.json and the first and the second policy")
+            raise UsageError("league verify needs REPLAY.json, or REPLAY.json and the first and second policy file")
         with _extra("classroom"):
             from dshq_widget.classroom import verify_replay
 
             recording = verify_replay.read(options.replay[0])
             found = verify_replay.verify(recording, tuple(options.replay[1:]) or None)
         if not options.json:
-            print(f"{found}  as published")
+            print(f"{found}  matches the published hash")
         return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
     if options.replay:
-        raise UsageError(f"league serve: wanted no file, got {options.replay[0]!r}")
+        raise UsageError(f"league serve takes no file, got {options.replay[0]!r}")
     if not 0 <= options.port <= 65535:
-        raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
+        raise UsageError(f"--port must be from 0 to 65535, got {options.port}")
     with _extra("classroom"):
         from dshq_widget.classroom.server import serve
 
@@ -369,7 +369,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -> Iterator[Finding]:
-    """The findings as they come; on a terminal the check that is being made stands below them."""
+    """Yield the findings as they come; on a terminal, show the running check below them."""
     shown = sys.stdout.isatty() and not quiet
     for k, name in enumerate(names):
         if shown:
@@ -384,7 +384,7 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
 
 @contextlib.contextmanager
 def _extra(name: str) -> Iterator[None]:
-    """What needs an extra of the package: without it, wrong input that says what to install."""
+    """Turn a missing optional package into a UsageError that says what to install."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -393,7 +393,7 @@ def _extra(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _written(name: str, path: str) -> Iterator[None]:
-    """What is written under an option: a file that cannot be, or a missing extra, is wrong input."""
+    """Turn a failed write, or a missing optional package, into a UsageError."""
     try:
         yield
     except ImportError as error:
@@ -404,7 +404,7 @@ def _written(name: str, path: str) -> Iterator[None]:
 
 def _positive(name: str, value: float) -> None:
     if not value > 0:
-        raise UsageError(f"{name}: wanted more than 0, got {value:g}")
+        raise UsageError(f"{name} must be more than 0, got {value:g}")
 
 
 def _folder(name: str, path: str) -> Path:
@@ -412,16 +412,16 @@ def _folder(name: str, path: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{name}: cannot make the folder {path!r}: {error.strerror or error}") from error
+        raise UsageError(f"{name}: cannot create the folder {path!r}: {error.strerror or error}") from error
     return folder
 
 
 def _writable(name: str, path: str, ending: str) -> Path:
     target = Path(path).expanduser()
     if target.suffix != ending:
-        raise UsageError(f"{name}: wanted a file name that ends in {ending}, got {path!r}")
+        raise UsageError(f"{name} must be a file name ending in {ending}, got {path!r}")
     if not target.absolute().parent.is_dir():
-        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist; make it first")
+        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist: create it first")
     return target
 
 

@@ -1,7 +1,7 @@
-"""A policy's best match as a film: `dshq record`.
+"""`dshq record`: a policy's best match as an animation.
 
-The best match is the quickest that it won; in a drill of one side, the episode that returned most. Matches are played
-from proper starts and only their actions are kept: the rules play the best one again to the bit, and that is drawn.
+The best match is the fastest win; in a drill of one side, the episode with the highest return. Matches start from
+proper starts and only their actions are kept; the best one is replayed and drawn.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import Policy
 
 RATE = 20
-"""Pictures a second; a GIF knows delays in hundredths of a second only. js/worker/film.ts has the same."""
+"""Frames per second; a GIF stores delays in hundredths of a second. js/worker/film.ts has the same."""
 LINGER_SECONDS = 1.0
-"""How long the last picture stands before the film begins again."""
+"""How long the last frame is shown before the animation repeats."""
 
 Choose = Callable[[Batch, int, np.random.Generator], NDArray]
-"""What a player does: the action of one side in every game, (num_games,)."""
+"""A player: returns the action of one side in every game, (num_games,)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +89,14 @@ def play(drill: CompiledDrill, players: list[Choose], matches: int, seed: int = 
 
 
 def best(drill: CompiledDrill, played: list[Match]) -> Match:
-    """The quickest match that side 0 won, or of one side the highest return. Raises ValueError where none was won."""
+    """The fastest win of side 0, or in a drill of one side the highest return. Raises ValueError if none was won."""
     if drill.spec["sides"] == 1:
         return max(played, key=lambda match: match.score)
     won = [match for match in played if match.winner > 0]
     if not won:
         raise ValueError(
-            f"none of {len(played)} matches was won, so there is nothing to show: play more, or against somebody weaker"
+            f"none of the {len(played)} matches was won, so there is nothing to record: raise --matches, or choose "
+            "a weaker opponent"
         )
     return min(won, key=lambda match: len(match.actions))
 
@@ -123,13 +124,13 @@ def pictures(
 
 
 def save_gif(path: str | os.PathLike[str], film: Iterator[NDArray[np.uint8]]) -> int:
-    """Write pictures as a GIF that plays for ever; returns how many they are. Raises OSError where it cannot be
-    written, and ImportError with what to install without Pillow.
+    """Write frames as a GIF that repeats for ever; returns their number. Raises OSError if it cannot be written, and
+    ImportError without Pillow.
     """
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("a GIF needs the package pillow: pip install 'dshq-widget[record]'") from error
+        raise ImportError("recording a GIF needs pillow: pip install 'dshq-widget[record]'") from error
 
     images = [Image.fromarray(picture) for picture in film]
     thirds = [np.asarray(images[k * (len(images) - 1) // 2]) for k in range(3)]

@@ -13,7 +13,7 @@ from typing import Any
 from dshq_widget.contract.settings import ConfigError, TrainConfig, nearest
 
 KEYS = ("device", "workers", "num_envs", "rollout_length", "minibatch_size", "pace")
-"""What presets are about: those that one of them does not set go back to what the drill starts from."""
+"""Settings that presets control. A preset resets the ones it does not set to the drill's own values."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Preset:
 
 
 PRESETS = {
-    "laptop": Preset("Fast laptop", "The drill's own settings on all the processors that are free.", {}),
+    "laptop": Preset("Fast laptop", "The drill's own settings on all free processors.", {}),
     "classroom": Preset(
         "Classroom",
-        "Many people on one machine: half a processor each, no GPU, and slow enough to watch.",
+        "For many people on one machine: half a processor each, no GPU, slow enough to watch.",
         {"device": "cpu", "workers": 0, "num_envs": 256, "pace": 100_000.0},
     ),
     "gpu": Preset(
         "GPU",
-        "Learning on a CUDA GPU, from many more games at once; it pays with large networks.",
+        "Learning on a CUDA GPU with many more games in parallel; useful for large networks.",
         {"device": "cuda", "num_envs": 8192, "minibatch_size": 65536},
     ),
 }

@@ -1,6 +1,6 @@
-"""Names that two processes or two languages share: messages, metrics, modes, speeds and the policy's layout.
+"""Names shared by processes and by both languages: messages, metrics, modes, speeds and the policy's layout.
 
-`tools/tables.py` writes the page's copy, `js/contract/tables.ts`, and `docs/contract.md`; a test holds them equal.
+`tools/tables.py` generates the page's copy, `js/contract/tables.ts`, and `docs/contract.md`; a test compares them.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from collections.abc import Sequence
 from dshq_kernels.network.layers import shapes
 
 PROTOCOL_VERSION = 1
-"""Raised when page and kernel of different releases could misunderstand each other."""
+"""Incremented when page and kernel of different releases would misunderstand each other."""
 
 STATUSES = ("idle", "starting", "training", "stopping", "stopped", "error")
 MODES = ("ai_vs_ai", "human_vs_ai", "sandbox")
 SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
-"""Offered multiples of real time; any number between the first and the last is accepted."""
+"""Speeds offered, as multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
 PANELS = {
     "transport": "the match: play, step, speed, who plays, the seed",
     "ghost": "an earlier version plays the other side",
-    "training": "train, stop, start over, pause learning, the next update by hand",
-    "seat": "on a shared server: training time left, the run from before, the class league",
-    "pace": "how fast it learns",
-    "status": "what the training does, in a sentence",
-    "headline": "the four numbers",
+    "training": "train, stop, start over, pause learning, make one update",
+    "seat": "on a shared server: training time left, the previous run, the class league",
+    "pace": "the speed of learning",
+    "status": "the training status in a sentence",
+    "headline": "the four main numbers",
     "charts": "the learning curves",
     "mind": "what the policy thinks",
-    "league": "how strong the champion, the newest and earlier versions are",
+    "league": "the strength of the champion, the newest and earlier versions",
     "log": "goals, new policies, changed settings, newest first",
-    "rewards": "what is paid for, and what the last games would have earned",
-    "coach": "scenes to practise, arranged by dragging",
+    "rewards": "reward weights, and what the last games would have earned with them",
+    "coach": "scenes to practise, arranged by dragging things",
     "hyper": "hyper-parameters, presets and Copy as Python",
 }
-"""What `controls` may name: every panel of the page, in the order in which they stand there."""
+"""Values of `controls`: every panel of the page, in the order shown."""
 SWAPS = ("now", "at_reset")
-"""When a better policy takes over: at the next decision, or when the next game begins."""
+"""When a new policy starts to play: at the next decision, or when the next game begins."""
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}
-"""Show time for which the world runs out after an episode, before the next one begins; nobody decides meanwhile."""
+"""Show time (s) after an episode in which the world keeps moving without decisions, before the next one begins."""
 
 SHOW_DEFAULTS = {
     "mode": "ai_vs_ai",
@@ -53,12 +53,12 @@ SHOW_DEFAULTS = {
     "action_repeat": 0,
     "opponent": "",
 }
-"""`match` counts resets, `action_repeat` 0 is the drill's own, `opponent` "" its first baseline."""
+"""`match` counts resets; `action_repeat` 0 means the drill's own; `opponent` "" means its first baseline."""
 SWAP_INTERVAL_MS_MIN = 250
-"""The page is not sent policies faster than this, however small `swap_interval_ms` is."""
+"""Lower limit of `swap_interval_ms`: policies are not sent to the page more often."""
 
 ANY_SETTINGS = "..."
-"""Stands in MESSAGES for any hyper-parameters, each under its key."""
+"""In MESSAGES, stands for any hyper-parameters, each under its key."""
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "page_to_kernel": {
         "HELLO": ("seq",),
@@ -164,12 +164,12 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "FAILED": ("error", "traceback"),
     },
 }
-"""Direction -> message type -> fields. Between page and worker each also carries `id`, the widget it speaks of."""
+"""Direction -> message type -> fields. Messages between page and worker also carry `id`, the widget they belong to."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """One measured number: its category, its unit, one sentence, and whether it should rise as training goes well."""
+    """One measured number: category, unit, a sentence of help, and whether it should rise in good training."""
 
     category: str
     unit: str
@@ -179,61 +179,69 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "loss_policy": Metric(
-        "TRAINER", "", "What the policy's update minimises; it hovers around zero and says little by itself."
+        "TRAINER", "", "Loss that the policy update minimises; it stays near zero and says little by itself."
     ),
-    "loss_value": Metric("TRAINER", "reward^2", "Squared error of the value estimate against what followed.", False),
+    "loss_value": Metric("TRAINER", "reward^2", "Mean squared error of the value estimate against the returns.", False),
     "entropy": Metric(
-        "TRAINER", "nats", "How undecided the policy is; it falls as habits form, but should not crash to zero.", False
+        "TRAINER", "nats", "Randomness of the policy; it should fall slowly, but not collapse to zero.", False
     ),
-    "approx_kl": Metric("TRAINER", "nats", "How far one update moved the policy; steady and small is healthy."),
-    "clip_fraction": Metric("TRAINER", "share", "Share of agent steps whose change was cut off by the clip range."),
+    "approx_kl": Metric(
+        "TRAINER", "nats", "How far one update moved the policy (KL divergence); it should stay small and steady."
+    ),
+    "clip_fraction": Metric("TRAINER", "share", "Share of agent steps whose probability ratio was clipped."),
     "explained_variance": Metric(
-        "TRAINER", "share", "How much of what follows the value estimate foresees; 1 is all of it.", True
+        "TRAINER", "share", "Share of the returns' variance that the value estimate predicts; 1 is perfect.", True
     ),
-    "grad_norm": Metric("TRAINER", "", "Length of the gradient before it is limited."),
+    "grad_norm": Metric("TRAINER", "", "Gradient norm before clipping."),
     "validation_absolute_error": Metric(
-        "TRAINER", "", "Largest difference of a weight's slope from the torch reference's, where that is checked."
+        "TRAINER", "", "Largest absolute difference of a gradient entry from the torch reference, when checked."
     ),
     "validation_relative_error": Metric(
-        "TRAINER", "share", "The same relative to the slope, or to the scale of all slopes where that is larger."
+        "TRAINER",
+        "share",
+        "The same difference relative to the entry, or to the scale of the whole gradient if that is larger.",
     ),
-    "learning_rate": Metric("TRAINER", "", "Adam's step size now."),
-    "clip_epsilon": Metric("TRAINER", "", "The clip range now."),
-    "entropy_coef": Metric("TRAINER", "", "Weight of the entropy bonus now."),
-    "updates": Metric("TRAINER", "updates", "Rollouts learned from since the start.", True),
+    "learning_rate": Metric("TRAINER", "", "Current step size of Adam."),
+    "clip_epsilon": Metric("TRAINER", "", "Current clip range."),
+    "entropy_coef": Metric("TRAINER", "", "Current weight of the entropy bonus."),
+    "updates": Metric("TRAINER", "updates", "Number of updates since the start.", True),
     "updates_per_second": Metric("TRAINER", "updates/s", "Updates per second of training."),
-    "version": Metric("TRAINER", "", "Newest published policy version; 0 is untrained.", True),
+    "version": Metric("TRAINER", "", "Newest policy version; 0 is untrained.", True),
     "agent_steps": Metric("ACTOR", "agent steps", "Decisions of learning sides since the start.", True),
     "agent_steps_per_second": Metric("ACTOR", "agent steps/s", "Decisions of learning sides per second of training."),
-    "return_mean": Metric("ACTOR", "reward", "Mean reward of finished matches, of one learning side.", True),
-    "return_min": Metric("ACTOR", "reward", "Smallest reward among the matches finished lately.", True),
-    "return_max": Metric("ACTOR", "reward", "Largest reward among the matches finished lately.", True),
-    "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of finished matches."),
-    "policy_lag": Metric("ACTOR", "versions", "How many versions behind the learner the playing policy was."),
-    "dropped_chunks": Metric("ACTOR", "chunks", "Rollout pieces thrown away because the learner was busy."),
-    "win_rate_ema": Metric("EVALUATOR", "share", "Won of decided matches against the drill's script, smoothed.", True),
+    "return_mean": Metric("ACTOR", "reward", "Mean return of a learning side in recently finished matches.", True),
+    "return_min": Metric("ACTOR", "reward", "Smallest return in recently finished matches.", True),
+    "return_max": Metric("ACTOR", "reward", "Largest return in recently finished matches.", True),
+    "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of recently finished matches."),
+    "policy_lag": Metric("ACTOR", "versions", "How many versions the playing policy was behind the learner."),
+    "dropped_chunks": Metric("ACTOR", "chunks", "Rollout chunks discarded because the learner was busy."),
+    "win_rate_ema": Metric(
+        "EVALUATOR", "share", "Wins among decided matches against the drill's script, smoothed.", True
+    ),
     "win_share": Metric(
-        "EVALUATOR", "share", "Won of all matches against the drill's script, smoothed; draws count against it.", True
+        "EVALUATOR", "share", "Wins among all matches, draws included, against the drill's script, smoothed.", True
     ),
-    "win_rate_random": Metric("EVALUATOR", "share", "Won of decided matches against random play, smoothed.", True),
-    "win_share_random": Metric("EVALUATOR", "share", "Won of all matches against random play, smoothed.", True),
+    "win_rate_random": Metric("EVALUATOR", "share", "Wins among decided matches against random play, smoothed.", True),
+    "win_share_random": Metric(
+        "EVALUATOR", "share", "Wins among all matches, draws included, against random play, smoothed.", True
+    ),
     "evaluated_return": Metric(
-        "EVALUATOR", "reward", "Mean return of the last evaluation's 100 episodes, in a drill of one side.", True
+        "EVALUATOR", "reward", "Mean return over the 100 episodes of the last evaluation, in a drill of one side.", True
     ),
-    "solved": Metric("EVALUATOR", "", "1 where the last evaluation reached the drill's target, 0 where not.", True),
-    "elo": Metric("EVALUATOR", "Elo", "Strength measured against pinned opponents.", True),
-    "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % band of the strength.", True),
-    "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % band of the strength.", True),
-    "episodes": Metric("EVALUATOR", "matches", "Evaluation matches played.", True),
-    "duration_ms": Metric("EVALUATOR", "ms", "Time that the last evaluation took."),
-    "seconds": Metric("MISC", "s", "Seconds of training since it began, start-up and evaluation left out.", True),
-    "rollout_ms": Metric("MISC", "ms", "Time to play one rollout."),
+    "solved": Metric("EVALUATOR", "", "1 if the last evaluation reached the drill's target, else 0.", True),
+    "elo": Metric("EVALUATOR", "Elo", "Elo rating, measured against pinned opponents.", True),
+    "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % interval of the rating.", True),
+    "elo_high": Metric("EVALUATOR", "Elo", "Upper end of the 95 % interval of the rating.", True),
+    "episodes": Metric("EVALUATOR", "matches", "Number of evaluation matches played.", True),
+    "duration_ms": Metric("EVALUATOR", "ms", "Duration of the last evaluation."),
+    "seconds": Metric("MISC", "s", "Training time since the start, without start-up and evaluation.", True),
+    "rollout_ms": Metric("MISC", "ms", "Time to collect one rollout."),
     "update_ms": Metric("MISC", "ms", "Time to learn from one rollout."),
-    "gpu_time_ms": Metric("MISC", "ms", "Time that the GPU worked on one update."),
-    "memory_mb": Metric("MISC", "MB", "Memory of the learner and its workers together."),
+    "gpu_time_ms": Metric("MISC", "ms", "GPU time of one update."),
+    "memory_mb": Metric("MISC", "MB", "Memory used by the learner and its workers."),
     "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
 }
-"""Every metric by its flat name. `reward_<term>` joins them for each reward term of the drill."""
+"""Every metric by its flat name. Each reward term of the drill adds `reward_<term>`."""
 REWARD_TERM = Metric("ACTOR", "reward", "Mean reward per match from this term.")
 METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
 

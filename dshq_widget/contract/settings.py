@@ -1,7 +1,7 @@
-"""Every setting of training: one frozen dataclass that Python, YAML, flags, page and documentation read.
+"""Every training setting, in one frozen dataclass used by Python, YAML, flags, page and documentation.
 
-A field's docstring says what it means and in which unit; its metadata says how it is labelled, what values it takes and
-when a change takes effect: `now`, at the `next update`, or at the next start (`restart`).
+A field's docstring is the help shown for it. Its metadata gives the label, the values it takes and when a change takes
+effect: `now`, at the `next update`, or at the next start (`restart`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dshq_kernels.simd.lanes import LANES
+
 NOW, NEXT_UPDATE, RESTART = "now", "next update", "restart"
-TILE_LANES = 16  # games per record tile; see dshq_kernels.backends.cpu
 
 
 EVALUATE_ALONE_SECONDS = 0.25
-"""Default of `evaluate_seconds` for drills of one side, whose evaluation is short."""
+"""Default of `evaluate_seconds` for drills of one side, whose evaluations are short."""
 
 
 class ConfigError(ValueError):
-    """A setting that cannot be used: says the key, what was wanted and what was got, in one sentence."""
+    """An invalid setting. The message gives the key, what was expected and what was got."""
 
 
 def about(
@@ -69,120 +70,126 @@ class TrainConfig:
     """
 
     num_envs: int = setting(
-        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=TILE_LANES
+        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=LANES
     )
-    """Games stepped side by side, in tiles of 16."""
+    """Number of games played in parallel, a multiple of 16."""
     rollout_length: int = setting(32, "int", "Rollout length", RESTART, "rollout", unit="decisions", lo=1, hi=4096)
-    """Decisions that every game plays between two updates."""
+    """Decisions played in every game between two updates."""
     total_agent_steps: int = setting(
         60_000_000, "int", "Schedule length", NEXT_UPDATE, "optimiser", unit="agent steps", lo=1000, hi=1e12
     )
-    """Agent steps over which learning rate and entropy bonus anneal; after them the final values stay."""
+    """Agent steps over which the learning rate and the entropy bonus are annealed; afterwards the final values stay."""
     epochs: int = setting(1, "int", "Epochs", NEXT_UPDATE, "optimiser", unit="passes", lo=1, hi=100)
-    """Passes over each rollout."""
+    """Number of passes over each rollout."""
     minibatch_size: int = setting(
         4096, "int", "Minibatch size", NEXT_UPDATE, "optimiser", unit="agent steps", lo=16, hi=1 << 22
     )
-    """Agent steps in one optimiser step; larger than the rollout means the whole rollout."""
+    """Agent steps per optimiser step; if larger than the rollout, the whole rollout is used."""
     minibatch_order: str = setting(
         "random", "choice", "Minibatch order", NEXT_UPDATE, "optimiser", choices=("random", "sequential")
     )
-    """Whether each epoch shuffles the rollout anew or takes it in the order in which it was played."""
+    """Whether each epoch reshuffles the rollout or keeps the order in which it was played."""
     priority_alpha: float = setting(0.0, "float", "Priority exponent", NEXT_UPDATE, "optimiser", lo=0.0, hi=2.0)
-    """How much more often samples with large advantages are learned from; 0 takes each once an epoch."""
+    """How much more often samples with large advantages are used; 0 uses every sample once per epoch."""
     priority_beta: float = setting(0.4, "float", "Priority correction", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """How far, at first, importance weights undo the bias of that choice; it rises over `total_agent_steps`."""
+    """Initial strength of the importance weights that correct the priorities' bias; rises to 1 over
+    `total_agent_steps`.
+    """
     learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
     """Adam's step size at the start of the schedule."""
     lr_schedule: str = setting(
         "linear", "choice", "Learning rate schedule", NEXT_UPDATE, "optimiser", choices=("constant", "linear", "cosine")
     )
-    """How the learning rate falls over `total_agent_steps`: not, linearly to 10 %, or warm-up and cosine to 10 %."""
+    """Learning rate over `total_agent_steps`: constant, linear to 10 %, or warm-up and cosine to 10 %."""
     gamma: float = setting(0.995, "float", "Discount", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
-    """How much a reward one decision later is worth now."""
+    """Weight of a reward one decision later relative to a reward now."""
     gae_lambda: float = setting(0.95, "float", "GAE lambda", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
-    """Advantage estimation between one-step (0, biased) and whole-episode (1, noisy)."""
+    """Trade-off in advantage estimation: 0 is one-step (biased), 1 is whole-episode (noisy)."""
     clip_epsilon: float = setting(0.2, "float", "Clip range", NEXT_UPDATE, "loss", lo=0.001, hi=10.0)
-    """How far one update may move an action's probability ratio from 1."""
+    """How far one update may move an action's probability ratio away from 1."""
     clip_value: bool = setting(False, "bool", "Clip the value", NEXT_UPDATE, "loss")
-    """Whether the value estimate, too, may move at most the clip range per update."""
+    """Whether the clip range also limits the change of the value estimate per update."""
     value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
-    """Weight of the value loss beside the policy loss."""
+    """Weight of the value loss relative to the policy loss."""
     entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
-    """Bonus for staying random, at first; it falls linearly to 0 unless `lr_schedule` is constant."""
+    """Initial weight of the entropy bonus; falls linearly to 0 unless `lr_schedule` is constant."""
     max_grad_norm: float = setting(0.5, "float", "Gradient norm limit", NEXT_UPDATE, "optimiser", lo=0.0, hi=1e6)
-    """Gradients longer than this are scaled down to it; 0 switches the limit off."""
+    """Gradients with a larger norm are scaled down to it; 0 disables clipping."""
     target_kl: float = setting(0.0, "float", "Target KL", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
-    """An update stops early once the policy has moved this far from the one that played; 0 switches it off."""
+    """An update stops early once the KL divergence from the policy that played exceeds this; 0 disables it."""
     min_entropy: float = setting(0.05, "float", "Entropy floor", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0)
-    """Below this for three updates, with returns no better, a policy goes back and explores more; 0: never."""
+    """If entropy stays below this for three updates without better returns, training reverts to an earlier policy and
+    explores more; 0 disables it.
+    """
     hidden_sizes: tuple[int, ...] = setting(
         (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
     )
-    """Width of each hidden layer, one to four of them."""
+    """Width of each hidden layer; one to four layers."""
     activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
-    """The function between layers."""
+    """Activation function of the hidden layers."""
     separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
-    """Whether policy and value get hidden layers of their own, each as wide as `hidden_sizes` says."""
+    """Whether policy and value have separate hidden layers, each as wide as `hidden_sizes`."""
     action_distribution: str = setting(
         "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")
     )
-    """What continuous actions of a Gymnasium environment are drawn from: a Gaussian that is clipped to their bounds, or
-    a beta distribution between them. Drills have none.
+    """Distribution of continuous actions in a Gymnasium environment: a Gaussian clipped to the bounds, or a beta
+    distribution within them. Drills do not use it.
     """
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
-    """Whether the network learns on observations of running mean 0 and deviation 1; folded into its first layer."""
+    """Whether observations are normalised to running mean 0 and standard deviation 1; folded into the first layer."""
     normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")
-    """Whether the value is learned in units of the running deviation of returns; folded into its last layer."""
+    """Whether the value is learned in units of the returns' running standard deviation; folded into the last layer."""
     normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
-    """Whether advantages are shifted and scaled to mean 0 and deviation 1 over the rollout."""
+    """Whether advantages are normalised to mean 0 and standard deviation 1 over the rollout."""
     opponents: dict[str, float] = dataclasses.field(
         default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
         metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
     )
-    """Who plays the other side, as shares that add to 1: self, pool (earlier policies), idle, random or one of the
+    """Who plays the other side, as shares that add up to 1: self, pool (earlier policies), idle, random or one of the
     drill's baselines.
     """
     snapshot_every: int = setting(
         100, "int", "Snapshot interval", NEXT_UPDATE, "self-play", unit="updates", lo=1, hi=1_000_000
     )
-    """After so many updates, or later where they are small, the policy joins the pool and is rated."""
+    """Updates between two snapshots (more if updates are small); each snapshot joins the pool and is rated."""
     collapse_guard: bool = setting(True, "bool", "Collapse guard", NEXT_UPDATE, "self-play")
-    """Whether training goes back to its champion when the score against the pinned opponents (random and the drill's
-    first baseline) stays below 95 % of the champion's, or an update breaks its bounds.
+    """Whether training reverts to the champion when the score against the pinned opponents (random and the drill's
+    first baseline) stays below 95 % of the champion's score, or when updates become unstable.
     """
     reward_weights: dict[str, float] = dataclasses.field(
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
     )
-    """Weights by reward term that replace the drill's own; terms left out keep theirs."""
+    """Weight of each reward term, replacing the drill's own; other terms keep theirs."""
     scene_share: float = setting(
         0.3, "float", "Scene share", NEXT_UPDATE, "self-play", unit="share of games", lo=0.0, hi=0.9
     )
-    """How many of the new games begin as one of the scenes arranged by hand, where there are any."""
+    """Share of new games that start from one of the arranged scenes, if there are any."""
     seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
-    """Where every random choice of the run starts."""
+    """Seed of all random numbers of the run."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda"))
-    """Where the learner computes; auto takes the GPU if there is one that works."""
+    """Device of the learner; auto uses a working GPU if there is one."""
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
-    """Rollout processes; 0 lets the learner play the games itself, -1 chooses from the processors it may use."""
+    """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
     validate_every: int = setting(
         0, "int", "Validation interval", NEXT_UPDATE, "machine", unit="updates", lo=0, hi=1_000_000
     )
-    """Every so many updates one minibatch goes through the torch reference, too, and differences are said; 0: never."""
+    """Updates between two checks of a minibatch's gradient against the torch reference; differences are reported; 0
+    disables them.
+    """
     deterministic: bool = setting(False, "bool", "Lock-step", RESTART, "machine")
-    """The same bits every time: one thread plays and learns in turns on the CPU, whatever `workers` says."""
+    """Reproduce every run bit by bit: one CPU thread plays and learns in turn; `workers` is ignored."""
     pace: float = setting(0.0, "float", "Pace", NOW, "machine", unit="agent steps/s", lo=0.0, hi=1e9)
-    """Upper limit of the training speed; 0 is full speed."""
+    """Upper limit of training speed; 0 is full speed."""
     evaluate_seconds: float = setting(
         1.5, "float", "Evaluation interval", NEXT_UPDATE, "machine", unit="s", lo=0.0, hi=86_400.0
     )
-    """Seconds between two evaluations of the policy, 0.25 for drills of one side unless given; evaluation takes at most
-    a tenth of the time.
+    """Seconds between two evaluations of the policy (0.25 by default for drills of one side); evaluation takes at most
+    10 % of the time.
     """
     autosave_seconds: float = setting(
         300.0, "float", "Autosave interval", NEXT_UPDATE, "machine", unit="s", lo=0.0, hi=86_400.0
     )
-    """Seconds between two autosaves; the first comes within 10 s."""
+    """Seconds between two autosaves; the first one comes within 10 s."""
 
     def __post_init__(self) -> None:
         for name, spec in FIELDS.items():
@@ -217,14 +224,14 @@ ALIASES = {
     "minibatch": "minibatch_size",
     "batch_size": "minibatch_size",
 }
-"""Other names that are accepted on input. `num_minibatches` is one more: it divides the rollout."""
+"""Other names accepted on input. `num_minibatches` is accepted too: it divides the rollout."""
 
 SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
 
 
 def nearest(word: str, words: Any) -> str:
-    """`"; did you mean X?"` for the closest of `words`, or `""` where none is close."""
+    """`"; did you mean X?"` for the closest of `words`, or `""` if none is close."""
     close = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -250,7 +257,7 @@ def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
                 f"unknown setting {str(given)!r}{nearest(key, known) or '; the settings are ' + ', '.join(FIELDS)}"
             )
         if key in out:
-            raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: give it once")
+            raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: remove one")
         out[key] = parse_value(key, value, FIELDS[key])
     if divide is not None:
         if "minibatch_size" in out:
@@ -297,7 +304,7 @@ def _int(key: str, value: Any, spec: Mapping[str, Any]) -> int:
     multiple = spec["multiple"]
     if int(number) % multiple:
         below = max(int(number) // multiple * multiple, int(spec["min"]))
-        raise _wanted(key, f"a multiple of {multiple}", value, f"; {below} or {below + multiple} would do")
+        raise _wanted(key, f"a multiple of {multiple}", value, f"; use {below} or {below + multiple}")
     return int(number)
 
 
@@ -368,7 +375,7 @@ _PARSERS = {
 
 
 def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
-    """What the training of a drill starts from: the defaults, and above them what the drill itself declares."""
+    """The initial settings for a drill: the defaults, overridden by the drill's own."""
     terms = [term["name"] for term in spec["terms"]]
     return for_drill(TrainConfig.from_values(spec.get("training")), (), spec["baselines"], terms, spec["sides"])
 
@@ -376,21 +383,21 @@ def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
 def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int) -> TrainConfig:
     """`config` with its opponents and reward terms checked against a drill; raises ConfigError.
 
-    `given` are the keys that somebody chose. The default opponents adapt: those that the drill lacks go, and the
-    others share their part. A drill of one side has no opponents at all.
+    `given` are the keys that the user chose. Default opponents that the drill lacks are dropped and their share is
+    split among the others. A drill of one side has no opponents.
     """
     if sides == 1:
         if "opponents" in given:
-            raise ConfigError("opponents must be left out: this drill has one side and nobody to play against")
+            raise ConfigError("opponents cannot be set: this drill has one side, so there is no opponent")
         config = dataclasses.replace(config, opponents={"self": 1.0})
         if "evaluate_seconds" not in given and config.evaluate_seconds == TrainConfig.evaluate_seconds:
             config = dataclasses.replace(config, evaluate_seconds=EVALUATE_ALONE_SECONDS)
     else:
         known = ["self", "pool", "idle", "random", *baselines]
-        strangers = [name for name in config.opponents if name not in known]
-        if strangers and "opponents" in given:
-            raise _wanted("opponents", "among " + ", ".join(known), strangers[0], nearest(strangers[0], known))
-        if strangers:
+        unknown = [name for name in config.opponents if name not in known]
+        if unknown and "opponents" in given:
+            raise _wanted("opponents", "among " + ", ".join(known), unknown[0], nearest(unknown[0], known))
+        if unknown:
             kept = {name: share for name, share in config.opponents.items() if name in known}
             config = dataclasses.replace(
                 config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}
@@ -412,17 +419,17 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{str(path)!r} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{str(path)!r} must hold a section training_core with settings under it")
+        raise ConfigError(f"{str(path)!r} must contain a section training_core with settings")
     for section in content:
         if section not in SECTIONS:
             raise ConfigError(
                 f"unknown section {section!r} in {str(path)!r}{nearest(section, SECTIONS) or '; it is training_core'}"
             )
     if len(content) != 1:
-        raise ConfigError(f"{str(path)!r} must hold one section, training_core; ppo_core is another name of the same")
+        raise ConfigError(f"{str(path)!r} must contain exactly one section: training_core (or its alias ppo_core)")
     values = next(iter(content.values()))
     if not isinstance(values, dict):
-        raise ConfigError(f"the section in {str(path)!r} must hold settings such as learning_rate: 0.003")
+        raise ConfigError(f"the section in {str(path)!r} must contain settings such as learning_rate: 0.003")
     return values
 
 
@@ -439,5 +446,5 @@ def field_docs() -> dict[str, str]:
 
 
 def schema() -> dict[str, dict[str, Any]]:
-    """What the page needs to draw each setting: its metadata (see `about`) and its docstring as `help`."""
+    """What the page needs to show each setting: its metadata (see `about`) and its docstring as `help`."""
     return {key: {**spec, "choices": list(spec["choices"]), "help": field_docs()[key]} for key, spec in FIELDS.items()}

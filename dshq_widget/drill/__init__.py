@@ -1,1 +1,1 @@
-"""What a game is: what its author declares, its compiled form, its colours. The games themselves are in drills/."""
+"""The definition of a game: its declaration, its compiled form, its colours. The games themselves are in drills/."""

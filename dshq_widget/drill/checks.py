@@ -1,5 +1,5 @@
-"""What a drill declares beside its rules: choices, observations and handles; and the check of every declaration before
-the rules are translated, each mistake with the line of the class that makes it.
+"""Choices, observations and handles of a drill, and the checks of every declaration before the rules are translated.
+Each error names its line of the class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dshq_kernels.network.layers import parse, written
 
 @dataclass(frozen=True)
 class Choice:
-    """One factor of an action: what may be chosen, by name. The first option is what a released keyboard means."""
+    """One factor of an action: named options to choose from. The first option applies when no key is pressed."""
 
     name: str
     options: tuple[str, ...]
@@ -38,8 +38,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Handle:
-    """Something a pointer may drag: the state fields of its position and velocity; `index` picks an element of array
-    fields. `kind` is "player", that of side `index`, or "ball", which nobody plays: it says how the thing is drawn.
+    """Something that can be dragged: the state fields of its position and velocity; `index` selects an element of array
+    fields. `kind` says how it is drawn: "player", that of side `index`, or "ball", which nobody plays.
     """
 
     name: str
@@ -61,13 +61,13 @@ CODES = {
     *("Quote", "Semicolon", "Slash", "Space", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp"),
     "PageDown",
 }
-"""Keys that a drill may give a meaning: KeyboardEvent.code of the W3C's UI Events, without those that the page or the
-browser keeps for itself (Escape, Tab, F1 .. F12).
+"""Keys that a drill may use: KeyboardEvent.code of the W3C's UI Events, without those used by the page or the browser
+(Escape, Tab, F1 .. F12).
 """
 
 
 RULES = ("reset", "decide", "tick", "observe", "terminated", "winner", "mask", "scene")
-"""Rules that a drill is asked for by name."""
+"""Rules with a fixed name."""
 
 
 def _is_number(value: Any) -> bool:
@@ -110,27 +110,29 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
 }
-"""What a declaration has to be: the test, in words, and an example."""
+"""What a declaration must be: a test, a description and an example."""
 
 
 def attributes(base: type) -> set[str]:
-    """What a subclass of `base`, which is Drill, may declare."""
+    """Names that a subclass of `base` (Drill) may declare."""
     return {name for name in vars(base) if not name.startswith("_")} | {"name"}
 
 
 def check(drill: Any, base: type) -> None:
-    """Raises DeclarationError for the first thing that is wrong, and TypeError for what is no subclass of `base`."""
+    """Raises DeclarationError for the first error, and TypeError for anything but a subclass of `base`."""
     if not (isinstance(drill, type) and issubclass(drill, base)):
-        raise TypeError(f"wanted a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class")
+        raise TypeError(
+            f"expected a Drill subclass, got {drill!r}: write `class MyDrill(Drill): ...` and pass the class"
+        )
     name = getattr(drill, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        raise DeclarationError(f'wanted a short identifier such as name = "my_drill", got {name!r}', "name")
+        raise DeclarationError(f'expected a short identifier such as name = "my_drill", got {name!r}', "name")
     declared: Any = drill
     for attribute, (good, wanted, example) in WANTED.items():
         value = getattr(drill, attribute)
         if not good(value):
             raise DeclarationError(
-                f"{attribute}: wanted {wanted}, such as {attribute} = {example}, got {value!r}", attribute
+                f"{attribute}: expected {wanted}, such as {attribute} = {example}, got {value!r}", attribute
             )
     _check_time(declared)
     _check_actions(declared)
@@ -150,7 +152,7 @@ def _check_time(drill: Any) -> None:
             "time_limit",
         )
     if drill.target is not None and drill.sides != 1:
-        raise DeclarationError(f"target ({drill.target}) is for drills of one side; leave it out", "target")
+        raise DeclarationError(f"target ({drill.target}) is only for drills of one side: remove it", "target")
 
 
 def _check_actions(drill: Any) -> None:
@@ -159,14 +161,14 @@ def _check_actions(drill: Any) -> None:
         ("observations", "observation", '(Observation("x"),)'),
     ):
         if not getattr(drill, attribute):
-            raise DeclarationError(f"declare at least one {article}, `{attribute} = {example}`", attribute)
+            raise DeclarationError(f"declare at least one {article}: `{attribute} = {example}`", attribute)
     options: dict[str, tuple[str, ...]] = {}
     for choice in drill.actions:
         if choice.name in options:
-            raise DeclarationError(f"two choices are called {choice.name!r}: give each its own name", "actions")
+            raise DeclarationError(f"two choices are called {choice.name!r}: give each a different name", "actions")
         if not _each(str)(choice.options) or not choice.options or len(set(choice.options)) < len(choice.options):
             raise DeclarationError(
-                f"choice {choice.name!r}: wanted different texts as options, got {choice.options!r}",
+                f"choice {choice.name!r}: expected different texts as options, got {choice.options!r}",
                 "actions",
                 choice.name,
             )
@@ -182,12 +184,14 @@ def _check_actions(drill: Any) -> None:
         if option not in options.get(name, ()):
             near = get_close_matches(option, options.get(name, ()), 1) or get_close_matches(name, options, 1)
             mend = f"did you mean {near[0]!r}?" if near else f"the choices are {', '.join(map(repr, options))}"
-            raise DeclarationError(f"key {code!r} means {(name, option)!r}, which is no action; {mend}", "keys", code)
+            raise DeclarationError(
+                f"key {code!r} means {(name, option)!r}, which is not an action; {mend}", "keys", code
+            )
     try:
         actions = prod(len(choice.options) for choice in drill.actions)
         parse((len(drill.observations), *written(drill.front), actions + 1))
     except ValueError as error:
-        raise DeclarationError(f"its front does not fit its observations and actions: {error}", "front") from error
+        raise DeclarationError(f"the front does not fit the observations and actions: {error}", "front") from error
 
 
 def _check_names_of_fields(drill: Any) -> None:
@@ -212,7 +216,7 @@ def _check_paints(drill: Any) -> None:
     for colour, shade in drill.shades.items():
         if colour not in drill.palette or shade not in range(4):
             raise DeclarationError(
-                f"shades gives {colour!r} {shade!r}; wanted a name of the palette and 0, 1, 2 or 3", "shades", colour
+                f"shades gives {colour!r} {shade!r}; expected a name of the palette and 0, 1, 2 or 3", "shades", colour
             )
 
 
@@ -220,7 +224,7 @@ def _check_terms(drill: Any) -> None:
     clash = set(drill.rewards) & set(drill.potentials)
     if clash:
         raise DeclarationError(
-            f"{sorted(clash)} are both rewards and potentials; give each term one kind", "potentials", min(clash)
+            f"{sorted(clash)} are both rewards and potentials: choose one kind for each", "potentials", min(clash)
         )
     for attribute in ("rewards", "potentials", "baselines"):
         for name in getattr(drill, attribute):
@@ -233,7 +237,7 @@ def _check_terms(drill: Any) -> None:
 
 
 def _check_members(drill: Any, base: type) -> None:
-    """Names that mean nothing and are near to one that does, and rules without their mark."""
+    """Reject unknown names that are close to a known one, and rules without @rule."""
     may = attributes(base)
     members = {n: value for part in drill.__mro__ if part not in (object, base) for n, value in vars(part).items()}
     rules = {n: value for n, value in members.items() if _is_rule(value)}
@@ -241,7 +245,7 @@ def _check_members(drill: Any, base: type) -> None:
     for n in sorted(set(members) - used - may - set(RULES)):
         near = get_close_matches(n, RULES if n in rules else may, 1, cutoff=0.8)
         if near and n not in (*drill.rewards, *drill.potentials, *drill.baselines):
-            raise DeclarationError(f"{n!r} means nothing to a drill and no rule uses it; did you mean {near[0]!r}?", n)
+            raise DeclarationError(f"{n!r} is not a drill attribute and no rule uses it; did you mean {near[0]!r}?", n)
     for n in RULES:
         if callable(vars(drill).get(n)) and not _is_rule(vars(drill)[n]):
             raise DeclarationError(f"{n!r} is not marked: write @rule on the line above it", n)
@@ -255,7 +259,7 @@ def _is_rule(value: object) -> bool:
 
 
 def place(drill: type, error: DeclarationError) -> str:
-    """ "FILE:LINE: " of what `error` is about, "" for a class whose source is not at hand."""
+    """ "FILE:LINE: " of an error, "" for a class without available source."""
     for part in drill.__mro__:
         file, node = _source(part)
         for statement in node.body if node else ():
@@ -266,7 +270,9 @@ def place(drill: type, error: DeclarationError) -> str:
 
 
 def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
-    """The file and the syntax of a class, found by one of its rules: a notebook's class knows no file of its own."""
+    """The file and the syntax tree of a class, found through one of its rules, because a class in a notebook has no
+    file.
+    """
     for code in (value.__code__ for value in vars(drill).values() if _is_rule(value)):
         lines = linecache.getlines(code.co_filename)
         for node in ast.walk(ast.parse("".join(lines))):
@@ -278,7 +284,7 @@ def _source(drill: type) -> tuple[str, ast.ClassDef | None]:
 
 
 def _names(statement: ast.stmt) -> list[str]:
-    """What a statement of a class body gives a value to."""
+    """Names assigned by a statement of a class body."""
     match statement:
         case ast.FunctionDef(name=name):
             return [name]

@@ -1,7 +1,5 @@
-"""`compile_drill` turns a drill into plain data that travels anywhere.
-
-Nothing downstream of `CompiledDrill` needs the author's class or source: the kernel, worker processes and the page
-all run what is in it.
+"""`compile_drill` turns a drill into plain data. The kernel, worker processes and the page need only `CompiledDrill`,
+not the author's class or source.
 """
 
 from __future__ import annotations
@@ -45,19 +43,19 @@ class CompiledDrill:
 
     @property
     def rules_hash(self) -> str:
-        """Changes whenever the rules, the observations or the actions do."""
+        """Changes when the rules, the observations or the actions change."""
         return self.spec["rules_hash"]
 
     def game(self) -> CpuGame:
-        """Compile for this machine, or load what was compiled before."""
+        """Compile for this machine, or load the cached machine code."""
         return CpuGame(self.python, self.spec)
 
     def cuda_game(self) -> CudaGame:
-        """The same for the GPU. Raises RuntimeError where there is none."""
+        """The same for the GPU. Raises RuntimeError if there is none."""
         return CudaGame(self.cuda, self.spec)
 
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
-        """f32 (n_terms,): the drill's weights, replaced by name. Raises ValueError for a term that the drill lacks."""
+        """f32 (n_terms,): the drill's weights, with some replaced by name. Raises ValueError for an unknown term."""
         values = {term["name"]: float(term["weight"]) for term in self.spec["terms"]}
         unknown = sorted(set(overrides or {}) - set(values))
         if unknown:
@@ -77,13 +75,13 @@ class CompiledDrill:
 @lru_cache(maxsize=64)
 def compile_drill(drill: type[Drill]) -> CompiledDrill:
     """Check and translate a drill. Raises RulesError for rules outside the subset and ValueError for wrong
-    declarations; both name the line and the mend.
+    declarations; both name the line and the fix.
     """
     try:
         checks.check(drill, Drill)
         return _compile(drill)
     except RulesError as error:
-        raise RulesError(_named_cell(str(error))) from None  # the frames of the translator say nothing to an author
+        raise RulesError(_named_cell(str(error))) from None  # hide the translator's stack frames from the author
     except DeclarationError as error:
         raise ValueError(_named_cell(f"{checks.place(drill, error)}drill {drill.__name__}: {error}")) from None
 
@@ -159,7 +157,7 @@ def _first_paragraph(rule: Callable) -> str:
 
 
 def _named_cell(message: str) -> str:
-    """`FILE:LINE: ...` with a notebook cell called In[3], as IPython calls it, not by the file that stands for it."""
+    """`FILE:LINE: ...`, with In[3] for a notebook cell instead of its temporary file."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     file, found, rest = message.partition(".py:")

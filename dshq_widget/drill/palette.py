@@ -1,4 +1,4 @@
-"""What a colour's name looks like, in pictures made here and on the page: `python -m tools.tables` writes its copy.
+"""How named colours look, in pictures made here and on the page; `python -m tools.tables` writes the page's copy.
 
 The sides are blue and orange, which the common kinds of colour blindness keep apart (Okabe and Ito, 2008), and differ
 in lightness as well.
@@ -26,7 +26,7 @@ class Paint:
     glow: float = 0
     """Light around it."""
     ground: float = 0
-    """How much it is ground: mown bands, darker corners, washed by a goal's colour."""
+    """Strength of the ground pattern: mown bands, darker corners, tinted by a goal's colour."""
     soft: float = 0
     """Blur of the edge, in hundredths of the world's width."""
     actor: bool = False
@@ -70,9 +70,7 @@ GROUNDS = {"light": Ground("#cfe6d3ff", 0.1, 0.26), "dark": Ground("#132c28ff", 
 
 
 def paint(name: str) -> Paint:
-    """How a name is painted. One that nobody planned for gets a hue of its own, the same everywhere
-    (js/renderer/palette.ts has the same lines).
-    """
+    """How a name is painted. An unknown name gets a hue computed from it (js/renderer/palette.ts has the same code)."""
     if name in PAINTS:
         return PAINTS[name]
     mixed = 0x811C9DC5  # FNV-1a

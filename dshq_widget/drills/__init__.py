@@ -1,4 +1,4 @@
-"""Every game of the package: one file each, and this registry of their classes."""
+"""All built-in drills, one file each, and this registry of their classes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ drills: dict[str, type[Drill]] = {
 
 
 def get(name: str) -> type[Drill]:
-    """The drill called `name`. Raises ValueError that names the nearest one."""
+    """The drill called `name`. Raises ValueError for an unknown one, with the nearest name."""
     if name.endswith(".py"):
-        raise ValueError(f"wanted a drill's name or its class, got the file {name!r}: import its class and pass that")
+        raise ValueError(f"expected a drill's name or class, got the file {name!r}: import the class and pass it")
     if name not in drills:
         near = get_close_matches(name, drills, 1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else "choose one of these, or write a class of your own."
+        hint = f"did you mean {near[0]!r}?" if near else "choose one of these, or write your own class."
         raise ValueError(f"there is no drill called {name!r}: {hint} Known drills: {', '.join(sorted(drills))}.")
     return drills[name]

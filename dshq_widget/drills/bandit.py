@@ -1,4 +1,4 @@
-"""Bandit: one bit is shown, and the same bit is the right answer. Whoever cannot learn this cannot learn.
+"""Bandit: one bit is shown, and the same bit is the right answer. The simplest test of a learner.
 
 The diagnostic of the fast-RL specification's SimpleBandit: nothing carries over from one step to the next, so only the
 policy gradient itself is at work.

@@ -1,1 +1,1 @@
-"""Many games side by side, their Gymnasium and PettingZoo faces, snapshots, traces, replays and checks. No learning."""
+"""Many games in parallel: Gymnasium and PettingZoo interfaces, snapshots, traces, replays, checks. No learning."""

@@ -1,9 +1,8 @@
-"""N copies of a drill on CPU tiles, and their Gymnasium faces.
+"""N copies of a drill on CPU tiles.
 
-`Batch` is the games themselves: act, advance, pay, end, snapshot. `DrillVectorEnv` and `DrillEnv` dress it for
-Gymnasium. Games are numbered
-`g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"` row 2g is side 0 of game g, row
-2g + 1 side 1).
+`Batch` holds the games: actions, steps, rewards, ends, snapshots. `DrillVectorEnv` and `DrillEnv` (gym_envs.py) wrap it
+for Gymnasium. Games are numbered `g = tile * 16 + lane`; a row is one learning side of one game (with `opponent="self"`
+row 2g is side 0 of game g, row 2g + 1 side 1).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import LANES
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get
@@ -31,7 +30,7 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
 
 
 class Batch:
-    """`num_games` games side by side on tiles of 16 lanes (spare lanes play along unseen).
+    """`num_games` games in parallel on tiles of 16 lanes (spare lanes play along, but are not reported).
 
     `weights` replaces default weights of reward terms by name; `shaping=False` drops the potentials; `practice`
     chooses the training starts.
@@ -49,7 +48,7 @@ class Batch:
         gamma: float = GAMMA,
     ):
         if num_games < 1:
-            raise ValueError(f"num_games: wanted at least 1, got {num_games}")
+            raise ValueError(f"num_games: expected at least 1, got {num_games}")
         self.drill = compiled(drill)
         self.spec = self.drill.spec
         self.game = self.drill.game()
@@ -78,7 +77,7 @@ class Batch:
         return self._games(self.game.observe(self.tiles))
 
     def mask(self) -> NDArray:
-        """Which actions are allowed, as Gymnasium writes it: i8 (num_games, sides, n_actions), 1 or 0."""
+        """Allowed actions in Gymnasium's format: i8 (num_games, sides, n_actions), 1 or 0."""
         return self._games(self.game.mask(self.tiles).astype(np.int8))
 
     def scripted(self, who: str) -> NDArray:
@@ -94,7 +93,7 @@ class Batch:
         actions = np.asarray(actions)
         if actions.shape != (self.num_games, self.sides) or actions.min() < 0 or actions.max() >= n:
             got = f"shape {actions.shape} in {actions.min()}..{actions.max()}"
-            raise ValueError(f"wanted actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
+            raise ValueError(f"expected actions 0..{n - 1} of shape {(self.num_games, self.sides)}, got {got}")
         self.tiles["action"] = self._lanes(actions.astype(np.int32))
         before = self.game.terms(self.tiles)
         self.game.decide(self.tiles)
@@ -112,7 +111,7 @@ class Batch:
         return terminated, late & ~terminated
 
     def winners(self) -> NDArray:
-        """+1, 0 or -1 as the rules see it now: i32 (num_games,)."""
+        """The current winner, +1, 0 or -1: i32 (num_games,)."""
         return self.game.status(self.tiles)[1].reshape(-1)[: self.num_games].copy()
 
     def snapshot(self, games: Sequence[int] | NDArray) -> NDArray:
@@ -126,12 +125,12 @@ class Batch:
         words = self.state_words()
         if states.shape != (len(tile), words.shape[1]) or states.dtype != np.uint32:
             raise ValueError(
-                f"wanted u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
+                f"expected u32 snapshots of shape {(len(tile), words.shape[1])}, got {states.dtype} {states.shape}"
             )
         words[tile, :, lane] = states
 
     def like(self, num_games: int) -> Batch:
-        """Games of the same drill that pay the same, for states to be restored into: they have none yet."""
+        """New games with the same drill and rewards, to restore states into."""
         other = copy.copy(self)
         other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
         return other
@@ -157,4 +156,4 @@ class Batch:
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
 
 
-"""Opponents that code for any drill may name; with one side they mean nobody."""
+"""Opponent names valid for any drill; in a drill of one side they are ignored."""

@@ -1,6 +1,6 @@
-"""What every drill promises, checked: one suite for the package's own drills and for yours (`dshq check my_drill.py`).
+"""Checks that every drill must pass: one suite for built-in drills and for yours (`dshq check my_drill.py`).
 
-A check is a function of a `Subject` that returns a sentence, or raises `Broken` with what it found and how to mend it.
+A check is a function of a `Subject`. It returns a sentence, or raises `Broken` with what it found and how to fix it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import LANES, CpuGame
+from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.language.rules import SHAPES
 from dshq_kernels.network.layers import parse
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS
@@ -25,17 +26,17 @@ from dshq_widget.env.batch import Batch
 from dshq_widget.env.trace import node, trace
 
 BOUND = 2.0
-"""Largest observation: `scale` is the value that reads 1, and about twice that is as far as it should go."""
+"""Largest allowed observation: `scale` is the value that reads 1; observations should stay below about twice that."""
 BETTER = 0.1
-"""By how much a baseline's mean reward of an episode must exceed random play's."""
+"""A baseline's mean reward per episode must exceed random play's by this."""
 KINDS = {kind: name for name, (kind, _) in SHAPES.items()}
-"""What a shape is called, by the number that stands for it in a scene."""
+"""Name of each kind of shape, by its number in a scene."""
 TRACE_TICKS = 600
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found: ok is None where it could not be made; `mend` says what to write where it failed."""
+    """Result of one check: `ok` is None if it could not run; `mend` says how to fix a failure."""
 
     name: str
     ok: bool | None
@@ -44,7 +45,7 @@ class Finding:
 
 
 class Broken(Exception):
-    """A promise that a drill does not keep."""
+    """A failed check: what is wrong (`text`) and how to fix it (`mend`)."""
 
     def __init__(self, text: str, mend: str):
         super().__init__(f"{text}: {mend}")
@@ -52,7 +53,7 @@ class Broken(Exception):
 
 
 class Impossible(Exception):
-    """A check that cannot be made here, and why."""
+    """A check that cannot run here, and why."""
 
 
 class Subject:
@@ -77,12 +78,12 @@ class Subject:
         return self.game.status(state)[0] | (state["ticks"] >= self.spec["time_limit"])
 
     def play(self, state: NDArray, decisions: int, who: str = "random") -> None:
-        """Many decisions; finished games begin again."""
+        """Play many decisions; finished games restart."""
         for _ in range(decisions):
             self.game.reset(state, self.advance(state, self.game.actions(state, who)))
 
     def moments(self, state: NDArray, decisions: int) -> Iterator[int]:
-        """Random play, seen at its start and after every decision, before finished games begin again."""
+        """Random play; yields at the start and after every decision, before finished games restart."""
         yield 0
         for k in range(decisions):
             over = self.advance(state, self.game.actions(state, "random"))
@@ -90,7 +91,7 @@ class Subject:
             self.game.reset(state, over)
 
     def half_turn(self, state: NDArray) -> NDArray:
-        """The same moments seen from the other side."""
+        """The same states seen from the other side."""
         turned = state.copy()
         for name, _, length in self.spec["fields"]:
             values = state[name][:, ::-1] if length == 2 else state[name]
@@ -106,35 +107,35 @@ class Subject:
 
 
 def declaration(it: Subject) -> str:
-    """Names are unique and known, keys reach every option, and the whole travels as JSON."""
+    """Names are unique and known, keys reach every option, and the declaration is valid JSON."""
     spec = it.spec
-    namesake = drills.get(it.drill.name)
-    if namesake and compile_drill(namesake).rules_hash != it.drill.rules_hash:  # type: ignore[arg-type]
+    same_name = drills.get(it.drill.name)
+    if same_name and compile_drill(same_name).rules_hash != it.drill.rules_hash:  # type: ignore[arg-type]
         raise Broken(
-            f"the package has another drill called {it.drill.name!r}",
-            "give yours a `name` of its own: a .dshq file finds its drill by it",
+            f"the package has a different drill called {it.drill.name!r}",
+            "choose a different `name`: a .dshq file finds its drill by name",
         )
     unknown = next((name for name in spec["palette"] if name not in PAINTS), None)
     if unknown is not None:
-        raise Broken(f"the palette has no paint called {unknown!r}", f"choose among {', '.join(PAINTS)}")
+        raise Broken(f"the palette has no paint called {unknown!r}", f"choose from {', '.join(PAINTS)}")
     if json.loads(json.dumps(spec)) != spec:
-        raise Broken("the declaration changes on its way to the page", "use text, numbers, tuples and dicts only")
+        raise Broken("the declaration cannot be sent to the page as JSON", "use only text, numbers, tuples and dicts")
     for table in ("observations", "terms", "actions", "drag"):
         names = [row["name"] for row in spec[table]]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise Broken(f"{table} has {twice!r} twice", "give each a name of its own")
+            raise Broken(f"{table} has {twice!r} twice", "give each a different name")
     for choice in spec["actions"]:
         options = choice["options"]
         played = {option for name, option in spec["keys"].values() if name == choice["name"]}
-        dumb = [option for option in options[1:] if option not in played]
-        if played and dumb:
+        unused = [option for option in options[1:] if option not in played]
+        if played and unused:
             raise Broken(
-                f"no key plays {choice['name']} = {dumb[0]!r}",
-                f'add one to `keys`: "KeyX": ("{choice["name"]}", "{dumb[0]}")',
+                f"no key selects {choice['name']} = {unused[0]!r}",
+                f'add one to `keys`: "KeyX": ("{choice["name"]}", "{unused[0]}")',
             )
     if all(term["kind"] == "potential" for term in spec["terms"]):
-        raise Broken("nothing is rewarded", 'name a rule that says who did well: rewards = {"win": 1.0}')
+        raise Broken("nothing is rewarded", 'add a reward for playing well: rewards = {"win": 1.0}')
     return f"{spec['n_actions']} actions, {spec['n_obs']} observations, {len(spec['terms'])} reward terms"
 
 
@@ -142,7 +143,7 @@ def declaration(it: Subject) -> str:
 
 
 def determinism(it: Subject) -> str:
-    """The same seed gives the same bits, another seed another game."""
+    """The same seed gives the same bits; a different seed gives a different game."""
     for practice in (False, True):
         runs = []
         for seed in (3, 3, 4):
@@ -150,14 +151,14 @@ def determinism(it: Subject) -> str:
             it.play(state, 400)
             runs.append(state.tobytes())
         if runs[0] != runs[1]:
-            raise Broken("two runs of one seed differ", "report this: rules cannot do it by themselves")
+            raise Broken("two runs with the same seed differ", "report this: it is a bug in the package")
         if runs[0] == runs[2]:
-            raise Broken("two seeds give the same game", "draw something in `reset`: random(s, i)")
-    return "400 decisions of one seed give the same bits twice"
+            raise Broken("two seeds give the same game", "use random(s, i) in `reset`")
+    return "two runs of 400 decisions with the same seed give the same bits"
 
 
 def javascript(it: Subject) -> str:
-    """The page's rules and the processor's agree to the bit."""
+    """The rules give the same bits in JavaScript and on the CPU."""
     try:
         node()
     except RuntimeError as error:
@@ -167,22 +168,22 @@ def javascript(it: Subject) -> str:
         if runs[0][key] != runs[1][key]:
             raise Broken(
                 f"{what} differ between Python and JavaScript",
-                "report this with the drill: the rules language is at fault",
+                "report this with the drill: it is a bug in the rules language",
             )
-    return f"{TRACE_TICKS} ticks of 16 games have the same hash on the processor and in JavaScript"
+    return f"{TRACE_TICKS} ticks of 16 games have the same hash on the CPU and in JavaScript"
 
 
 def mirror(it: Subject) -> str:
-    """A game and its half turn, played with swapped actions, stay each other's half turn to the bit, seen alike."""
+    """A game and its half turn, played with swapped actions, stay half turns of each other to the bit."""
     if not it.spec["mirrored"]:
-        raise Impossible("`mirrored` is not claimed")
+        raise Impossible("the drill does not set `mirrored`")
     game, spec = it.game, it.spec
     state = game.new(16, seed=10, practice=True)
     turned = it.half_turn(state)
     mend = (
-        "list every field that changes sign in `half_turn`, keep what belongs to the sides in fields of length 2, and "
-        "compute what both sides do to one thing from the same state; a place drawn by random() in mid-game turns with "
-        "the side that caused it: multiply it by 1.0 or -1.0 (docs/rules.md, Two sides)"
+        "list every field that changes sign in `half_turn`; store what belongs to a side in fields of length 2; "
+        "compute the effects of both sides on a thing from the same state; multiply a place drawn by random() "
+        "during the game by 1.0 or -1.0, depending on the side that caused it (docs/rules.md, Two sides)"
     )
     for k in range(600):
         seen, other = game.observe(state), game.observe(turned)[:, ::-1]
@@ -207,7 +208,8 @@ def mirror(it: Subject) -> str:
         differs = it.unequal(it.half_turn(state), turned)
         if differs == "rng_count":
             raise Broken(
-                f"after {k + 1} decisions a game and its mirror image have not drawn random() equally often", mend
+                f"after {k + 1} decisions a game and its mirror image have called random() a different number of times",
+                mend,
             )
         if differs:
             raise Broken(f"after {k + 1} decisions {differs!r} is not the mirror image", mend)
@@ -216,11 +218,11 @@ def mirror(it: Subject) -> str:
         for name in it.names:
             lanes = over if state[name].ndim == 2 else over[:, None]
             turned[name] = np.where(lanes, fresh[name], turned[name])
-    return "600 decisions of 256 games and of their mirror images stay alike to the bit"
+    return "256 games and their mirror images stay identical for 600 decisions"
 
 
 def observations(it: Subject) -> str:
-    """Every observation is a number within its scale, and changes."""
+    """Every observation is finite, within its scale, and changes."""
     state = it.game.new(8, seed=1, practice=True)
     most = np.zeros(it.spec["n_obs"])
     lowest, highest = np.full(it.spec["n_obs"], np.inf), np.full(it.spec["n_obs"], -np.inf)
@@ -230,10 +232,12 @@ def observations(it: Subject) -> str:
         highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
         most = np.maximum(most, abs(seen).max(axis=(0, 1, 3)))
     front, _ = parse((it.spec["n_obs"], *it.spec["front"], it.spec["n_actions"] + 1))
-    alike = front.inputs if front else 0  # a plane has a number for every cell, pairs one for every item and space
+    alike = (
+        front.inputs if front else 0
+    )  # planes of a grid and pairs have one number per cell or pair, some of them constant
     for k, row in enumerate(it.spec["observations"]):
         if not np.isfinite(most[k]):
-            raise Broken(f"observation {row['name']!r} is not a number", "no division by zero: max(divisor, 1e-6)")
+            raise Broken(f"observation {row['name']!r} is not a number", "avoid division by zero: max(divisor, 1e-6)")
         if most[k] > BOUND:
             raise Broken(
                 f"observation {row['name']!r} reached {most[k]:.3g}",
@@ -242,9 +246,9 @@ def observations(it: Subject) -> str:
         if lowest[k] == highest[k] and k >= alike:
             raise Broken(
                 f"observation {row['name']!r} is always {lowest[k]:.3g}",
-                f"write o[{k}, i] = ... in `observe`, or leave it out: it tells the policy nothing",
+                f"write o[{k}, i] = ... in `observe`, or remove it: a constant tells the policy nothing",
             )
-    return f"{len(most)} observations within {-most.max():.2f} .. {most.max():.2f}, each of them changing"
+    return f"{len(most)} observations within {-most.max():.2f} .. {most.max():.2f}, all of them changing"
 
 
 def finite(it: Subject) -> str:
@@ -255,17 +259,17 @@ def finite(it: Subject) -> str:
             if kind == "f32" and not np.isfinite(state[name]).all():
                 raise Broken(
                     f"state field {name!r} is not finite after {k} decisions",
-                    "no division by zero: max(divisor, 1e-6)",
+                    "avoid division by zero: max(divisor, 1e-6)",
                 )
         wrong = np.argwhere(~np.isfinite(it.game.terms(state)))
         if len(wrong):
             name = it.spec["terms"][wrong[0][2]]["name"]
-            raise Broken(f"reward term {name!r} is not finite", "no division by zero: max(divisor, 1e-6)")
+            raise Broken(f"reward term {name!r} is not finite", "avoid division by zero: max(divisor, 1e-6)")
     return "500 decisions of 128 games without NaN or infinity"
 
 
 def random_actions(it: Subject) -> str:
-    """Random play takes every action that is allowed."""
+    """Random play uses every allowed action."""
     state = it.game.new(64, seed=2)
     n = it.spec["n_actions"]
     counts, chances = np.zeros(n), np.zeros(n)
@@ -276,12 +280,12 @@ def random_actions(it: Subject) -> str:
         chances += (allowed / allowed.sum(axis=2, keepdims=True)).sum(axis=(0, 1, 3))
         it.game.reset(state, it.advance(state, drawn))
     if (counts < 0.8 * chances - 30).any():
-        raise Broken(f"action {int(np.argmin(counts - chances))} is hardly ever drawn", "report this with the drill")
-    return f"each of {int((chances > 0).sum())} allowed actions is drawn as often as it should be"
+        raise Broken(f"action {int(np.argmin(counts - chances))} is almost never drawn", "report this with the drill")
+    return f"each of {int((chances > 0).sum())} allowed actions is drawn with the right frequency"
 
 
 def reset(it: Subject) -> str:
-    """A new episode keeps nothing of the last one, is not over as it begins, and starts its clock."""
+    """A new episode keeps nothing of the last one, does not start finished, and starts its clock at 0."""
     played = it.game.new(4, seed=6, practice=True)
     it.play(played, 200)
     everywhere = np.ones((4, LANES), bool)
@@ -292,21 +296,21 @@ def reset(it: Subject) -> str:
     it.game.reset(fresh, everywhere)
     kept = it.unequal(played, fresh)
     if kept:
-        raise Broken(f"{kept!r} is left from the episode before", "set it in `reset`")
+        raise Broken(f"{kept!r} keeps its value from the previous episode", "set it in `reset`")
     for practice in (False, True):
         state = it.game.new(64, seed=12, practice=practice)
         if it.game.status(state)[0].any():
             raise Broken(
-                f"an episode is over as it begins ({'practice' if practice else 'proper'} start)",
+                f"an episode is already over when it begins ({'practice' if practice else 'proper'} start)",
                 "place things in `reset` so that `terminated` is false",
             )
         if (state["ticks"] != 0).any():
-            raise Broken("the clock does not begin at 0", "leave `ticks` alone: it is counted for you")
-    return "new episodes keep nothing of the last one and are never over as they begin"
+            raise Broken("the clock does not begin at 0", "do not change `ticks`: it is counted automatically")
+    return "new episodes keep nothing of the previous one and never start finished"
 
 
 def snapshot(it: Subject) -> str:
-    """Restoring one lane by copying its words continues exactly as it did, whatever the other lanes do."""
+    """A lane restored by copying its words continues exactly as before, whatever the other lanes do."""
     state = it.game.new(1, seed=5, practice=True)
     it.play(state, 50)
     kept = state.copy()
@@ -317,40 +321,43 @@ def snapshot(it: Subject) -> str:
         other[name][..., 3] = kept[name][..., 3]
     it.play(other, 200)
     if not np.array_equal(it.game.words(other)[3], wanted):
-        raise Broken("a restored game goes on differently", "report this: rules cannot do it by themselves")
-    return "a restored game goes on to the same bits, whatever its neighbours do"
+        raise Broken("a restored game continues differently", "report this: it is a bug in the package")
+    return "a restored game continues with the same bits, whatever the other games do"
 
 
 def ends(it: Subject) -> str:
-    """Every episode ends by the time limit, and nobody has won before its end."""
+    """Every episode ends by the time limit, and nobody wins before its end."""
     lengths = []
     for who in ("random", "idle"):
         state = it.game.new(4, seed=6)
         over = np.zeros((4, LANES), bool)
         for k in range(it.decisions):
             if (state["ticks"][~over] >= it.spec["time_limit"]).any():
-                raise Broken("an episode goes on after its time limit", "leave `ticks` alone: it is counted for you")
+                raise Broken(
+                    "an episode continues after its time limit", "do not change `ticks`: it is counted automatically"
+                )
             now = it.advance(state, it.game.actions(state, who)) & ~over
             winner = it.game.status(state)[1]
             if not np.isin(winner, (-1, 0, 1)).all():
-                raise Broken(f"`winner` said {int(abs(winner).max())}", "return 1 (side 0), -1 (side 1) or 0")
+                raise Broken(f"`winner` returned {int(abs(winner).max())}", "return 1 (side 0), -1 (side 1) or 0")
             if (winner[~over & ~now] != 0).any():
                 raise Broken(
-                    "somebody has won before the end", "`winner` returns 0 until `terminated` or the time limit"
+                    "a side has won before the end of the episode",
+                    "let `winner` return 0 until `terminated` or the time limit",
                 )
             lengths += [k + 1] * int(now.sum())
             over |= now
             if over.all():
                 break
         if not over.all():
-            raise Broken("an episode does not end", "leave `ticks` alone: it is counted for you")
-    return f"all end: after {np.mean(lengths):.0f} decisions on average, {max(lengths)} at most"
+            raise Broken("an episode does not end", "do not change `ticks`: it is counted automatically")
+    return f"all episodes end: after {np.mean(lengths):.0f} decisions on average, {max(lengths)} at most"
 
 
 def winners(it: Subject) -> str:
-    """Of two sides one wins now and then."""
+    """In a drill of two sides, matches can be won."""
     if it.spec["sides"] == 1:
-        raise Impossible("there is one side")
+        raise Impossible("the drill has one side")
     players = it.spec["baselines"] or ["random"]
     decided = 0
     for name in players:
@@ -365,16 +372,16 @@ def winners(it: Subject) -> str:
     matches = 16 * LANES * len(players)
     if not decided:
         raise Broken(
-            f"nobody wins: {matches} matches of {' and '.join(players)} against random play are draws",
-            "write `winner(s, i)`, spelt like that: 1 or -1 once side 0 or side 1 has won",
+            f"nobody wins: {matches} matches of {' and '.join(players)} against random play are all draws",
+            "write the rule `winner(s, i)`: return 1 or -1 once side 0 or side 1 has won",
         )
     return f"{decided} of {matches} matches have a winner"
 
 
 def rewards(it: Subject) -> str:
-    """What a decision pays is the sum of its terms, and shaping adds up to the difference of its ends."""
+    """The reward is the sum of its terms, and potentials add up to the difference between end and start."""
     if not it.spec["terms"]:
-        raise Impossible("there are no rewards")
+        raise Impossible("the drill has no rewards")
     batch = Batch(it.drill, 32, 5, gamma=1.0)
     begin = batch.game.terms(batch.tiles).copy()
     total = np.zeros((32, batch.sides, len(it.spec["terms"])))
@@ -387,30 +394,30 @@ def rewards(it: Subject) -> str:
         total += paid
     moved = np.moveaxis(batch.game.terms(batch.tiles) - begin, 3, 1).reshape(total.shape) * batch.weights
     if not np.allclose(total[..., batch.kinds], moved[..., batch.kinds], atol=1e-3):
-        raise Broken("a potential pays more than its change", "report this with the drill")
-    return "rewards are the sum of their terms; potentials pay their change and no more"
+        raise Broken("a potential pays something other than its change", "report this with the drill")
+    return "rewards are the sum of their terms; potentials pay exactly their change"
 
 
 def baselines(it: Subject) -> str:
     """Baselines give valid actions and earn more than random play."""
     names = it.spec["baselines"]
     if not names:
-        raise Impossible("there is no baseline: a scripted player is an opponent to learn from and a yardstick")
+        raise Impossible("the drill has no baseline: a scripted player helps training and evaluation")
     chance = _mean_reward(it, "random")
     said = []
     for name in names:
         mean = _mean_reward(it, name)
         if not mean > chance + BETTER:
             raise Broken(
-                f"{name} earns {mean:.3g} an episode, random play {chance:.3g}",
-                f"a baseline beats random play by {BETTER} or more: try it by hand in the widget's sandbox",
+                f"{name} earns {mean:.3g} per episode, random play {chance:.3g}",
+                f"a baseline must beat random play by {BETTER} or more: watch it in the widget's sandbox",
             )
-        said.append(f"{name} earns {mean:.3g} an episode")
+        said.append(f"{name} earns {mean:.3g} per episode")
     return f"{', '.join(said)}, random play {chance:.3g}"
 
 
 def _mean_reward(it: Subject, who: str) -> float:
-    """Of an episode, of side 0 against a random side 1, over 512 games."""
+    """Mean reward per episode of side 0 against a random side 1, over 512 games."""
     chosen = [k for k, term in enumerate(it.spec["terms"]) if term["kind"] == "reward"]
     weights = np.array([it.spec["terms"][k]["weight"] for k in chosen])
     state = it.game.new(32, seed=8)
@@ -420,12 +427,12 @@ def _mean_reward(it: Subject, who: str) -> float:
         actions[:, 0] = it.game.actions(state, who)[:, 0]
         if actions.min() < 0 or actions.max() >= it.spec["n_actions"]:
             raise Broken(
-                f"{who} gave action {int(actions.min() if actions.min() < 0 else actions.max())}",
-                f"actions are numbered 0 .. {it.spec['n_actions'] - 1}, the last choice counting fastest",
+                f"{who} returned action {int(actions.min() if actions.min() < 0 else actions.max())}",
+                f"actions are numbered 0 .. {it.spec['n_actions'] - 1}; the last choice changes fastest",
             )
         allowed = np.take_along_axis(it.game.mask(state)[:, 0], actions[:, :1], 1)[:, 0]
         if not allowed[~over].all():
-            raise Broken(f"{who} takes an action that the mask forbids", "choose among what `mask` allows")
+            raise Broken(f"{who} chose an action that the mask forbids", "choose an action that `mask` allows")
         ended = it.advance(state, actions)
         paid = np.einsum("tkl,k->tl", it.game.terms(state)[:, 0, chosen], weights)
         total += np.where(over, 0, paid)
@@ -439,44 +446,46 @@ def _mean_reward(it: Subject, who: str) -> float:
 
 
 def scene(it: Subject) -> str:
-    """Shapes fit, are finite, of known colours, and always the same ones in the same order and colour."""
+    """Shapes fit, are finite, have known colours, and are always the same in the same order and colour."""
     state = it.game.new(1, seed=12, practice=True)
     first = it.game.scene(state)
     if not len(first):
-        raise Broken("nothing is drawn", "draw something in `scene`: circle(x, y, r, 0)")
+        raise Broken("nothing is drawn", "add a shape in `scene`: circle(x, y, r, 0)")
     if len(first) >= it.spec["scene_max"]:
-        raise Broken(f"{len(first)} shapes leave no room", f"raise `scene_max` above {len(first)}")
+        raise Broken(f"{len(first)} shapes reach the limit `scene_max`", f"set `scene_max` above {len(first)}")
     if not np.isin(first[:, 0], list(KINDS)).all() or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all():
         raise Broken("a shape has a colour that is not in the palette", "use 0 .. len(palette) - 1")
     for _ in range(300):
         it.play(state, 1)
         shapes = it.game.scene(state, lane=5)
         if not np.isfinite(shapes).all():
-            raise Broken("a shape has a place or size that is not a number", "no division by zero: max(divisor, 1e-6)")
+            raise Broken(
+                "a shape has a place or size that is not a number", "avoid division by zero: max(divisor, 1e-6)"
+            )
         _same_shapes(first, shapes, it.spec["palette"])
         if (shapes[:, 9] < 0).any() or (shapes[:, 9] > 1).any():
-            raise Broken("an alpha lies outside 0 .. 1", "write clamp(alpha, 0.0, 1.0)")
+            raise Broken("an alpha is outside 0 .. 1", "write clamp(alpha, 0.0, 1.0)")
     return f"{len(first)} shapes, always the same ones in the same order"
 
 
 def _same_shapes(first: NDArray, shapes: NDArray, palette: list[str]) -> None:
-    """Raises Broken where a picture has other shapes than the first one, and says what is other about them."""
+    """Raise Broken if a frame has different shapes from the first one."""
     if len(shapes) != len(first):
         raise Broken(
             f"`scene` draws {len(first)} shapes, then {len(shapes)}",
-            "draw always the same ones; hide one with alpha=0.0",
+            "always draw the same shapes; hide one with alpha=0.0",
         )
     for k, (before, now) in enumerate(zip(first[:, :2].astype(int), shapes[:, :2].astype(int), strict=True)):
         if before[0] != now[0]:
             raise Broken(
                 f"the shapes change their order: number {k} is a {KINDS[before[0]]}, then a {KINDS[now[0]]}",
-                "draw always the same ones in the same order; hide one with alpha=0.0",
+                "always draw the same shapes in the same order; hide one with alpha=0.0",
             )
         if before[1] != now[1]:
             colours = " to ".join(palette[c] if c in range(len(palette)) else str(c) for c in (before[1], now[1]))
             raise Broken(
                 f"the colour of shape {k}, a {KINDS[now[0]]}, changes: {colours}",
-                "draw one shape of each colour and hide all but one: alpha=1.0 if shown else 0.0",
+                "draw one shape per colour and hide the others: alpha=1.0 if shown else 0.0",
             )
 
 
@@ -490,7 +499,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
 
 
 def inspect(it: Subject, name: str) -> Finding:
-    """Make one check."""
+    """Run one check."""
     try:
         return Finding(name, True, CHECKS[name](it))
     except Broken as broken:
@@ -500,14 +509,14 @@ def inspect(it: Subject, name: str) -> Finding:
 
 
 def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
-    """Make every check, one after the other; the first says whether the rules translate at all."""
+    """Run every check in turn; the first one is whether the rules compile."""
     try:
         it = Subject(drill if isinstance(drill, CompiledDrill) else compile_drill(drill))  # type: ignore[arg-type]
         it.game.new(1)
     except (ValueError, TypeError) as error:
-        yield Finding("rules", False, str(error), "correct this and check again")
+        yield Finding("rules", False, str(error), "fix this and check again")
         return
-    yield Finding("rules", True, f"{it.drill.name} translates to Python and JavaScript")
+    yield Finding("rules", True, f"{it.drill.name} compiles to Python and JavaScript")
     for name in CHECKS:
         yield inspect(it, name)
 

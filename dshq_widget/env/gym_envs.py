@@ -22,8 +22,8 @@ class DrillVectorEnv(VectorEnv):
     `infos["reward_<term>"]` per row, and of a drill with a mask `infos["action_mask"]`, i8 (rows, n_actions), for the
     next action.
 
-    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its
-    reward is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. Which one holds stands in
+    `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its reward
+    is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. The mode is in
     `metadata["autoreset_mode"]`.
     """
 
@@ -42,11 +42,11 @@ class DrillVectorEnv(VectorEnv):
     ):
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
         if autoreset not in modes:
-            raise ValueError(f"autoreset: wanted one of {', '.join(modes)}, got {autoreset!r}")
+            raise ValueError(f"autoreset: expected one of {', '.join(modes)}, got {autoreset!r}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
-            raise ValueError(f"opponent: {spec['name']!r} has one side and nobody to play against; leave it out")
+            raise ValueError(f"opponent: {spec['name']!r} has one side, so there is no opponent: leave it out")
         default = (spec["baselines"] or ["random"])[0]
         self.opponent = (opponent or default) if spec["sides"] == 2 else None
         if self.opponent not in (None, "self", "idle"):
@@ -62,14 +62,14 @@ class DrillVectorEnv(VectorEnv):
         self._finished = np.zeros(num_envs, bool)
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
-        """New episodes everywhere; an int seeds game g with seed + g, None keeps the games' generators going."""
+        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators."""
         n = self.batch.num_games
         if seed is None:
             self.batch.reset(np.ones(n, bool))
         else:
             seeds = seed + np.arange(n) if isinstance(seed, int) else np.asarray(seed)
             if seeds.shape != (n,):
-                raise ValueError(f"seed: wanted an int or {n} of them, got {seeds.shape}")
+                raise ValueError(f"seed: expected an int or {n} of them, got {seeds.shape}")
             self.batch.seed(seeds)
         self._finished[:] = False
         return self._rows(self.batch.observe()), self._masks()

@@ -1,4 +1,4 @@
-"""Makes a drill's environments: one side of one game, many games, or both sides for PettingZoo."""
+"""Functions that create a drill's environments: one side of one game, many games, or both sides for PettingZoo."""
 
 from __future__ import annotations
 

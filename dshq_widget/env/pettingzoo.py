@@ -1,6 +1,4 @@
-"""One game as a PettingZoo `ParallelEnv`, agents `side_0` and `side_1`. Apart from env.py because PettingZoo is an
-extra.
-"""
+"""One game as a PettingZoo `ParallelEnv`, agents `side_0` and `side_1`. A separate file: PettingZoo is an extra."""
 
 from __future__ import annotations
 

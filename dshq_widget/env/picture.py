@@ -33,7 +33,7 @@ class Painter:
 
     def __init__(self, spec: Mapping[str, Any], width: int = 480, theme: str = "light"):
         if theme not in THEMES:
-            raise ValueError(f"theme: wanted one of {', '.join(THEMES)}, got {theme!r}")
+            raise ValueError(f"theme: expected one of {', '.join(THEMES)}, got {theme!r}")
         x0, y0, x1, y1 = spec["world"]
         self.width, self.height = (2 * round(n / 2) for n in (width, width * (y1 - y0) / (x1 - x0)))
         scale = min(self.width / (x1 - x0), self.height / (y1 - y0)) / (1 + 2 * MARGIN)

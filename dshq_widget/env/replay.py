@@ -1,4 +1,4 @@
-"""Plays a match that the page recorded again, to the bit. `js/match/replay.ts` does the same in JavaScript.
+"""Replays a match that the page recorded, bit by bit. js/match/replay.ts does the same in JavaScript.
 
 A recording is seed (or a starting state), the inputs stamped with the tick before which they were applied, and both
 sides' action indices at every decision; js/contract/protocol.ts, `Recording`, lists its fields.
@@ -17,18 +17,18 @@ from dshq_kernels.backends.cpu import CpuGame
 from dshq_widget.contract.protocol import REST_SECONDS
 
 FIRST = np.eye(1, 16, dtype=np.uint8)
-"""Chooses lane 0 of one tile, (1, 16); the other lanes play along and nobody looks."""
+"""Selects lane 0 of one tile, (1, 16); the other lanes are ignored."""
 
 
 def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
-    """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of other rules, or one that
-    lacks decisions.
+    """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, or one
+    with missing decisions.
     """
     spec = game.spec
     if recording["rules_hash"] != spec["rules_hash"]:
         raise ValueError(
-            f"the recording belongs to rules {recording['rules_hash']}, these are {spec['rules_hash']}: "
-            "play it with the drill it was made with"
+            f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "
+            f"{spec['rules_hash']}: use the drill it was made with"
         )
     tiles = game.new(1, recording["seed"])
     handles = {handle["name"]: handle for handle in spec["drag"]}

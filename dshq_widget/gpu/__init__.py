@@ -1,3 +1,3 @@
-"""Everything of training but the network and its loss, on one torch device: games, rollouts, CUDA graphs, and how
-results leave without anybody waiting.
+"""Training on one torch device except for the loss: games, networks, rollouts, CUDA graphs, and asynchronous downloads
+of results.
 """

@@ -1,4 +1,4 @@
-"""Which device a learner computes on."""
+"""Chooses the device of a learner."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shutil
 
 
 def choose_device(wanted: str) -> str:
-    """`cuda` or `cpu` for the setting `device`; torch is imported only where there is a GPU to ask about. Raises
-    RuntimeError for a GPU that is not there.
+    """`cuda` or `cpu` for the setting `device`; torch is imported only if there is a GPU to check. Raises RuntimeError
+    if `cuda` is set but there is no GPU.
     """
     if wanted == "cpu" or (wanted == "auto" and shutil.which("nvidia-smi") is None):
         return "cpu"
@@ -17,7 +17,7 @@ def choose_device(wanted: str) -> str:
         return "cuda"
     if wanted == "cuda":
         raise RuntimeError(
-            "device=cuda was asked for, but torch finds no GPU: "
-            "use device=auto, or install a CUDA build of torch (see dshq doctor)"
+            "device=cuda is set, but torch finds no GPU: use device=auto, or install a CUDA build of torch (see "
+            "dshq doctor)"
         )
     return "cpu"

@@ -1,4 +1,4 @@
-"""Numbers on their way from a device to the host, without either waiting for the other."""
+"""Asynchronous copies from a device to the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Download:
         self._under_way = False
 
     def start(self, tensors: Mapping[str, Tensor]) -> bool:
-        """False, with nothing begun, while the last set has not been taken. Later changes do not reach it."""
+        """Returns False and does nothing while the last set has not been taken. Later changes are not included."""
         if self._under_way:
             return False
         for name, room in self._room.items():
@@ -35,7 +35,7 @@ class Download:
         return True
 
     def take(self, wait: bool = False) -> dict[str, NDArray] | None:
-        """The set, copied; None while there is none, or, unless `wait`, while it is on its way."""
+        """A copy of the set; None if there is none or, unless `wait`, while it is still being copied."""
         if not self._under_way:
             return None
         if self._arrived is not None:

@@ -1,4 +1,4 @@
-"""What a side of every game sees, drawn on the device into wherever frames are kept: a slot of the replay ring."""
+"""Draws one side's view of every game on the device, directly into a slot of the replay ring."""
 
 from __future__ import annotations
 

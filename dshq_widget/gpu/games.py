@@ -1,8 +1,8 @@
-"""Games of a drill beside torch on one device. Both kinds have one face: tensors with the game last, results written
-where the caller says, nothing waits for the device.
+"""Games of a drill on one device, sharing memory with torch. Both kinds have the same interface: tensors with the game
+as the last axis, results written to the caller's tensors, no waiting for the device.
 
 `CudaGames` runs the rules as CUDA kernels on torch's current stream and on torch's own memory; `CpuGames` are the
-compiled rules on the processor, so that whatever plays with the one can be tried with the other. Numba's simulator
+compiled rules on the processor, so that code for one can be tested with the other. Numba's simulator
 (NUMBA_ENABLE_CUDASIM=1) runs `CudaGames` on tensors of the processor.
 """
 
@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play import settle_cuda
 from dshq_kernels.play.loops import KEPT_WORDS
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
 
 
@@ -28,14 +28,14 @@ class DeviceGames(Protocol):
     n: int
     device: torch.device
     action: Tensor
-    """What is done at the next decision: i32 `[sides, n]`. Whoever plays writes it; new episodes may overwrite it."""
+    """Actions of the next decision: i32 `[sides, n]`, written by the players; new episodes may overwrite it."""
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:
         """Practice games from generators seeded u32 `[n]`, each already i32 `[n]` ticks old."""
         ...
 
     def follow(self) -> None:
-        """From now on work is put on torch's current stream."""
+        """Queue work on torch's current stream from now on."""
         ...
 
     def observe(self, out: Tensor) -> None:
@@ -74,7 +74,7 @@ class DeviceGames(Protocol):
         ...
 
     def restore(self, words: NDArray) -> None:
-        """Puts back what `words` returned."""
+        """Restore what `words` returned."""
         ...
 
     def put(self, chosen: Tensor, drawn: Tensor, share: Tensor, scenes: Tensor) -> None:
@@ -87,7 +87,7 @@ class DeviceGames(Protocol):
 def make_games(drill: CompiledDrill, n: int, device: torch.device) -> DeviceGames:
     """Games on a device. Raises ValueError for a number that does not divide by 16, RuntimeError without a GPU."""
     if n % LANES or n < LANES:
-        raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {n}")
+        raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {n}")
     return CudaGames(drill, n, device) if device.type == "cuda" else CpuGames(drill, n)
 
 
@@ -125,7 +125,7 @@ class CudaGames:
 
             stream = torch.cuda.current_stream(self.device).cuda_stream
             if stream and stream not in self._streams:
-                self._streams[stream] = cuda.external_stream(stream)  # numba prepares its launches for each object anew
+                self._streams[stream] = cuda.external_stream(stream)  # numba prepares launches for each stream object
             self.game.stream = self._streams[stream] if stream else 0
 
     def begin(self, keys: NDArray, ticks: NDArray) -> None:

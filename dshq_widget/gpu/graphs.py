@@ -1,4 +1,4 @@
-"""Work of a GPU recorded once and sent again as one launch: CUDA graphs."""
+"""CUDA graphs: GPU work recorded once and repeated as one launch."""
 
 from __future__ import annotations
 

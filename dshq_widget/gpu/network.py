@@ -1,6 +1,5 @@
 """A policy network on a GPU in single launches: one plays, one learns from a minibatch and one gathers what its
-programs found, one takes Adam's step. What they compute is what `learners.ppo.TorchPPO` computes; a network that they
-do not take stays with torch.
+programs found, one takes Adam's step. They compute the same as `TorchPPO`; networks that they do not support use torch.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ class Launch(NamedTuple):
 
 
 def padded(count: int) -> int:
-    """The next power of two, 16 at least: what matrix units take."""
+    """The next power of two, at least 16, as matrix units need."""
     return max(16, 1 << (count - 1).bit_length())
 
 
-def trouble(spec: PolicySpec, precision: str) -> str:
-    """What about a network the kernels do not take, in a few words; "" for nothing."""
+def why_unsupported(spec: PolicySpec, precision: str) -> str:
+    """Why the kernels do not support a network, in a few words; "" if they do."""
     if spec.front or spec.pixels or len(spec.layers) != 4:
-        return "it has not two dense hidden layers and nothing before them"
+        return "it does not consist of exactly two dense hidden layers"
     words, most = padded_words(spec), MOST_WORDS[precision]
-    return f"it has {words} weights in {precision}, padded; wanted {most} or fewer" if words > most else ""
+    return f"it has {words} weights in {precision}, padded; the limit is {most}" if words > most else ""
 
 
 def padded_words(spec: PolicySpec) -> int:
@@ -60,11 +59,11 @@ class Network:
     """The kernels of one network; `weights` and all tensors that they are given lie on `weights`' device."""
 
     def __init__(self, spec: PolicySpec, weights: Tensor, precision: str):
-        """Raises ValueError for a network that they do not take, ImportError without Triton."""
+        """Raises ValueError for an unsupported network, ImportError without Triton."""
         from dshq_widget.gpu import network_kernels
 
-        if wrong := trouble(spec, precision):
-            raise ValueError(f"this network cannot be played and learned in single launches: {wrong}")
+        if wrong := why_unsupported(spec, precision):
+            raise ValueError(f"the single-launch kernels do not support this network: {wrong}")
         self._kernels = network_kernels
         self.spec, self.weights = spec, weights.detach()
         n_obs, hidden_1, hidden_2, n_out = spec.layers
@@ -78,7 +77,7 @@ class Network:
             "relu": spec.activation == "relu",
             "precision": PRODUCTS[precision],
         }
-        """What both kernels of the network are compiled for."""
+        """Compile-time constants of both kernels."""
         large = padded_words(spec) > MOST_WORDS["f32"]
         self.playing = Launch(64, 8 if wide[0] > 64 else 4)
         self.learning = Launch(16, 8) if large else Launch(32, 8 if wide[0] > 64 else 4)

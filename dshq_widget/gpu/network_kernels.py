@@ -1,5 +1,5 @@
-"""A network of two hidden layers, what it plays and what it learns, as Triton kernels: one launch each, and nothing
-between the layers goes through memory. Importing this needs Triton.
+"""Playing and learning with a network of two hidden layers as Triton kernels: one launch each, and nothing between the
+layers goes through memory. Importing this needs Triton.
 
 Every size is a compile-time constant, padded to a power of two that matrix units take; what is padded is zero. Weights
 are the flat ones of `policy.PolicySpec`. `precision` is Triton's name for matrix products ("tf32x3" is float32 but for

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play import gae_cuda
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
 from dshq_kernels.play.rollout import opponent_kind, share_tiles
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.gpu.games import CudaGames, DeviceGames
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.network import Network
@@ -27,7 +27,7 @@ from dshq_widget.gpu.turns import make_turns
 
 
 class Policy(Protocol):
-    """Who learns here, and plays."""
+    """The learning policy, which also plays."""
 
     network: Network | None
     """The kernels that play; None: `forward` does."""
@@ -76,7 +76,7 @@ def draw(log_probs: Tensor, chance: Tensor) -> Tensor:
 
 
 class Play:
-    """Games that go on from rollout to rollout, played by `policy`; `shares` maps names of opponents, or codes for
+    """Games that continue from rollout to rollout, played by `policy`; `shares` maps names of opponents, or codes for
     earlier policies, to shares of the games. With `graph` a rollout is one CUDA graph.
     """
 
@@ -93,7 +93,7 @@ class Play:
     ):
         spec, device = games.drill.spec, games.device
         if graph and device.type != "cuda":
-            raise ValueError(f"a CUDA graph needs a CUDA device; the games are on {device}: leave graph out")
+            raise ValueError(f"graph=True needs a CUDA device; the games are on {device}")
         self.games, self.policy, self.estimator, self.length = games, policy, estimator, length
         self.spec, self.device = spec, device
         self.sides, self.n_actions, self.masked = int(spec["sides"]), int(spec["n_actions"]), bool(spec.get("masked"))
@@ -142,7 +142,7 @@ class Play:
             self.turns.weights.copy_(torch.from_numpy(weights))
 
     def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
-        """From now on the games against earlier policies are played by these flat weights, one for each code."""
+        """Play the games against earlier policies with these flat weights from now on, one per code."""
         for kind in self.others:
             blob = torch.from_numpy(np.ascontiguousarray(policies[POLICY - kind], np.float32))
             if kind in self._pool:
@@ -151,14 +151,14 @@ class Play:
                 self._pool[kind] = blob.to(self.device)
 
     def practise(self, scenes: np.ndarray, share: float) -> None:
-        """From now on so large a share of the new episodes begins as one of `scenes`, u32 `[k, words]`, all alike."""
+        """Start a share of the new episodes from one of `scenes`, u32 `[k, words]`, all equally likely, from now on."""
         if self.turns.practise(scenes, share):
             self._graph = None
 
     @torch.no_grad()
     def mend(self) -> int:
-        """Begins every game anew that has left finite numbers, as `dshq_kernels.play.rollout.Rollouts.mend`; waits
-        for the device. -> how many there were.
+        """Restart every game with non-finite numbers, like `dshq_kernels.play.rollout.Rollouts.mend`; waits for the
+        device. Returns how many there were.
         """
         rollout = self.rollout
         broken = ~rollout.obs[-1].isfinite().all(-1) | ~rollout.advantage.isfinite().all(0)
@@ -174,7 +174,7 @@ class Play:
     def next(self) -> Rollout:
         """The next rollout, in the same tensors as the last."""
         if set(self.others) - set(self._pool):
-            raise ValueError("games against earlier policies have nobody to play them yet: call `meet` first")
+            raise ValueError("games against earlier policies have no weights yet: call `set_opponents` first")
         self.chance.uniform_(generator=self.generator)
         if self.turns.scenes is not None:
             self.turns.scene_chance.uniform_(generator=self.generator)

@@ -1,4 +1,4 @@
-"""What is learned from: tensors of one device whose addresses never change. A *row* is one learning side of a game."""
+"""Training data: tensors on one device whose addresses never change. A *row* is one learning side of a game."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dshq_kernels.backends.cpu import LANES
 from dshq_kernels.play.loops import STATS
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.lanes import LANES
 
 
 @dataclasses.dataclass(frozen=True)
 class Rollout:
-    """What is learned from: T decisions of R rows, all on one device."""
+    """Samples of T decisions of R rows, all on one device."""
 
     obs: Tensor  # f32 [T, R, n_obs]
     action: Tensor  # i64 [T, R]

@@ -1,7 +1,7 @@
-"""What lies between a decision and the next: the ticks, what they paid, which episodes ended, and new ones.
+"""Everything between two decisions: ticks, rewards, ends of episodes, and new episodes.
 
-`Turns` does it with torch, and may wait for the games; `KernelTurns`, for games whose rules are CUDA kernels, does it
-with kernels alone and waits for nothing.
+`Turns` uses torch and may wait for the games; `KernelTurns`, for games whose rules are CUDA kernels, uses only kernels
+and never waits.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Gymnasium's environments as something to train on and to watch."""
+"""Gymnasium environments: to train on and to watch."""

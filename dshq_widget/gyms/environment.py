@@ -1,4 +1,4 @@
-"""What a trainer knows of a Gymnasium environment instead of rules. Free of gymnasium itself.
+"""Description of a Gymnasium environment for the trainer. Does not import gymnasium.
 
 A name is `gym:` and an id as `gymnasium.make` takes it: `gym:CartPole-v1`, `gym:ALE/Pong-v5`, or
 `gym:my_module:Mine-v0`, which imports `my_module` first, in every process.
@@ -16,9 +16,9 @@ PREFIX = "gym:"
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """Stands where a `CompiledDrill` stands for a drill: `spec` has the same keys, empty where rules would be needed,
-    and beside them `environment` (id, actions, wrappers), `pixels` (that a policy reads), `clip_rewards` and `pictures`
-    (true: the kernel plays the show and the page draws its pictures).
+    """Takes the place of a `CompiledDrill`: `spec` has the same keys, empty if they need rules, and also `environment`
+    (id, actions, wrappers), `pixels` (that a policy reads), `clip_rewards` and `pictures` (true: the kernel plays the
+    show and the page draws its frames).
     """
 
     spec: dict[str, Any]
@@ -39,5 +39,5 @@ class Environment:
 
 
 def is_named(drill: str) -> bool:
-    """Whether `drill` is the name of an environment rather than of a drill."""
+    """Whether `drill` is the name of an environment."""
     return drill.startswith(PREFIX)

@@ -1,4 +1,4 @@
-"""Episodes of a Gymnasium environment with honest numbers: the policy of a file, alone with it."""
+"""Evaluates the policy of a file in a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from dshq_widget.policy.gym_policy import GymPolicy
 def evaluate_environment(
     policy: GymPolicy, name: str, episodes: int, *, seed: int = 0, greedy: bool = False
 ) -> dict[str, Any]:
-    """Play `episodes` one after the other, episode k from the seed `seed + k`; rewards as the environment pays them.
-
-    -> the keys of `evaluate.evaluate_alone`. Raises GymError for an environment that cannot be made.
+    """Play `episodes` in turn, episode k with seed `seed + k`, with the environment's own rewards. Returns the keys of
+    `evaluate.evaluate_alone`. Raises GymError if the environment cannot be created.
     """
     env = make(name.removeprefix(PREFIX))
     target = env.spec.reward_threshold if env.spec else None

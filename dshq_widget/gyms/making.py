@@ -1,4 +1,4 @@
-"""Makes Gymnasium's environments, with the wrappers that let a policy read them, and describes them."""
+"""Creates Gymnasium environments with the wrappers that policies need, and describes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ of it: Mnih et al., 2015; Machado et al., "Revisiting the arcade learning enviro
 SMALLEST_PICTURE = 32
 """Pixels; a uint8 Box that is narrower is read as numbers."""
 USUAL_FPS = 30.0
-"""Steps per second of the show where the environment does not say."""
+"""Steps per second of the show if the environment does not define it."""
 
 LEARNING: dict[str, Any] = {
     "num_envs": 16,
@@ -55,31 +55,31 @@ LEARNING_PIXELS: dict[str, Any] = {
 
 
 def make(gym_id: str, render: bool = False) -> gym.Env:
-    """One environment with its wrappers; with `render` it gives pictures, too. `my_module:Mine-v0` imports the module
+    """One environment with its wrappers; with `render` it also renders frames. `my_module:Mine-v0` imports the module
     first, also from the working directory, where a notebook lies. Raises GymError.
     """
     options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
     if ":" in gym_id and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last, so that nothing there hides what is installed
+        sys.path.append(os.getcwd())  # last, so that nothing there hides an installed module
     try:
         if gym_id.startswith(ATARI):
             return _atari(gym_id, options)
         return _readable(gym.make(gym_id, **options))
     except GymError:
         raise
-    except Exception as error:  # whatever an environment's author raises is told, with who said it
+    except Exception as error:  # an environment may raise anything; the error names the environment
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise GymError(f"{PREFIX}{gym_id} cannot be made: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
+        raise GymError(f"cannot create {PREFIX}{gym_id}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
 
 
 def maker(gym_id: str) -> Callable[[], gym.Env]:
-    """What makes it, for a vector of them."""
+    """A function that creates it, for a vector of environments."""
     return lambda: make(gym_id)
 
 
 def _hint(gym_id: str, error: Exception) -> str:
     if isinstance(error, gym.error.UnregisteredEnv) and ":" not in gym_id:
-        return "; one of your own is named with the module that registers it, gym:my_module:Mine-v0"
+        return "; for your own environment, include the module that registers it: gym:my_module:Mine-v0"
     missing = isinstance(error, (ImportError, gym.error.DependencyNotInstalled))
     return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
 
@@ -108,7 +108,7 @@ def _readable(env: gym.Env) -> gym.Env:
         gym.spaces.flatdim(space)
     except (ValueError, NotImplementedError) as error:
         env.close()
-        raise GymError(f"its observations {space} have no fixed number of parts: {error}") from None
+        raise GymError(f"its observations {space} have no fixed size: {error}") from None
     return gym.wrappers.FlattenObservation(env)
 
 
@@ -128,13 +128,13 @@ def _wrappers(env: gym.Env) -> list[str]:
 
 
 def described(name: str) -> Environment:
-    """The environment called `gym:ID`; makes it once to ask for its spaces. Raises GymError with one sentence."""
+    """Describe the environment `gym:ID`; creates it once to read its spaces. Raises GymError with one sentence."""
     gym_id = name.removeprefix(PREFIX)
     env = make(gym_id)
     try:
         return Environment(_spec(gym_id, env))
     except GymError as error:
-        raise GymError(f"{name} cannot be learned: {error}") from None
+        raise GymError(f"cannot train on {name}: {error}") from None
     finally:
         env.close()
 

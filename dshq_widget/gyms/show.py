@@ -1,7 +1,7 @@
-"""The process that plays an environment for the page: steps it in its own time with the newest policy, and films it.
+"""The process that plays an environment for the page: steps it in show time with the newest policy, and renders it.
 
-Role `dshq_widget.gyms.show:run`. A picture is rendered and sent only when the page has shown the one before, and
-nothing moves while nobody looks. Weights come through `runtime.slots`, whose `step` here is the policy's version.
+Role `dshq_widget.gyms.show:run`. A frame is rendered and sent only when the page has shown the previous one, and
+nothing moves while the page is hidden. Weights come through `runtime.slots`, whose `step` here is the policy's version.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
 LONGEST_GAP = 0.25
-"""Seconds; a longer one between two looks at the clock is not caught up with."""
+"""Longest time between two checks of the clock, in seconds, that is caught up."""
 BUDGET_SECONDS = 0.05
-"""Of playing between two looks at what the kernel says; beyond it time is let go."""
+"""Longest time of stepping between two checks for messages; time beyond it is dropped."""
 IDLE_SECONDS = 0.5
 QUALITY = 85
-"""Of a JPEG: no artefacts to be seen in line drawings (assumed)."""
+"""JPEG quality: no visible artefacts in line drawings (assumed)."""
 
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Play until told to stop. `job` is made by screen.py."""
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory, and needs no screen for it
+    """Play until told to stop. `job` is made by kernel_show.py."""
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory and needs no screen
     show = Show(channel, job, WeightSlots.attach(blocks["weights"]))
     try:
         while not channel.closed:
@@ -55,11 +55,11 @@ class Show:
         self.playing, self.speed, self.swap = True, 1.0, "now"
         self.looked_at = self.ready = True
         self.asked = 0  # steps to make while paused
-        self.owed = 0.0  # steps that the clock has let pass
+        self.owed = 0.0  # steps due by the clock
         self.last = time.monotonic()
         self.tick, self.score, self.count = 0, [0.0, 0], 0
         self.events: list[dict[str, Any]] = []
-        self.fresh = True  # the page has not seen how it stands
+        self.fresh = True  # the page has not seen the current frame
         self.over = False
         self.obs: Any = None
         self.version = -1
@@ -83,7 +83,7 @@ class Show:
             self.fresh |= self.looked_at
 
     def rest(self) -> float:
-        """Seconds until the next step or picture is due."""
+        """Seconds until the next step or frame is due."""
         if not self.looked_at:
             return IDLE_SECONDS
         if self.asked or (self.fresh and self.ready):
@@ -93,7 +93,7 @@ class Show:
         return max(0.0, (1 - self.owed) / (self.fps * self.speed) - (time.monotonic() - self.last))
 
     def advance(self) -> None:
-        """Take the steps that are due, then show how it stands if the page is ready."""
+        """Make the steps that are due, then send a frame if the page is ready."""
         now = time.monotonic()
         gap, self.last = min(now - self.last, LONGEST_GAP), now
         if not self.looked_at:
@@ -109,14 +109,14 @@ class Show:
             self.film()
 
     def reset(self, seed: int) -> None:
-        """A new show: the same seed, the same first episode, as far as the policies are the same."""
+        """Restart the show: the same seed gives the same first episode if the policies are the same."""
         self.rng = np.random.default_rng([seed, 0x5707])
         self.tick = 0
         self._begin(seed)
         self._tell("reset")
 
     def step(self) -> None:
-        """One step of the environment, after the end of an episode the first of a new one."""
+        """Make one step of the environment, or reset it after the end of an episode."""
         if self.over:
             self._begin(None)
         if self.swap == "now":
@@ -128,15 +128,15 @@ class Show:
         self.over = bool(terminated or truncated)
 
     def film(self) -> None:
-        """Send the picture as it stands; raises GymError where the environment gives none."""
+        """Send the current frame; raises GymError if the environment renders none."""
         try:
             from PIL import Image
         except ImportError as error:
-            raise GymError('pictures need Pillow, which is not there: pip install "dshq-widget[gym]"') from error
+            raise GymError('showing an environment needs Pillow: pip install "dshq-widget[gym]"') from error
         picture = self.env.render()
         if not isinstance(picture, np.ndarray) or picture.ndim != 3:
             gym_id = self.job["environment"]["id"]
-            raise GymError(f"{gym_id} renders no picture in render_mode rgb_array, so there is nothing to show")
+            raise GymError(f"{gym_id} renders no frames in render_mode rgb_array, so there is nothing to show")
         packed = io.BytesIO()
         Image.fromarray(np.ascontiguousarray(picture, np.uint8)).save(packed, "JPEG", quality=QUALITY)
         state = {"tick": self.tick, "score": self.score, "version": self.version, "playing": self.playing}

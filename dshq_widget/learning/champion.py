@@ -1,4 +1,4 @@
-"""Which policy of a run is handed out: the latest, or the league's champion where that one is better."""
+"""Chooses the policy to save: the latest, or the league's champion if that is stronger."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from dshq_widget.policy.evaluate import evaluate, network
 from dshq_widget.policy.network import PolicySpec
 
 MATCHES = 1024
-"""Of each of both with each pinned opponent, from the same seeds (the standard error of a share is about 1 %)."""
+"""Matches of each policy with each pinned opponent, with the same seeds (standard error of a share: about 1 %)."""
 SEED = 0xC0DE
-"""Matches that no round of the league has played: its choice among many snapshots is partly luck."""
+"""Seed of matches that no league round has played, because the league's choice among many snapshots is partly luck."""
 OF_THE_LATEST = ("win_rate", "win_share", "elo", "return", "reward", "loss", "entropy", "approx", "grad", "explained")
-"""Beginnings of the names of metrics that say nothing of an earlier policy."""
+"""Prefixes of metrics that do not describe an earlier policy."""
 
 
-def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
-    """Let a file's latest policy and its league's champion play, and put the champion in its place if it is better.
-
-    -> {version, latest, shares: {version: points per match}, why}, or None for a drill without a league. A champion's
-    file keeps the league, not the optimiser's state: training goes on from it with fresh moments.
+def keep_best(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] | None:
+    """Compare a file's latest policy with its league's champion, and save the champion if it is stronger. Returns
+    {version, latest, shares: {version: points per match}, why}, or None without a league. A champion's file keeps the
+    league, but not the optimiser's state: training continues from it with fresh moments.
     """
     if drill.spec["sides"] == 1:
         return None
@@ -42,7 +41,7 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
     why = f"{shares[best]:.1%} of the points in {MATCHES * len(league.pinned):,} matches with {against}"
     if best != saved.version:
         metrics = {key: value for key, value in saved.metrics.items() if not key.startswith(OF_THE_LATEST)}
-        crowned = dataclasses.replace(
+        stronger = dataclasses.replace(
             saved,
             weights=champion.weights,
             version=champion.version,
@@ -50,10 +49,10 @@ def crown(path: str | os.PathLike[str], drill: CompiledDrill) -> dict[str, Any] 
             metrics=metrics | {"version": champion.version, "agent_steps": champion.step},
             state={key: value for key, value in saved.state.items() if key.startswith("train.league.")},
         )
-        checkpoint.save(path, crowned)
-        why = f"the champion, {why}; the latest, version {saved.version}, makes {shares[saved.version]:.1%}"
+        checkpoint.save(path, stronger)
+        why = f"the champion, {why}; the latest, version {saved.version}, scores {shares[saved.version]:.1%}"
     else:
-        why = f"the latest, {why}" + (", no fewer than the champion" if len(shares) > 1 else "")
+        why = f"the latest, {why}" + (", at least as many as the champion" if len(shares) > 1 else "")
     return {
         "version": best,
         "latest": saved.version,

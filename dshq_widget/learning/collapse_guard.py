@@ -1,4 +1,4 @@
-"""Notices when training falls apart: one update that breaks its bounds, or a score that stays below the champion's."""
+"""Detects when training collapses: updates outside their bounds, or a score that stays below the champion's."""
 
 from __future__ import annotations
 
@@ -10,39 +10,44 @@ import numpy as np
 from dshq_widget.policy.evaluate import wilson
 
 KL_LIMIT = 1.0
-"""Nats that no healthy update moves the policy; with the clip range at .2 they move .001 to .03 (measured)."""
+"""Upper limit of an update's KL divergence, in nats; healthy updates with clip range .2 have .001 to .03 (measured)."""
 VALUE_LIMIT, VALUE_MEMORY, VALUE_WARM_UP = 30.0, 0.02, 100
-"""A value loss so many times its running (geometric) mean, which forgets this share per update, is one that diverges
-(assumed); nothing is said before so many updates."""
+"""A value loss this many times its running geometric mean counts as diverging; the mean's update weight; and the number
+of updates before the check starts (all assumed).
+"""
 STRIKES = 3
-"""So many updates in a row have to break a bound (assumed): both estimates have heavy tails."""
+"""Number of updates in a row that must break a bound (assumed): both estimates have heavy tails."""
 KEEP, ROUNDS, MEMORY = 0.95, 3, 12
-"""A score below this share of the champion's in so many rounds in a row is a collapse; a small loss shows only in the
-sum of more rounds, up to the third number (assumed)."""
+"""A score below this share of the champion's for this many rounds in a row is a collapse; smaller losses are detected
+in sums of more rounds, up to the third number (assumed).
+"""
 SEVERE = 0.75
-"""A single round below this share, its whole band, is one at once."""
+"""A single round whose whole interval is below this share is a collapse."""
 WORTH = 0.5
-"""A champion that makes less than this share of the points is nothing to go back to (assumed)."""
+"""A champion with less than this share of the points is not worth reverting to (assumed)."""
 
 
 class CollapseGuard:
-    """Fed with every update and every round of evaluation; answers "" or, as part of a sentence, what went wrong."""
+    """Checks every update and every evaluation round; returns "" or what went wrong, as part of a sentence."""
 
     def __init__(self) -> None:
-        self.typical, self.updates = 0.0, 0  # of the value loss: mean logarithm; updates since a start or a way back
+        self.typical, self.updates = (
+            0.0,
+            0,
+        )  # mean logarithm of the value loss; updates since the start or the last revert
         self.strikes = 0  # updates out of bounds in a row
         self.recent: list[tuple[float, int]] = []  # points and matches of the latest rounds
 
     def after_update(self, learned: Mapping[str, float]) -> str:
         """`learned` are the metrics of one update, or none of one that was skipped."""
         if "loss_value" not in learned:
-            return ""  # nothing was learned
+            return ""  # no update was made
         kl, loss = learned["approx_kl"], max(learned["loss_value"], 1e-12)
         wild = self.updates >= VALUE_WARM_UP and not math.log(loss) <= self.typical + math.log(VALUE_LIMIT)
         if wild or not kl <= KL_LIMIT:
             self.strikes += 1
-            what = f"the value loss is {loss:.3g}, where {math.exp(self.typical):.3g} was usual"
-            what = what if wild else f"an update moves the policy by {kl:.3g} nats"
+            what = f"the value loss is {loss:.3g}; it is usually {math.exp(self.typical):.3g}"
+            what = what if wild else f"an update moved the policy by {kl:.3g} nats"
             return f"{what}, {STRIKES} times in a row" if self.strikes >= STRIKES else ""
         self.typical += max(VALUE_MEMORY, 1 / (self.updates + 1)) * (math.log(loss) - self.typical)
         self.updates, self.strikes = self.updates + 1, 0
@@ -51,9 +56,9 @@ class CollapseGuard:
     def after_round(self, points: float, matches: int, best: float) -> str:
         """`points` in `matches` of the newest round against the pinned opponents; `best`, the champion's share.
 
-        A collapse is one round whose whole 95 % band (Wilson) lies below `SEVERE` of the best, or `ROUNDS` rounds that
-        each lie below `KEEP` of it and, with or without some before them, have a common band that does: bad luck alone
-        is none.
+        A collapse is one round whose whole 95 % interval (Wilson) is below `SEVERE` of the best, or `ROUNDS` rounds
+        each below `KEEP` of it whose joint interval, with or without earlier rounds, is below it too. Bad luck alone is
+        not a collapse.
         """
         self.recent = [*self.recent[1 - MEMORY :], (points, matches)]
         if best < WORTH:
@@ -69,14 +74,14 @@ class CollapseGuard:
         return ""
 
     def start_over(self) -> None:
-        """Training went back to other weights: what was usual before says nothing any more."""
+        """Training reverted to other weights: forget what was usual."""
         self.typical, self.updates, self.strikes, self.recent = 0.0, 0, 0, []
 
     def state(self) -> np.ndarray:
-        """f64: all that the guard remembers."""
+        """The guard's memory, f64."""
         return np.array([self.typical, self.updates, self.strikes, *(x for pair in self.recent for x in pair)])
 
     def restore(self, state: np.ndarray) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         self.typical, self.updates, self.strikes = float(state[0]), int(state[1]), int(state[2])
         self.recent = [(float(p), int(n)) for p, n in state[3:].reshape(-1, 2)]

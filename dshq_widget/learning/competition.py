@@ -1,4 +1,4 @@
-"""Rates the policy against earlier ones and pinned opponents while it trains, and notices when it falls apart."""
+"""Rates the policy against earlier ones and pinned opponents during training, and reverts it when it collapses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dshq_widget.learning.run import Companion, Run
 
 
 class TakesOpponents(Protocol):
-    """Games of which some may be played against earlier policies."""
+    """A source that can play some games against earlier policies."""
 
     def set_opponents(self, policies: list[np.ndarray]) -> None:
         """One blob for each opponent of the pool."""
@@ -41,16 +41,14 @@ class Competition(Companion):
             self.source.set_opponents(chosen if len(chosen) == self.pool else self.league.draw(self.pool))
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        """Rate the policy when that is due, draw new opponents, and revert to the champion where training has fallen
-        apart.
-        """
-        trouble = self.guard.after_update(learned)
+        """Rate the policy when due, draw new opponents, and revert to the champion if training has collapsed."""
+        problem = self.guard.after_update(learned)
         if self.league.due(run.updates, run.agent_steps, run.config.snapshot_every):
             points, matches = self._hold_round(run)
             assert self.league.champion is not None
-            trouble = trouble or self.guard.after_round(points, matches, self.league.champion.share)
-        if trouble and run.config.collapse_guard and self.league.champion is not None:
-            self._revert(run, trouble)
+            problem = problem or self.guard.after_round(points, matches, self.league.champion.share)
+        if problem and run.config.collapse_guard and self.league.champion is not None:
+            self._revert(run, problem)
         if self.pool and run.updates % self._rollouts_per_match(run) == 0:
             self.source.set_opponents(self.league.draw(self.pool))
 
@@ -58,13 +56,13 @@ class Competition(Companion):
         self.guard.start_over()
 
     def _revert(self, run: Run, why: str) -> None:
-        """Take up the champion's weights with a smaller step."""
+        """Revert to the champion's weights with a smaller learning rate."""
         champion = self.league.champion
         assert champion is not None
         run.slow_down()
         run.replace_weights(champion.weights)
         run.source.forget_before(run.version)
-        back = f"reverted to champion v{champion.version}; continuing with {run.rate:.3g} of the learning rate"
+        back = f"reverted to champion v{champion.version}; continuing with the learning rate times {run.rate:.3g}"
         run.warn(f"{back}: {why}")
 
     def _hold_round(self, run: Run) -> tuple[float, int]:
@@ -72,12 +70,12 @@ class Competition(Companion):
         hyper: dict[str, Any] = run.learner.schedule(run.progress)
         result = self.league.hold_round(run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
         if self.league.champion is not champion:
-            run.recover()  # a better one than ever: no reason for caution
+            run.recover()  # a new champion: raise the learning rate again
         run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
         return result
 
     def _rollouts_per_match(self, run: Run) -> int:
-        """Rollouts in which every match ends: so long an opponent stays."""
+        """Rollouts until every match has ended: an opponent stays for that long."""
         spec = run.drill.spec
         return -(-spec["time_limit"] // (spec["action_repeat"] * run.config.rollout_length))
 

@@ -20,7 +20,7 @@ ITERATIONS, LARGEST_STEP, ENOUGH = 100, 2.0, 1e-9
 
 
 def difference(points: float, matches: float) -> float:
-    """Elo by which a player who made `points` in `matches` is the stronger one; one virtual draw keeps it finite."""
+    """Elo difference of a player with `points` in `matches`; one virtual draw keeps it finite."""
     share = (points + 0.5) / (matches + 1)
     return float(NATURAL * np.log(share / (1 - share)))
 

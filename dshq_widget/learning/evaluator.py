@@ -1,4 +1,4 @@
-"""The running evaluator: now and then a few matches against the first baseline and against random play, smoothed; in a
+"""The evaluator during training: a few matches against the first baseline and random play at intervals, smoothed; in a
 drill of one side the mean return of a hundred episodes.
 """
 
@@ -17,13 +17,13 @@ MATCHES = 128
 EMA = 0.5
 """Weight of the newest evaluation in the smoothed win rate (assumed; 128 matches each)."""
 EPISODES = 100
-"""Of one evaluation of a drill of one side; Gymnasium's `reward_threshold` speaks of as many."""
+"""Episodes per evaluation of a drill of one side, as for Gymnasium's `reward_threshold`."""
 MOST_SHARE = 0.1
-"""Share of the time that evaluation may take (assumed): where it takes long, the next one comes later."""
+"""Largest share of time for evaluation (assumed): after a long one, the next one comes later."""
 
 
 class Evaluator:
-    """Says how good a policy is: `metrics`, by the flat names of protocol.py."""
+    """Measures how good a policy is: `metrics`, by the flat names of protocol.py."""
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed
@@ -43,7 +43,7 @@ class Evaluator:
         return max(config.evaluate_seconds, self._took / MOST_SHARE)
 
     def warm_up(self, weights: np.ndarray) -> None:
-        """Compile what evaluation needs; counts nothing."""
+        """Compile everything; the results are not counted."""
         player = network(self.spec.layers, self.spec.activation, weights)
         if self.alone:
             evaluate_alone(self.drill, player, 1)

@@ -1,6 +1,6 @@
-"""Notices when a policy has stopped exploring without having found what it was looking for.
+"""Detects when a policy has stopped exploring without having found good returns.
 
-Entropy near zero alone is no fault: a drill that has one right answer asks for it (the bandit, measured: without the
+Entropy near zero alone is not a problem: a drill with one right answer needs it (the bandit, measured: without the
 second condition training never passed 98 %).
 """
 
@@ -15,31 +15,30 @@ from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 
 UPDATES = 3
-"""Updates in a row below the floor that count as a collapse."""
+"""Number of updates in a row below the floor that count as a collapse."""
 RESERVE = 2.0
-"""Weights are worth going back to while their entropy is at least so many times the floor."""
+"""Weights are kept to revert to while their entropy is at least this many times the floor."""
 FIRST_BONUS, LARGEST_BONUS = 0.01, 0.1
-"""What the first collapse adds to the entropy bonus; each further one doubles the sum, up to the second. A policy
-that this does not help is left alone, and no more is said (assumed)."""
+"""Increase of the entropy bonus at the first collapse, and its upper limit; each further collapse doubles it. After
+that nothing more is done (assumed).
+"""
 MEMORY = 0.1
 """Weight of the newest update in the mean of returns (assumed)."""
 
 
 class EntropyGuard:
-    """Fed with every update; keeps the newest weights of a policy that still explored, and what must be added to the
-    entropy bonus so that it does not fall asleep again.
-    """
+    """Checks every update; keeps the newest weights that still explored, and the increase of the entropy bonus."""
 
     def __init__(self) -> None:
         self.low, self.bonus, self.usual = 0, 0.0, math.nan
         self.awake: np.ndarray | None = None
 
     def after_update(self, entropy: float, returns: float, floor: float, weights: np.ndarray) -> str:
-        """`entropy` (nats) and mean return of the update that led to the flat `weights`. Answers "" or what went wrong,
-        as part of a sentence, with `bonus` raised. A floor of 0 watches nothing.
+        """`entropy` (nats) and mean return of the update that led to the flat `weights`. Returns "" or what went wrong,
+        as part of a sentence, with `bonus` raised. A floor of 0 disables it.
 
-        Collapsed is a policy below the floor in `UPDATES` updates in a row with returns no better than while it was
-        exploring.
+        A policy has collapsed if it is below the floor for `UPDATES` updates in a row without better returns than
+        before.
         """
         if entropy >= RESERVE * floor:
             self.awake = weights
@@ -49,18 +48,15 @@ class EntropyGuard:
             return ""
         self.low = 0
         self.bonus = min(max(FIRST_BONUS, 2 * self.bonus), LARGEST_BONUS)
-        return (
-            f"its entropy stayed below {floor:.3g} nats for {UPDATES} updates, the last time at {entropy:.3g}, with "
-            "returns no better than before"
-        )
+        return f"entropy stayed below {floor:.3g} nats for {UPDATES} updates (now {entropy:.3g}) without better returns"
 
     def state(self) -> dict[str, np.ndarray]:
-        """What an exact continuation needs."""
+        """State for an exact continuation."""
         kept = {} if self.awake is None else {"train.awake": self.awake}
         return {"train.entropy": np.array([self.low, self.bonus, np.nan_to_num(self.usual)]), **kept}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         if "train.entropy" in state:
             low, self.bonus, usual = state["train.entropy"].tolist()
             self.low, self.awake = int(low), state.get("train.awake")
@@ -68,7 +64,7 @@ class EntropyGuard:
 
 
 class Exploration(Companion):
-    """Goes back to the newest weights that still explored, with a larger entropy bonus, when a policy has stopped."""
+    """Reverts to the newest weights that still explored, with a larger entropy bonus, when a policy stops exploring."""
 
     def __init__(self) -> None:
         self.guard = EntropyGuard()
@@ -78,17 +74,17 @@ class Exploration(Companion):
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
         if run.skips or run.returns:
-            return  # nothing was learned
+            return  # no update was made
         returns, entropy = experience.samples.mean_return(experience.units), learned.get("entropy", math.inf)
-        trouble = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
+        problem = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
         run.entropy_bonus = self.guard.bonus
-        if not trouble:
+        if not problem:
             return
         reverted = self.guard.awake is not None
         if self.guard.awake is not None:
             run.replace_weights(self.guard.awake)
-        done = "reverted to a policy that still explored; continuing" if reverted else "continuing"
-        run.warn(f"{done} with {self.guard.bonus:.3g} more entropy bonus: {trouble}")
+        done = "reverted to an earlier policy that still explored; continuing" if reverted else "continuing"
+        run.warn(f"{done} with the entropy bonus raised by {self.guard.bonus:.3g}: {problem}")
 
     def state(self) -> dict[str, np.ndarray]:
         return self.guard.state()

@@ -1,9 +1,9 @@
 """The self-play league: earlier policies kept as opponents, rated against pinned ones, and the champion among them.
 
-Every round admits the learner's present weights as a snapshot, which plays the pinned opponents and a few older
-snapshots, sides swapped half way, so that the cross table grows by one row; ratings are fitted to the whole table.
-Retention and sampling mix are the Ball Drill specification's. All choices are drawn from the seed and counted rounds,
-and rounds fall due by updates and agent steps, never by the clock: the same run has the same league.
+Every round adds the learner's current weights as a snapshot. It plays the pinned opponents and a few older snapshots,
+with sides swapped halfway, and adds a row to the cross table; ratings are fitted to the whole table. Retention and
+sampling follow the Ball Drill specification. All choices are drawn from the seed and counted rounds, and rounds are due
+by updates and agent steps, never by the clock, so the same run has the same league.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PINNED_MATCHES, RIVAL_MATCHES, RIVALS = 128, 32, 4
 """Matches of a newcomer with each pinned opponent, with each older snapshot it meets, and how many of these it meets
 (128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
 BASE_ELO, BASE_MATCHES = 1000.0, 2048
-"""Random play is worth this; what the first baseline is worth follows from its matches with random play."""
+"""Rating of random play; the first baseline's rating follows from its matches with random play."""
 THRIFT = 24
 """Agent steps of training for each decision of a round, at least: on the Ball Drill a round then takes about 1 % of the
 time at 2 million agent steps/s (measured)."""
@@ -85,7 +85,7 @@ class Champion:
 class League:
     """The snapshots, their results against each other and the pinned opponents, and who is drawn as an opponent.
 
-    A drill of one side has no league: no round ever falls due.
+    A drill of one side has no league: no round is ever due.
     """
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
@@ -96,7 +96,7 @@ class League:
         self.snapshots: list[Snapshot] = []
         self.champion: Champion | None = None
         self.opponents: list[np.ndarray] = []
-        """Whom `draw` chose last."""
+        """The opponents that `draw` chose last."""
         self.rounds = self.draws = self.last_updates = self.last_step = 0
         size = len(names)
         self.points, self.matches = np.zeros((size, size)), np.zeros((size, size))
@@ -106,7 +106,7 @@ class League:
     # ---- rounds
 
     def due(self, updates: int, step: int, every: int) -> bool:
-        """Whether `every` updates, and enough agent steps to pay for it, have passed since the last round."""
+        """Whether `every` updates and enough agent steps for its cost have passed since the last round."""
         if not self.pinned or not self.snapshots:
             return bool(self.pinned)
         decisions = self.drill.spec["time_limit"] / self.drill.spec["action_repeat"]
@@ -116,7 +116,7 @@ class League:
     def hold_round(
         self, weights: np.ndarray, version: int, step: int, updates: int, hyper: Mapping[str, Any]
     ) -> tuple[float, int]:
-        """Admit `weights` and let them play. -> their points and matches against the pinned opponents."""
+        """Add `weights` and play their matches. Returns their points and matches against the pinned opponents."""
         rivals = self._rivals()
         against = [self._match(weights, player, PINNED_MATCHES, k) for k, player in enumerate(self.pinned.values())]
         points, matches = sum(against), PINNED_MATCHES * len(against)
@@ -135,7 +135,7 @@ class League:
         return points, matches
 
     def _rivals(self) -> list[int]:
-        """Whom the newcomer meets: the newest snapshot, one hard one, any others."""
+        """Opponents of the new snapshot: the newest one, one hard one, any others."""
         count = len(self.snapshots)
         if count <= RIVALS:
             return list(range(count))
@@ -145,7 +145,7 @@ class League:
         return [*chosen, *rng.choice(others, RIVALS - len(chosen), replace=False).tolist()]
 
     def _match(self, weights: np.ndarray, player: Player, matches: int, series: int) -> float:
-        """Points of `weights` in matches that no other series of this run repeats."""
+        """Points of `weights` in matches with seeds that are unique in this run."""
         seed = self.seed + 1 + self.rounds * 64 + series
         result = evaluate(self.drill, self._player(weights), player, matches, seed=seed)
         return result["wins"] + result["draws"] / 2
@@ -154,7 +154,9 @@ class League:
         return network(self.spec.layers, self.spec.activation, weights)
 
     def _challenge(self, newcomer: Snapshot, points: float, matches: int) -> None:
-        """The newcomer becomes champion if it did better and does so again: the best of many rounds is partly luck."""
+        """The new snapshot becomes champion if it did better and does so again, because the best of many rounds is
+        partly luck.
+        """
         if self.champion is not None and points / matches <= self.champion.share:
             return
         for k, player in enumerate(self.pinned.values()):
@@ -166,7 +168,7 @@ class League:
     # ---- who stays, who is strong
 
     def _admit(self, newcomer: Snapshot, points: np.ndarray, matches: np.ndarray) -> None:
-        """Add a row to the cross table, rate everybody, and let one snapshot go if there are too many."""
+        """Add a row to the cross table, rate all players, and drop one snapshot if there are too many."""
         self.snapshots.append(newcomer)
         self.points, self.matches = np.pad(self.points, (0, 1)), np.pad(self.matches, (0, 1))
         self.points[-1, :-1], self.points[:-1, -1] = points, matches - points
@@ -183,7 +185,9 @@ class League:
         self._elo, self._half = elo.ratings(self.points, self.matches, pinned)
 
     def _pin(self) -> None:
-        """Random play is worth `BASE_ELO`, the baseline what its matches with it say: the same seeds in every run."""
+        """Ratings of the pinned players: `BASE_ELO` for random play, and the baseline's from its matches with random
+        play, with the same seeds in every run.
+        """
         names = list(self.pinned)
         self._pinned_elo = [BASE_ELO]
         for name in names[1:]:
@@ -209,7 +213,7 @@ class League:
     # ---- opponents
 
     def draw(self, count: int) -> list[np.ndarray]:
-        """Weights of `count` opponents, drawn anew: half the newest, three in ten any, two in ten hard ones."""
+        """Draw `count` opponents and return their weights: half the newest, three in ten any, two in ten hard ones."""
         rng = np.random.default_rng([self.seed, 0xD4A3, self.draws])
         self.draws += 1
         hard = self._hard(self.snapshots)
@@ -239,7 +243,9 @@ class League:
         return {"elo": rating, "elo_low": rating - half, "elo_high": rating + half}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The cross table as plain JSON values, strongest first: one row per player, `against` only whom it met."""
+        """The cross table as plain JSON values, strongest first: one row per player, `against` only the opponents it
+        played.
+        """
         if not self.snapshots:
             return []
         names = [*self.pinned, *(snapshot.name for snapshot in self.snapshots)]
@@ -261,7 +267,7 @@ class League:
     # ---- files
 
     def state(self) -> dict[str, np.ndarray]:
-        """What exact resuming needs, as a checkpoint's tensors."""
+        """State for exact resuming, as a checkpoint's tensors."""
         if not self.snapshots or self.champion is None:
             return {}
         fields = [field.name for field in dataclasses.fields(Snapshot) if field.name != "weights"]
@@ -279,7 +285,7 @@ class League:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, if it is there; raises CheckpointError where it does not fit."""
+        """Restore what `state` returned, if present; raises CheckpointError if it does not fit."""
         if "train.league.notes" not in state or not self.pinned:
             return
         try:
@@ -287,18 +293,18 @@ class League:
             weights, table = state["train.league.weights"], state["train.league.table"]
             champion, opponents = state["train.league.champion"], state["train.league.opponents"]
             snapshots = [Snapshot(row, **note) for row, note in zip(weights, notes["snapshots"], strict=True)]
-            crown = Champion(champion, **notes["champion"])
+            best = Champion(champion, **notes["champion"])
             counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"its league cannot be read ({error}); train on from its weights alone") from error
+            raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
         size = len(self.pinned) + len(snapshots)
         if {row.shape for row in (*weights, *opponents, champion)} != {(self.spec.floats,)} or table.shape != (
             2,
             size,
             size,
         ):
-            raise CheckpointError("its league is of another network or other pinned opponents")
-        self.snapshots, self.champion, self.opponents = snapshots, crown, list(opponents)
+            raise CheckpointError("its league belongs to a different network or has different pinned opponents")
+        self.snapshots, self.champion, self.opponents = snapshots, best, list(opponents)
         self.points, self.matches = table[0].copy(), table[1].copy()
         for key, count in counts.items():
             setattr(self, key, count)

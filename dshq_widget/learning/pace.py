@@ -1,4 +1,4 @@
-"""When the learner may begin its next update: at the pace that is set, and, while learning is paused, when asked to."""
+"""When the learner may begin its next update: by the pace setting and, while learning is paused, on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Pace:
-    """Keeps count; times in seconds of time.monotonic(), `pace` in agent steps per second, 0 for full speed."""
+    """Times are in seconds of time.monotonic(); `pace` is in agent steps per second, 0 for full speed."""
 
     paused: bool = False
     asked: int = 0
@@ -19,17 +19,17 @@ class Pace:
     """Agent steps of the last update."""
 
     def next_update(self) -> None:
-        """Hold, but for one more update."""
+        """Pause after one more update."""
         self.paused = True
         self.asked += 1
 
     def resume(self) -> None:
-        """Go on at the pace; what was asked for by hand is forgotten."""
+        """Resume at the pace; requested single updates are cleared."""
         self.paused, self.asked = False, 0
 
     def rest(self, now: float, pace: float) -> float:
-        """Seconds until the next update may begin, infinite while it waits to be asked for. A pace that changes
-        meanwhile counts for the whole rest, so that a new one is felt at once.
+        """Seconds until the next update may begin; infinite while paused. A changed pace applies to the whole wait, so
+        it takes effect at once.
         """
         if self.paused:
             return 0.0 if self.asked else math.inf

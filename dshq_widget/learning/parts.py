@@ -1,4 +1,4 @@
-"""What a training run is put together from: the parts that every algorithm brings."""
+"""The parts of a training run that every algorithm provides, as protocols."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dshq_widget.contract.settings import TrainConfig
 
 
 def _nothing() -> None:
-    """What is done with experience that needs no giving back."""
+    """Releases experience whose memory is not reused."""
 
 
 @dataclass
@@ -20,33 +20,33 @@ class Experience:
     """One rollout's samples, ready to learn from."""
 
     samples: Any
-    """What the algorithm's learner reads; its `mean_return(units)` is the mean return of those units."""
+    """Input of the algorithm's learner; `mean_return(units)` is the mean return of those units."""
     units: np.ndarray
-    """int64: which of them are learned from, in units of 16 agent steps."""
+    """int64: the units (16 agent steps each) to learn from."""
     stats: np.ndarray
     """f64 `[len(STATS) + n_terms]`: sums over the rollout (dshq_kernels/play/loops.py)."""
     lag: int = 0
-    """Versions that the policy which played was behind."""
+    """How many versions the playing policy was behind."""
     done: Callable[[], None] = _nothing
-    """Called once it has been learned from: its memory may be written again."""
+    """Called after learning from it: its memory may be overwritten."""
 
     @property
     def agent_steps(self) -> int:
-        """Decisions of learning sides in it."""
+        """Number of decisions of learning sides."""
         return len(self.units) * 16
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come, as its learner needs to know."""
+    """Progress of a run, for its learner."""
 
     config: TrainConfig
     agent_steps: int
     updates: int
     rate: float = 1.0
-    """What setbacks have made of the learning rate, as a factor."""
+    """Factor of the learning rate after setbacks."""
     entropy_bonus: float = 0.0
-    """Added to the entropy coefficient while a policy does not explore."""
+    """Added to the entropy coefficient when a policy stops exploring."""
 
 
 class Learner(Protocol):
@@ -59,15 +59,15 @@ class Learner(Protocol):
 
     @property
     def player(self) -> Any:
-        """What the source plays with; its `blob()` is the policy's flat f32 weights."""
+        """The policy for the source; its `blob()` returns flat f32 weights."""
         ...
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
-        """Learn from it once. -> metrics by the flat names of protocol.py."""
+        """Make one update. Returns metrics by the flat names of protocol.py."""
         ...
 
     def schedule(self, progress: Progress) -> dict[str, float]:
-        """The settings of the next update, schedules and setbacks applied; those that are metrics are reported."""
+        """The settings of the next update, with schedules and setbacks applied; those that are metrics are reported."""
         ...
 
     def blob(self) -> np.ndarray:
@@ -75,58 +75,60 @@ class Learner(Protocol):
         ...
 
     def load(self, blob: np.ndarray) -> None:
-        """Take over weights and forget the optimiser's moments."""
+        """Load weights and reset the optimiser's moments."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """What exact resuming needs beside the weights."""
+        """State for exact resuming, besides the weights."""
         ...
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned; called after `load`."""
+        """Restore what `state` returned; called after `load`."""
         ...
 
 
 class Source(Protocol):
-    """Games, or an environment, that yield experience."""
+    """Games, or an environment, that produce experience."""
 
     @property
     def dropped(self) -> int:
-        """Chunks of experience that were thrown away because they were too old."""
+        """Number of chunks of experience discarded because they were too old."""
         ...
 
     @property
     def memory_mb(self) -> float:
-        """Memory of the processes that play beside the learner's."""
+        """Memory of the rollout processes."""
         ...
 
     def next(self, learner: Any, config: TrainConfig, version: int) -> Experience | None:
-        """Play with the policy of a `Learner.player`, which is `version`; None where nothing has come for a while."""
+        """The next experience, played with `Learner.player` (its version is `version`); None if nothing arrives for a
+        while.
+        """
         ...
 
     def mend(self, samples: Any) -> None:
-        """Begin those games again whose samples are not finite."""
+        """Restart games whose samples are not finite."""
         ...
 
     def forget_before(self, version: int) -> None:
-        """Throw away what policies older than this version have played."""
+        """Discard samples from policies older than this version."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """What an exact continuation needs of the games; empty where they cannot be saved."""
+        """The games' state for an exact continuation; empty if it cannot be saved."""
         ...
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         ...
 
 
 class Evaluator(Protocol):
-    """Says how good the policy is."""
+    """Measures how good the policy is."""
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The newest findings by the flat names of protocol.py."""
+        """The newest results by the flat names of protocol.py."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Hands each better policy to whoever reads it: the match on the page, rollout processes, the next learner."""
+"""Publishes new policy versions for their readers: the match on the page, rollout processes, the next learner."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dshq_widget.runtime.slots import WeightSlots
 
 
 class Publisher:
-    """The one writer of a run's weight slots; versions rise by one."""
+    """The only writer of a run's weight slots; versions increase by one."""
 
     def __init__(self, slots: WeightSlots) -> None:
         self.slots = slots
         self.version = slots.latest
 
     def publish(self, agent_steps: int, weights: np.ndarray) -> None:
-        """Make `weights` the next version. Raises ValueError, with nothing published, for weights not finite."""
+        """Publish `weights` as the next version. Raises ValueError and publishes nothing if they are not finite."""
         self.slots.publish(self.version + 1, agent_steps, weights)
         self.version += 1
 

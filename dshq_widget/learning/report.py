@@ -1,4 +1,4 @@
-"""From sums over many rollouts to one row of metrics, by the flat names of protocol.py."""
+"""Turns sums over many rollouts into one row of metrics, by the flat names of protocol.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETURN_MIN, RETURN_MAX = STATS.index("return_min"), STATS.index("return_max")
 
 
 def merge(parts: list[np.ndarray]) -> np.ndarray:
-    """Sum of several rollouts' stats, f64 `[len(STATS) + n_terms]`; the extremes are extremes."""
+    """Combine the stats of several rollouts, f64 `[len(STATS) + n_terms]`: sums, and extremes of the extremes."""
     total = np.sum(parts, axis=0)
     total[RETURN_MIN] = min(part[RETURN_MIN] for part in parts)
     total[RETURN_MAX] = max(part[RETURN_MAX] for part in parts)
@@ -24,7 +24,7 @@ def merge(parts: list[np.ndarray]) -> np.ndarray:
 
 @dataclass
 class Tally:
-    """What has been summed up since the last report."""
+    """Sums since the last report."""
 
     began: float
     """time.monotonic() of the last report."""
@@ -35,7 +35,7 @@ class Tally:
     lag: int = 0
 
     def add(self, stats: np.ndarray, learned: dict[str, float], lag: int, rollout: float, update: float) -> None:
-        """One rollout and its update; times in seconds."""
+        """Add one rollout and its update; times in seconds."""
         self.stats.append(stats)
         self.learned.append(learned)
         self.lag = max(self.lag, lag)
@@ -43,7 +43,7 @@ class Tally:
         self.update_seconds += update
 
     def row(self, spec: Mapping[str, Any], now: float) -> dict[str, float]:
-        """The metrics of this report on a drill of this `spec`; there must be one update in it."""
+        """The metrics of this report for a drill's `spec`; it must contain at least one update."""
         total = merge(self.stats)
         sums = dict(zip(STATS, total, strict=False))
         n, wall = len(self.learned), max(now - self.began, 1e-9)

@@ -1,9 +1,8 @@
-"""One training run in a learner process, put together from parts: play, learn, publish, report, over and over.
+"""One training run in a learner process, composed of parts: play, learn, publish, report, in a loop.
 
-An algorithm's run module makes the parts (parts.py), hands them to a `Run` and calls `train`; see
-algorithms/ppo/drill_run.py. Everything a run sends and receives is in protocol.py (`learner_to_kernel`,
-`kernel_to_learner`). The clock `seconds` runs only while it plays and learns: not while it compiles, evaluates, saves
-or keeps a slower pace.
+An algorithm's run module creates the parts (parts.py), passes them to a `Run` and calls `train`; see
+algorithms/ppo/drill_run.py. All messages are in protocol.py (`learner_to_kernel`, `kernel_to_learner`). The clock
+`seconds` runs only while it plays and learns, not while it compiles, evaluates, saves or waits for the pace.
 """
 
 from __future__ import annotations
@@ -29,56 +28,56 @@ from dshq_widget.runtime.process import Channel, step_aside
 
 REPORT_SECONDS = 0.5
 REST_SECONDS = 0.5
-"""Longest time without a look at the clock and a sign of life; commands are received at once all the same."""
+"""Longest wait without checking the clock and sending a sign of life; commands are still received at once."""
 FIRST_AUTOSAVE_SECONDS = 10.0
-"""The first autosave comes no later than this; the setting `autosave_seconds` says when the others do."""
+"""Latest time of the first autosave; the setting `autosave_seconds` sets the interval of the others."""
 ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
-"""What a rollback multiplies the learning rate with, and the smallest product of such (assumed); every new champion
-takes one back."""
+"""Factor of the learning rate at each revert, and the lower limit of the product (assumed); a new champion undoes one
+factor.
+"""
 MOST_SKIPS = 3
-"""Updates with a gradient that was not finite, one after the other, that lead back to the last published weights."""
+"""Number of updates in a row with a non-finite gradient that cause a revert to the last published weights."""
 MOST_RETURNS = 5
-"""Ways back without a good update in between before training gives up."""
+"""Number of reverts without a good update in between before training fails."""
 
 
 def announce(channel: Channel, text: str) -> None:
-    """Say what is being prepared before training begins."""
+    """Report what is being prepared before training begins."""
     channel.send({"type": "PHASE", "phase": "starting", "text": text})
 
 
 class Companion:
-    """What accompanies a run and may act on it; each hook does nothing unless a companion needs it."""
+    """An optional part that watches a run and may act on it; by default every hook does nothing."""
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Joins every row of metrics."""
+        """Added to every row of metrics."""
         return {}
 
     def begin(self, run: Run) -> None:
         """The run is about to begin."""
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        """The learner has made an update; `learned` lacks `loss_value` where nothing was learned."""
+        """The learner has finished an update; `learned` lacks `loss_value` if the update was skipped."""
 
     def weights_replaced(self) -> None:
-        """The learner went back to other weights: what was usual before says nothing any more."""
+        """The learner reverted to other weights: forget what was usual."""
 
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        """A command of the kernel that the run itself does not know (protocol.py, kernel_to_learner)."""
+        """A command from the kernel that the run itself does not handle (protocol.py, kernel_to_learner)."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a checkpoint keeps of it; names begin with `train.`."""
+        """Its state for a checkpoint; names begin with `train.`."""
         return {}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, where it is there."""
+        """Restore what `state` returned, if present."""
 
 
 class Run:
-    """The parts of one run and its counters. It resumes from `job["resume"]` when it is made.
-
-    `job` holds what the kernel decided: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`,
-    `until_solved`, `log_dir`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
+    """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
+    orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `log_dir`. `drill` is
+    a CompiledDrill, or an Environment that has its `spec`.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class Run:
         self.companions = tuple(companions)
         self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
-        self.skips, self.returns = 0, 0  # bad updates, and ways back, one after the other
+        self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
         self.agent_steps, self.updates, self.seconds = 0, int(job.get("updates", 0)), 0.0
         self.rate, self.entropy_bonus = 1.0, 0.0
@@ -115,12 +114,12 @@ class Run:
 
     @property
     def progress(self) -> Progress:
-        """How far it has come, for the learner."""
+        """Progress of the run, for the learner."""
         return Progress(self.config, self.agent_steps, self.updates, self.rate, self.entropy_bonus)
 
     def train(self, ready: Mapping[str, Any]) -> None:
-        """The loop. Returns when the kernel asks for the end, or when the drill is solved and that was asked for.
-        `ready` is what is sent beside the phase `training` once the clock starts: `text`, `device`, `workers`, ...
+        """The loop. Returns when the kernel asks for it, or when the drill is solved and `until_solved` is set. `ready`
+        is sent with the phase `training` when the clock starts: `text`, `device`, `workers`, ...
         """
         channel, job = self.channel, self.job
         for companion in self.companions:
@@ -170,14 +169,14 @@ class Run:
     def _rest(self, seconds: float) -> None:
         """Wait for the next update's time, or for a command."""
         now = time.monotonic()
-        if self.tally.learned and seconds > REPORT_SECONDS:  # what was learned is reported before a long rest
+        if self.tally.learned and seconds > REPORT_SECONDS:  # report before a long wait
             self.report(now)
         if self.pace.paused:
-            self.tally.began = now  # waiting to be asked has no rate
+            self.tally.began = now  # there is no rate while paused
         self.receive(min(seconds, REST_SECONDS))
 
     def receive(self, seconds: float = 0.0) -> None:
-        """Do what the kernel has asked for, and wait for it so long at most."""
+        """Execute commands from the kernel; wait for them at most `seconds`."""
         for command in self.channel.poll(seconds):
             if command["type"] == "SET_HYPER":
                 self.config = self.config.replace({command["key"]: command["value"]})
@@ -196,7 +195,7 @@ class Run:
     # ---- updates, and what follows from bad ones
 
     def learn(self, experience: Experience) -> dict[str, float]:
-        """One update, published unless something in it was not finite. -> the learner's metrics."""
+        """Make one update and publish it unless something was not finite. Returns the learner's metrics."""
         skipped = self.learner.skipped
         learned = self.learner.update(experience, self.progress)
         self.agent_steps += experience.agent_steps
@@ -214,11 +213,11 @@ class Run:
         return learned
 
     def publish(self) -> None:
-        """Raises ValueError, with nothing published, for weights that are not finite."""
+        """Publish the learner's weights. Raises ValueError and publishes nothing if they are not finite."""
         self.publisher.publish(self.agent_steps, self.learner.blob())
 
     def replace_weights(self, weights: np.ndarray) -> None:
-        """Take up other weights with a fresh optimiser, and publish them at once."""
+        """Load other weights with a fresh optimiser, and publish them at once."""
         self.learner.load(weights)
         for companion in self.companions:
             companion.weights_replaced()
@@ -229,32 +228,32 @@ class Run:
         self.rate = max(self.rate * ROLLBACK_RATE, LEAST_RATE)
 
     def recover(self) -> None:
-        """Take one such halving back."""
+        """Undo one halving."""
         self.rate = min(self.rate / ROLLBACK_RATE, 1.0)
 
     def go_back(self, why: str) -> None:
-        """Take up the last published weights with a fresh optimiser and a smaller step. Raises RuntimeError where doing
-        so has led nowhere several times.
+        """Revert to the last published weights with a fresh optimiser and a smaller learning rate. Raises RuntimeError
+        after several reverts without success.
         """
         self.returns += 1
         if self.returns > MOST_RETURNS:
             raise RuntimeError(
-                f"training cannot go on: it went back to the last good weights {MOST_RETURNS} times without one good "
-                f"update in between, the last time because {why}"
+                f"training failed: it reverted to the last good weights {MOST_RETURNS} times in a row; the last "
+                f"time because {why}"
             )
         self.skips = 0
         self.rate *= ROLLBACK_RATE
         good = self.publisher.latest()
         self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
-        self.warn(f"reverted to version {self.version}; continuing with {self.rate:.3g} of the learning rate: {why}")
+        self.warn(f"reverted to version {self.version}; continuing with the learning rate times {self.rate:.3g}: {why}")
 
     def _skip(self, samples: Any, minibatches: int) -> None:
-        """Leave out an update in which `minibatches` had a gradient that was not finite."""
+        """Handle a skipped update in which `minibatches` had a non-finite gradient."""
         self.source.mend(samples)
         self.skips += 1
-        what = f"{minibatches} minibatches had a gradient that is not finite; check the rewards and observations"
+        what = f"{minibatches} minibatches had a non-finite gradient; check the rewards and observations"
         if self.skips >= MOST_SKIPS:
-            self.go_back(f"{self.skips} updates in a row were skipped, in the last one {what}")
+            self.go_back(f"{self.skips} updates in a row were skipped; in the last one {what}")
         elif self.skips == 1:
             self.warn(f"an update was skipped: {what}")
 
@@ -265,12 +264,12 @@ class Run:
         self.channel.send({"type": "WARNING", "text": text})
 
     def report(self, now: float) -> None:
-        """Send one row of metrics of what was tallied, and begin the next."""
+        """Send one row of metrics and begin the next."""
         tally, self.tally = self.tally, Tally(now)
         row = tally.row(self.drill.spec, now)
         row |= {key: value for key, value in self.learner.schedule(self.progress).items() if protocol.metric(key)}
         row["memory_mb"] = peak_memory_mb() + self.source.memory_mb
-        if now - tally.began < REPORT_SECONDS / 2:  # the last moment before a stop says nothing about rates
+        if now - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
             rates = ("agent_steps_per_second", "updates_per_second")
             row |= {key: self.metrics[key] for key in rates if key in self.metrics}
         counters = {
@@ -284,11 +283,11 @@ class Run:
         for companion in self.companions:
             self.metrics |= companion.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
-        if self.logs and (trouble := self.logs.write(self.metrics)):
-            self.warn(trouble)
+        if self.logs and (problem := self.logs.write(self.metrics)):
+            self.warn(problem)
 
     def save(self, path: str) -> None:
-        """Write everything that an exact continuation needs; a failure is a warning, and training goes on."""
+        """Write everything needed for an exact continuation; a failure is a warning, and training continues."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
         state = {**self.learner.state(), **self.source.state(), **counts}
         for companion in self.companions:
@@ -315,7 +314,7 @@ class Run:
         self.channel.send({"type": "CHECKPOINT", "path": os.fspath(path)})
 
     def _resume(self) -> None:
-        """Take over the newest published weights, and all else from a file of the very same version."""
+        """Load the newest published weights, and everything else from a file of the same version."""
         published = self.publisher.latest()
         saved = checkpoint.load(self.job["resume"]) if self.job.get("resume") else None
         if saved is not None and (published is None or saved.version == published[0]):

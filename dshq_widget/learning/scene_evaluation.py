@@ -1,4 +1,4 @@
-"""How the policy does on scenes arranged by hand: matches from exactly that state, now and then while it trains."""
+"""Evaluates the policy on arranged scenes: matches from exactly that state, at intervals during training."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dshq_widget.runtime.worker import unpack
 
 MATCHES = 128
 PAUSE_SECONDS = 5.0
-"""Between two measurements of all scenes; longer where they take long."""
+"""Seconds between two measurements of all scenes; longer if they take long."""
 MOST_SHARE = 0.05
-"""Share of the time that they may take (assumed)."""
+"""Largest share of time for them (assumed)."""
 
 
 class SceneEvaluation:
-    """Plays each scene MATCHES times, the policy as side 0 against the drill's first baseline, or random play where it
-    has none. The same chances every time, so that two versions differ by what they do.
+    """Plays each scene MATCHES times, with the policy as side 0 against the drill's first baseline, or random play if
+    it has none. The random numbers are the same every time, so that versions can be compared.
     """
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
@@ -36,18 +36,18 @@ class SceneEvaluation:
         self._known: set[str] = set()
 
     def take(self, scenes: np.ndarray) -> None:
-        """These, u32 `[n, words]`, from now on."""
+        """Use these scenes, u32 `[n, words]`, from now on."""
         self.scenes = scenes
         self._known &= {key_of(scene) for scene in scenes}
 
     @property
     def due(self) -> bool:
-        """Whether a scene has never been played, or all were long ago."""
+        """Whether a scene has never been played, or all results are old."""
         waited = time.monotonic() - self._played >= self.pause
         return len(self.scenes) > 0 and (waited or len(self._known) < len(self.scenes))
 
     def play(self, weights: np.ndarray, version: int) -> list[dict[str, Any]]:
-        """Rows for `Scenes.measured`, of all scenes."""
+        """Play all scenes; returns rows for `Scenes.measured`."""
         begin = time.monotonic()
         player, other = network(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
         game, spec = self.drill.game(), self.drill.spec
@@ -62,7 +62,7 @@ class SceneEvaluation:
 
 
 class TakesScenes(Protocol):
-    """Games of which a share may begin as a scene."""
+    """A source that can start a share of its games from scenes."""
 
     def practise(self, scenes: np.ndarray) -> None:
         """u32 `[n, words]`."""
@@ -70,8 +70,8 @@ class TakesScenes(Protocol):
 
 
 class ScenePractice(Companion):
-    """Lets `source` practise from scenes, and reports how the policy does on each: on a new one before it learns from
-    it, on all of them now and then.
+    """Lets `source` practise from scenes, and reports the results on each: on a new one before learning from it, on all
+    of them at intervals.
     """
 
     def __init__(self, evaluation: SceneEvaluation, source: TakesScenes) -> None:

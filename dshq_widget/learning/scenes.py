@@ -1,5 +1,4 @@
-"""Scenes arranged by hand, from which a share of the practice games begin: the kernel's list of them, and what it takes
-to be one.
+"""Arranged scenes that a share of the practice games starts from: the kernel's list and its checks.
 
 A scene is a game's state, u32 `[words]` in declaration order (docs/architecture.md), without its generator and clock.
 """
@@ -15,9 +14,11 @@ import numpy as np
 
 MOST_SCENES = 8
 STATE_KEY = "train.scenes"
-"""The name of a checkpoint's tensor."""
+"""Name of the tensor in a checkpoint."""
 HEAD = ("rng_key", "rng_count", "practice", "ticks")
-"""Fields that a scene does not fix: they are 0, so that every game from it has its own chances and its full time."""
+"""Fields that a scene does not fix: they are 0, so that every game from it has its own random numbers and its full
+time.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ def state_words(spec: Mapping[str, Any]) -> int:
 
 
 def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
-    """A game's state block as a scene, u32 `[words]`; raises ValueError for what is no state of this drill."""
+    """A game's state block as a scene, u32 `[words]`; raises ValueError if it is not a state of this drill."""
     words = state_words(spec)
     if len(state) != 4 * words:
         raise ValueError(f"a scene of {spec['name']!r} has {4 * words} bytes, got {len(state)}")
@@ -46,7 +47,7 @@ def parse(spec: Mapping[str, Any], state: bytes) -> np.ndarray:
         if name in HEAD:
             field[:] = 0
         if kind == "f32" and not np.isfinite(field.view(np.float32)).all():
-            raise ValueError(f"a scene's numbers must be finite, and its {name!r} is not")
+            raise ValueError(f"a scene's numbers must be finite, but its {name!r} is not")
         if kind == "bool" and (field > 1).any():
             raise ValueError(f"a scene's {name!r} must be 0 or 1")
     x0, y0, x1, y1 = spec["world"]
@@ -70,12 +71,12 @@ def places(spec: Mapping[str, Any], scene: np.ndarray) -> list[list[float]]:
 
 
 def key_of(scene: np.ndarray) -> str:
-    """The name of a scene in messages: the same for the same places and speeds."""
+    """Key of a scene in messages: equal for equal places and speeds."""
     return hashlib.sha256(scene.astype("<u4").tobytes()).hexdigest()[:12]
 
 
 class Scenes:
-    """At most MOST_SCENES scenes of one drill, oldest first, and how the policy has done on each."""
+    """At most MOST_SCENES scenes of one drill, oldest first, and the policy's results on each."""
 
     def __init__(self, spec: Mapping[str, Any]):
         self.spec = spec
@@ -84,18 +85,18 @@ class Scenes:
         self._now: dict[str, Success] = {}
 
     def add(self, state: bytes) -> str:
-        """Returns the scene's key. Raises ValueError for what is no scene, or when there are too many."""
+        """Add a scene and return its key. Raises ValueError for an invalid scene, or if there are too many."""
         scene = parse(self.spec, state)
         key = key_of(scene)
         if key not in self._scenes and len(self._scenes) >= MOST_SCENES:
-            raise ValueError(f"there are {MOST_SCENES} scenes already: remove one first")
+            raise ValueError(f"the limit of {MOST_SCENES} scenes is reached: remove one first")
         self._scenes[key] = scene
         return key
 
     def remove(self, key: str) -> None:
-        """Raises ValueError for a key that is not there."""
+        """Remove a scene; raises ValueError for an unknown key."""
         if key not in self._scenes:
-            raise ValueError(f"there is no scene {key!r:.40}: it was removed already")
+            raise ValueError(f"there is no scene {key!r:.40}: it has been removed")
         for kept in (self._scenes, self._before, self._now):
             kept.pop(key, None)
 
@@ -105,7 +106,7 @@ class Scenes:
             kept.clear()
 
     def forget(self) -> None:
-        """The scenes stay; how the policy did on them is measured anew."""
+        """Keep the scenes, but clear their results."""
         self._before.clear()
         self._now.clear()
 
@@ -114,7 +115,7 @@ class Scenes:
         return [scene.astype("<u4").tobytes().hex() for scene in self._scenes.values()]
 
     def measured(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take over what the learner has found, rows of `key`, `share` and `version`; the first stays as `before`."""
+        """Store the learner's results, rows of `key`, `share` and `version`; the first one stays as `before`."""
         for row in rows:
             if row["key"] in self._scenes:
                 found = Success(float(row["share"]), int(row["version"]))
@@ -141,8 +142,8 @@ class Scenes:
         return others | saved_state(np.array(list(self._scenes.values()), np.uint32))
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `put_into` kept; nothing changes where there were no scenes. Raises ValueError where they are
-        of another drill.
+        """Restore what `put_into` stored; does nothing if there are no scenes. Raises ValueError if they belong to a
+        different drill.
         """
         if STATE_KEY not in state:
             return

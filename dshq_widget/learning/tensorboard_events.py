@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FIRST = b"brain.Event:2"
-"""The version that the first record states."""
+"""The version in the first record."""
 POLYNOMIAL = 0x82F63B78
 """Castagnoli's, reversed (RFC 3720, section 12.1)."""
 
@@ -75,7 +75,7 @@ def _varint(number: int) -> bytes:
 
 
 class EventFile:
-    """A new event file in `folder`; raises OSError where it cannot be made or written."""
+    """A new event file in `folder`; raises OSError if it cannot be created or written."""
 
     def __init__(self, folder: Path, now: float) -> None:
         name = f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}"
@@ -88,5 +88,5 @@ class EventFile:
         self._file.flush()
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the file."""
         self._file.close()

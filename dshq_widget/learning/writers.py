@@ -1,6 +1,5 @@
-"""Rows of metrics as files: `metrics.csv` and TensorBoard's event files, a metric as CATEGORY/name in both.
-
-The learner writes them, so a slow disk never holds up the notebook.
+"""Writes rows of metrics to `metrics.csv` and TensorBoard event files, with names CATEGORY/name. The learner writes
+them, so a slow disk never blocks the notebook.
 """
 
 from __future__ import annotations
@@ -32,9 +31,8 @@ def columns(terms: list[str]) -> list[str]:
 
 
 class CsvFile:
-    """One line per row, appended and flushed; an empty cell where the row has no such metric.
-
-    Raises OSError, or ValueError where `path` holds other columns: those of another drill or another release.
+    """One line per row, appended and flushed; a missing metric is an empty cell. Raises OSError, or ValueError if
+    `path` has different columns, from another drill or release.
     """
 
     def __init__(self, path: Path, terms: list[str]) -> None:
@@ -48,7 +46,7 @@ class CsvFile:
             self._csv.writerow(header)
         elif found != header:
             self._file.close()
-            raise ValueError(f"{str(path)!r} holds other columns than this training has: choose another log_dir")
+            raise ValueError(f"{str(path)!r} has different columns from this training: choose another log_dir")
 
     def add(self, now: float, row: Mapping[str, float]) -> None:
         """One line."""
@@ -56,12 +54,12 @@ class CsvFile:
         self._file.flush()
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the file."""
         self._file.close()
 
 
 class Logs:
-    """Both files of one learner in `folder`, which is made where it is missing. Raises as they do."""
+    """Both files of one learner in `folder`, which is created if missing. Raises like them."""
 
     def __init__(self, folder: str, spec: Mapping[str, Any]) -> None:
         path = Path(folder)
@@ -71,7 +69,7 @@ class Logs:
         self._failed = False
 
     def write(self, row: Mapping[str, float]) -> str:
-        """Add one row of flat names; -> "" or, once, why nothing is written any more."""
+        """Add one row of flat names. Returns "" or, once, why writing has stopped."""
         now = time.time()
         try:
             if not self._failed:
@@ -80,10 +78,10 @@ class Logs:
                 self._events.add(now, int(row.get("agent_steps", 0)), points)
         except OSError as error:
             self._failed = True
-            return f"metrics are no longer written to files: {error.strerror or error}"
+            return f"stopped writing metrics to files: {error.strerror or error}"
         return ""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the file."""
         self._csv.close()
         self._events.close()

@@ -16,14 +16,14 @@ from dshq_widget.lessons.verdict import Verdict
 __all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "seconds"]
 
 BUDGET = "DSHQ_LESSON_SECONDS"
-"""Environment variable: the most that `seconds` gives, for tests and for the impatient."""
+"""Environment variable: upper limit of `seconds`, for tests and for impatient readers."""
 
 
 def check(number: str | int, *answer: Any, **named: Any) -> Verdict:
     """What `answer` to the exercise of a lesson still lacks; the end of a cell shows it.
 
-    A wrong answer is no error, and neither is one that breaks the checking: that, too, is told in the verdict. Raises
-    ValueError for an unknown lesson.
+    A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.
+    Raises ValueError for an unknown lesson.
     """
     checked = lesson(number)
     module = importlib.import_module(f"dshq_widget.lessons.lesson_{checked.number}")
@@ -35,6 +35,6 @@ def check(number: str | int, *answer: Any, **named: Any) -> Verdict:
 
 
 def seconds(wanted: float) -> float:
-    """`wanted` seconds, or fewer where the environment variable DSHQ_LESSON_SECONDS says so."""
+    """`wanted` seconds, at most the environment variable DSHQ_LESSON_SECONDS."""
     most = os.environ.get(BUDGET)
     return float(wanted) if most is None else min(float(wanted), float(most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-DONE = "a lucky moment no longer counts, and who never gets there is not credited with anything."
+DONE = "a lucky moment no longer counts, and a curve that never gets there gets no time."
 
 TIMES = (0.0, 1.5, 3.0, 4.5, 6.0)
 CASES: tuple[tuple[Sequence[float], float | None, str], ...] = (
@@ -21,7 +21,7 @@ LEVEL = 0.6
 
 
 def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]) -> list[str]:
-    """What the function still gets wrong, the first case only: the others often mend themselves with it."""
+    """The first case that the function still gets wrong; fixing it often fixes the others."""
     if not callable(good_since):
         return [f"Give the function itself, `check('01', good_since)`; this is {type(good_since).__name__}."]
     for values, wanted, why in CASES:
@@ -32,5 +32,5 @@ def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]
                 f"should give {wanted!r}. {why}"
             ]
     if good_since([], [], LEVEL) is not None:
-        return ["Of a curve without points nothing can be said: give `None` for empty lists."]
+        return ["A curve without points is never above the level: give `None` for empty lists."]
     return []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DONE = (
-    "your payments tell a beginner the way, and whoever goes in circles earns nothing: over a round they add up to the "
+    "your payments show a beginner the way, and going in circles earns nothing: over a round they add up to the "
     "two ends alone."
 )
 

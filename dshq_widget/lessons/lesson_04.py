@@ -75,7 +75,7 @@ def _hints(answer: np.ndarray, wanted: np.ndarray) -> list[str]:
     """Which of the usual slips these ten numbers are, or the last decision at which they are wrong."""
     surprise = REWARDS + GAMMA * NEXT_VALUES - VALUES
     slips = {
-        "These are the surprises alone. Each advantage also carries `gamma * gae_lambda` of the one after it.": (
+        "These are only the surprises. Each advantage also carries `gamma * gae_lambda` of the one after it.": (
             surprise
         ),
         "The goal's surprise is right, but the next episode's leaks into it: where `over`, nothing is carried back.": (

@@ -10,8 +10,8 @@ import numpy as np
 TOLERANCE = 1e-6
 PAIRS = ((1000.0, 1000.0), (1400.0, 1000.0), (1000.0, 1400.0), (1613.0, 1609.0), (2882.0, 1200.0))
 DONE = (
-    "Your ratings rise by what was won beyond what was expected, and what one player gains the other loses. That is "
-    "Elo's system of 1960, and chess still counts so."
+    "Your ratings rise by what was won beyond what was expected, and what one player gains the other loses. That "
+    "is Elo's system of 1960, and chess still uses it."
 )
 
 

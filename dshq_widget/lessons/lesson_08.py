@@ -14,8 +14,8 @@ ENVIRONMENT = "Winter-v0"
 WARM, COLD, HOT = 20.0, 8.0, 32.0
 """Degrees: where it is best, and two hours of which nobody is glad."""
 DONE = (
-    "A warm house is best, a cold and a hot one are worse, and wood has its price. That is all the learner will be "
-    "told; when to light the fire it has to find out."
+    "A warm house is best, a cold and a hot one are worse, and wood has its price. The learner gets no other "
+    "information; it has to find out when to light the fire."
 )
 
 

@@ -1,1 +1,1 @@
-"""The notebook around: which cell made what, and JupyterLab on the lessons."""
+"""The surrounding notebook: which cell created which widget, and JupyterLab with the lessons."""

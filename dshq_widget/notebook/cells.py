@@ -1,4 +1,4 @@
-"""Which notebook cell made which widget, so that running a cell again clears away what it made before."""
+"""Records which notebook cell created which widget, so that running a cell again closes its earlier widgets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Closes(Protocol):
-    """What a cell made, and what would otherwise hold threads, memory and its page for as long as the kernel lives."""
+    """An object created in a cell that would otherwise hold threads, memory and its page until the kernel ends."""
 
     def close(self) -> None: ...
 
@@ -16,7 +16,7 @@ _made: dict[str, tuple[str, list[Closes]]] = {}
 
 
 def running_cell() -> tuple[str, str] | None:
-    """(cell id, id of this execution) where the front end says so in the request's metadata, as JupyterLab does."""
+    """(cell id, id of this execution) if the front end sends it in the request's metadata, as JupyterLab does."""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
     if kernel is None:
@@ -27,7 +27,7 @@ def running_cell() -> tuple[str, str] | None:
 
 
 def supersede(widget: Closes) -> None:
-    """Close the widgets that an earlier execution of the same cell made."""
+    """Close the widgets created by an earlier execution of the same cell."""
     running = running_cell()
     if running is None:
         return

@@ -1,4 +1,4 @@
-"""`dshq lab`: JupyterLab on the notebooks that come with the package."""
+"""`dshq lab`: JupyterLab with the package's notebooks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 
 SOURCES = tuple(Path(__file__).parents[above] / "notebooks" for above in (1, 2))
-"""Where the notebooks lie: in an installed package, in a checkout."""
+"""Folders of the notebooks: in an installed package, in a checkout."""
 
 
 def copy_notebooks(folder: Path) -> Path:
-    """Copy the notebooks into `folder`, leave those alone that lie there already, and return the first one."""
+    """Copy the notebooks into `folder` without overwriting existing ones, and return the first one."""
     source = next(path for path in SOURCES if path.is_dir())
     names = sorted(path.name for path in source.glob("*.ipynb"))
     for name in names:
@@ -24,8 +24,8 @@ def copy_notebooks(folder: Path) -> Path:
 def serve(notebook: Path, *, port: int | None = None, browser: bool = True, as_json: bool = False) -> None:
     """Run JupyterLab in the notebook's folder, opened on it, until it is shut down.
 
-    `port` is the first one tried. With `as_json` one JSON object {url, folder, notebook} stands on stdout as soon as
-    the server answers. Raises ImportError where JupyterLab is not installed.
+    `port` is the first one tried. With `as_json` one JSON object {url, folder, notebook} is printed as soon as the
+    server answers. Raises ImportError if JupyterLab is not installed.
     """
     from jupyterlab.labapp import LabApp
 
@@ -38,5 +38,5 @@ def serve(notebook: Path, *, port: int | None = None, browser: bool = True, as_j
     url = f"{server.connection_url}{page}?token={server.identity_provider.token}"
     said = {"url": url, "folder": str(notebook.parent), "notebook": str(notebook)}
     text = json.dumps(said) if as_json else f"JupyterLab on {notebook}: {url}"
-    server.io_loop.add_callback(print, text, flush=True)  # after the one that takes the port
+    server.io_loop.add_callback(print, text, flush=True)  # printed after the server has its port
     server.start()

@@ -1,1 +1,1 @@
-"""Frames as they are remembered: packing, the replay ring that an actor fills and a learner reads."""
+"""Stored frames: packing, and the replay ring that an actor fills and a learner reads."""

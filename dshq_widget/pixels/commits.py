@@ -1,5 +1,5 @@
-"""How far a ring may be read: steps are given free a stride at a time, on a GPU by events, so that nobody waits for
-the host.
+"""How far a ring may be read: steps are released a stride at a time, on a GPU with events, without waiting for the
+host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CommitManager:
     def __init__(self, stride: int = 8, margin: int = 16, device: str | torch.device = "cpu"):
         """`margin` steps at the end stay unread. Raises ValueError for a stride below 1 or a margin below 0."""
         if stride < 1 or margin < 0:
-            raise ValueError(f"wanted a stride of 1 or more and a margin of 0 or more, got {stride} and {margin}")
+            raise ValueError(f"expected a stride of 1 or more and a margin of 0 or more, got {stride} and {margin}")
         self.stride, self.margin = stride, margin
         self.write_t = self.committed_t = -1
         on_gpu = torch.device(device).type == "cuda"
@@ -32,7 +32,7 @@ class CommitManager:
         Raises ValueError for steps out of turn.
         """
         if t != self.write_t + 1:
-            raise ValueError(f"steps are written in turn: wanted {self.write_t + 1}, got {t}")
+            raise ValueError(f"steps are written in turn: expected {self.write_t + 1}, got {t}")
         self.write_t = t
         if (t + 1) % self.stride:
             return False

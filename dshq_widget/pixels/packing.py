@@ -24,10 +24,11 @@ def pack(pixels: Tensor) -> Tensor:
     """
     if pixels.dtype != torch.uint8 or pixels.shape[-1] % PER_BYTE:
         raise ValueError(
-            f"wanted u8 pixels of a width that divides by {PER_BYTE}, got {pixels.dtype} of shape {tuple(pixels.shape)}"
+            f"expected u8 pixels with a width divisible by {PER_BYTE}, got {pixels.dtype} of shape "
+            f"{tuple(pixels.shape)}"
         )
     if pixels.numel() and int(pixels.max()) >= SHADES:
-        raise ValueError(f"wanted shades 0 to {SHADES - 1}, got {int(pixels.max())}")
+        raise ValueError(f"expected shades 0 to {SHADES - 1}, got {int(pixels.max())}")
     parts = pixels.unflatten(-1, (-1, PER_BYTE)) << torch.tensor(_SHIFTS, dtype=torch.uint8, device=pixels.device)
     return parts.sum(-1, dtype=torch.uint8)
 

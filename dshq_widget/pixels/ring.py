@@ -38,7 +38,9 @@ class ReplayRing:
     def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cpu"):
         """Raises ValueError for sizes below 2 and 1, and torch's own error where the memory does not suffice."""
         if capacity < 2 or num_envs < 1:
-            raise ValueError(f"wanted a capacity of 2 or more steps and 1 or more games, got {capacity} and {num_envs}")
+            raise ValueError(
+                f"expected a capacity of 2 or more steps and 1 or more games, got {capacity} and {num_envs}"
+            )
         self.capacity, self.num_envs, self.device = capacity, num_envs, torch.device(device)
         self.obs = _aligned((capacity, num_envs, *PACKED), torch.uint8, self.device)
         rows = {name: _aligned((capacity, num_envs), dtype, self.device) for name, dtype in FIELDS.items()}
@@ -76,12 +78,12 @@ class ReplayRing:
         Raises ValueError for another step than the next one, or another shape, type or device.
         """
         if t is not None and t != self.total:
-            raise ValueError(f"steps are pushed in turn: wanted {self.total}, got {t}")
+            raise ValueError(f"steps are pushed in turn: expected {self.total}, got {t}")
         given = (action, reward, is_first, continues, episode_id)
         for (name, row), value in zip(self.rows.items(), given, strict=True):
             if value.shape != (self.num_envs,) or value.dtype != row.dtype or value.device != row.device:
                 raise ValueError(
-                    f"{name}: wanted {row.dtype} of shape ({self.num_envs},) on {row.device}, "
+                    f"{name}: expected {row.dtype} of shape ({self.num_envs},) on {row.device}, "
                     f"got {value.dtype} of shape {tuple(value.shape)} on {value.device}"
                 )
             row[self.total % self.capacity].copy_(value)
@@ -95,13 +97,13 @@ class ReplayRing:
         `obs`. None while there are too few steps.
 
         The last `margin` steps up to `committed_t` (by default all that were pushed) are left out, and so are the
-        oldest `margin`, which an actor that goes on may overwrite while they are read. Windows may cross episodes.
-        Raises ValueError for sizes below 1 and steps that were not pushed.
+        oldest `margin`, which the actor may overwrite while they are read. Windows may cross episodes. Raises
+        ValueError for sizes below 1 and steps that were not pushed.
         """
         newest = self.total - 1 if committed_t is None else committed_t
         if batch < 1 or length < 1 or margin < 0 or newest >= self.total:
             raise ValueError(
-                f"wanted a batch and a length of 1 or more, a margin of 0 or more and a step that was pushed, "
+                f"expected a batch and a length of 1 or more, a margin of 0 or more and a step that was pushed, "
                 f"got {batch}, {length}, {margin} and {newest} of {self.total}"
             )
         full = self.total >= self.capacity
@@ -130,7 +132,7 @@ class ReplayRing:
     def assert_alignment(self, nbytes: int = ALIGNMENT) -> None:
         """Raises ValueError where the frames do not begin at a multiple of `nbytes`."""
         if self.obs.data_ptr() % nbytes:
-            raise ValueError(f"wanted frames at a multiple of {nbytes} bytes, got {self.obs.data_ptr():#x}")
+            raise ValueError(f"expected frames at a multiple of {nbytes} bytes, got {self.obs.data_ptr():#x}")
 
     def assert_no_actor_overtakes(self, start: int, length: int) -> None:
         """Raises ValueError where the window of `length` steps from `start` is no longer whole: what was read of it
@@ -148,7 +150,7 @@ class ReplayRingCUDA(ReplayRing):
 
     def __init__(self, capacity: int, num_envs: int, device: str | torch.device = "cuda"):
         if torch.device(device).type != "cuda" or not torch.cuda.is_available():
-            raise ValueError(f"wanted a CUDA device that torch can use, got {str(device)!r}: take ReplayRing instead")
+            raise ValueError(f"expected a CUDA device that torch can use, got {str(device)!r}: use ReplayRing instead")
         super().__init__(capacity, num_envs, device)
 
 

@@ -1,4 +1,4 @@
-"""Proves that a loop on a GPU moves nothing to or from the host."""
+"""Verifies that a loop on a GPU copies nothing to or from the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def assert_no_host_memcpy() -> Iterator[None]:
     would be nothing to see.
     """
     if not torch.cuda.is_available():
-        raise RuntimeError("no CUDA device that torch can use was found: there are no copies to look for")
+        raise RuntimeError("torch found no usable CUDA device: there are no copies to count")
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profile:
         yield

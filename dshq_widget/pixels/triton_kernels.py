@@ -1,4 +1,4 @@
-"""What Triton compiles; importing this needs Triton."""
+"""Triton kernels; importing this needs Triton."""
 
 import triton
 import triton.language as tl

@@ -24,9 +24,9 @@ def unpack(packed: Tensor, impl: str = "lut") -> Tensor:
     for Triton where it is missing.
     """
     if impl not in UNPACKERS:
-        raise ValueError(f"impl: wanted one of {', '.join(UNPACKERS)}, got {impl!r}")
+        raise ValueError(f"impl: expected one of {', '.join(UNPACKERS)}, got {impl!r}")
     if packed.dtype != torch.uint8 or not packed.is_contiguous():
-        raise ValueError(f"wanted contiguous bytes, got {packed.dtype} of strides {packed.stride()}")
+        raise ValueError(f"expected contiguous bytes, got {packed.dtype} of strides {packed.stride()}")
     return UNPACKERS[impl](packed)
 
 

@@ -1,1 +1,1 @@
-"""The network as data: its description, acting in numpy, files, evaluation, exports. Nothing here trains."""
+"""The network as data: its description, acting in numpy, files, evaluation, exports. No training."""

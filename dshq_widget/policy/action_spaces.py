@@ -1,4 +1,4 @@
-"""What a policy's outputs mean in an environment: actions drawn from them, and how the environment is told.
+"""The meaning of a policy's outputs in an environment: drawing actions, and converting them for the environment.
 
 Discrete, MultiDiscrete and MultiBinary actions are *choices*: a softmax over the options of each. A Box is drawn from
 one distribution per number, each of two outputs:
@@ -29,11 +29,11 @@ FIRST_LOG_DEVIATION = -0.5
 LOG_DEVIATIONS = (-5.0, 1.0)
 """Bounds of it (assumed)."""
 EDGE = 1e-6
-"""A beta's draws keep so far away from 0 and 1, where its density may be infinite."""
+"""Draws of a beta distribution stay this far from 0 and 1, where its density may be infinite."""
 
 
 class GymError(ValueError):
-    """An environment that cannot be made, or not be learned: one sentence that says why and how to mend it."""
+    """An environment that cannot be created or trained on. The message says why and how to fix it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Actions:
     start: int = 0
     """The number of a Discrete's first option."""
     shape: tuple[int, ...] = ()
-    """Of what the environment is given, apart from a Discrete's plain number."""
+    """Shape of the environment's action; a Discrete takes a plain number."""
     low: tuple[float, ...] = ()
     """Bounds of each number of a box, flat; infinite where there is none."""
     high: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, space: Space) -> Actions:
-        """Raises GymError for a space that no policy here can act in."""
+        """Raises GymError for an unsupported space."""
         from gymnasium import spaces
 
         if isinstance(space, spaces.Discrete):
@@ -67,8 +67,8 @@ class Actions:
             low, high = (tuple(float(bound) for bound in bounds.ravel()) for bounds in (space.low, space.high))
             return cls("box", shape=space.shape, low=low, high=high)
         raise GymError(
-            f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, and these are {space}: "
-            "wrap the environment so that they are (gymnasium.wrappers.TransformAction)"
+            f"actions must be Discrete, MultiDiscrete, MultiBinary or a Box of floats, got {space}: wrap the "
+            "environment (gymnasium.wrappers.TransformAction)"
         )
 
     @classmethod
@@ -89,7 +89,7 @@ class Actions:
 
     @property
     def outputs(self) -> int:
-        """Numbers that a policy says, beside its value."""
+        """Number of outputs of a policy, besides the value."""
         return sum(self.sizes) if self.sizes else 2 * len(self.low)
 
     @property
@@ -98,9 +98,9 @@ class Actions:
         return np.isfinite(self.low) & np.isfinite(self.high)
 
     def check(self, distribution: str) -> None:
-        """Raises GymError where the distribution does not suit these actions."""
+        """Raises GymError if the distribution does not suit these actions."""
         if self.kind == "box" and distribution == "beta" and not self.bounded.all():
-            raise GymError("action_distribution=beta needs actions with bounds, and these have none: take gaussian")
+            raise GymError("action_distribution=beta needs bounded actions: use gaussian")
 
     def draw(self, outputs: NDArray, distribution: str, rng: np.random.Generator, greedy: bool = False) -> NDArray:
         """Actions f32 `[N, k]` from outputs f32 `[N, outputs]`; `greedy` takes the likeliest option or the mean."""
@@ -117,8 +117,8 @@ class Actions:
         drawn = alpha / (alpha + beta) if greedy else rng.beta(alpha, beta)
         return np.clip(drawn, EDGE, 1 - EDGE).astype(np.float32)
 
-    def told(self, drawn: NDArray, distribution: str) -> NDArray:
-        """What N environments are given for actions f32 `[N, k]`."""
+    def to_environment(self, drawn: NDArray, distribution: str) -> NDArray:
+        """Convert actions f32 `[N, k]` for N environments."""
         if self.kind == "choice":
             return drawn[:, 0].astype(np.int64) + self.start
         if self.kind == "choices":

@@ -1,4 +1,5 @@
-"""`.dshq` files: a policy and all that is needed to go on training it, as a safetensors file that is data only.
+"""`.dshq` files: a policy and everything needed to continue its training, as a safetensors file that contains only
+data.
 
 Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
 `format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
@@ -7,7 +8,7 @@ Layout (safetensors): u64 little-endian header length, JSON header, tensors. The
 `weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
 `generator...`, `normalizer...`, `train...`.
 
-Reading checks every length before it allocates, and raises nothing but CheckpointError.
+Reading checks every length before it allocates, and raises only CheckpointError.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be saved or is not a usable policy; one sentence."""
+    """A file cannot be saved or is not a usable policy. The message is one sentence."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """What one `.dshq` file holds."""
+    """The content of one `.dshq` file."""
 
     drill: str
     rules_hash: str
@@ -99,7 +100,7 @@ def as_policy(saved: Checkpoint) -> network.Policy:
 
 
 def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
-    """The same of a Gymnasium environment."""
+    """The same for a Gymnasium environment."""
     distribution = saved.config.get("action_distribution", DISTRIBUTIONS[0])
     return GymPolicy(saved.layers, saved.activation, saved.weights, saved.environment, distribution, metadata)
 
@@ -107,8 +108,8 @@ def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
     """Write `checkpoint` so that `path` always holds the old file or the whole new one; returns the absolute path.
 
-    The bytes go to a temporary file beside it, which is synced and renamed; temporary files that a killed process left
-    are swept. Raises CheckpointError, and then the old file is as it was.
+    The bytes go to a temporary file in the same folder, which is synced and renamed; temporary files of killed
+    processes are removed. Raises CheckpointError; then the old file is unchanged.
     """
     target = Path(os.path.abspath(os.path.expanduser(path)))
     content = encode(checkpoint)
@@ -154,7 +155,7 @@ def _alive(pid: int) -> bool:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the rename itself survive a power cut, where directories can be synced."""
+    """Make the rename survive a power cut, if directories can be synced."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -165,7 +166,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def encode(checkpoint: Checkpoint) -> bytes:
-    """The file's bytes; raises CheckpointError where `load` would refuse them."""
+    """The file's bytes; raises CheckpointError if `load` would reject them."""
     tensors = {"weights": checkpoint.weights, **checkpoint.state}
     tensors = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     metadata = {
@@ -219,7 +220,7 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def parse(content: bytes, name: str) -> Checkpoint:
-    """What the bytes of a file called `name` hold; raises CheckpointError with one sentence."""
+    """Parse the bytes of a file called `name`; raises CheckpointError with one sentence."""
     try:
         return decode(content)
     except CheckpointError as error:
@@ -227,7 +228,7 @@ def parse(content: bytes, name: str) -> Checkpoint:
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file of bearable size whose first bytes look right; never waits on a pipe or device."""
+    """The bytes of a regular file of allowed size whose first bytes look right; never waits on a pipe or device."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise CheckpointError("it is not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
@@ -244,7 +245,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
 
 def _header_length(content: bytes, size: int) -> int:
     """The header's length, from the file's first 9 bytes and its size; raises CheckpointError."""
-    foreign = content[8:9] != b"{"  # our own header's length may begin with the same bytes
+    foreign = content[8:9] != b"{"  # the length of a valid header may begin with the same bytes
     if foreign and content[:2] == b"PK":
         raise CheckpointError("it is a zip archive (npz or torch), and only .dshq files are read")
     if foreign and content[:1] == b"\x80":
@@ -255,7 +256,7 @@ def _header_length(content: bytes, size: int) -> int:
     if header_bytes > MAX_HEADER_BYTES or content[8:9] != b"{":
         raise CheckpointError("it does not start with a .dshq header")
     if 8 + header_bytes > size:
-        raise CheckpointError("it ends inside its header; it was cut off")
+        raise CheckpointError("it ends inside its header: it was cut off")
     return header_bytes
 
 
@@ -275,7 +276,7 @@ def decode(content: bytes) -> Checkpoint:
         )
     data = memoryview(content)[8 + header_bytes :]
     if metadata.get("sha256") != _digest(metadata, data):
-        raise CheckpointError("its contents do not match their sha256; the file is damaged")
+        raise CheckpointError("its contents do not match its sha256: the file is damaged")
     text = {key: _text(metadata, key) for key in TEXT_KEYS}
     layers = _layers(metadata)
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):

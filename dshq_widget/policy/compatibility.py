@@ -1,4 +1,4 @@
-"""What of a policy file fits a drill: its settings, as far as this release knows them, and its network."""
+"""Checks whether a policy file fits a drill: its settings, as far as this release knows them, and its network."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from dshq_widget.policy.network import PolicySpec
 
 def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
     """The name of the package's drill, or of the Gymnasium environment, that a file called `name` was trained on.
-    Raises CheckpointError, with `advice`, where it was neither.
+    Raises CheckpointError, with `advice`, if it is neither.
     """
     if saved.environment or saved.drill in drills.drills:
         return saved.drill
     raise CheckpointError(
-        f"wanted the drill that {os.path.basename(name)!r} was trained on, got a file of {saved.drill!r}, "
-        f"which is a drill of your own: {advice}"
+        f"{os.path.basename(name)!r} was trained on {saved.drill!r}, which is not a built-in drill: {advice}"
     )
 
 
@@ -33,20 +32,20 @@ def settings_of(saved: Checkpoint) -> TrainConfig:
 
 
 def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:
-    """Raises CheckpointError where the file called `name` holds another network than `layers`."""
+    """Raises CheckpointError if the file called `name` holds a different network from `layers`."""
     if saved.layers != layers:
         raise CheckpointError(
-            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} "
-            f"needs {list(layers)}: take a file of this drill and network"
+            f"{name!r} was trained on {saved.drill!r} with layers {list(saved.layers)}, but {spec['name']!r} needs "
+            f"{list(layers)}: choose a file for this drill and network"
         )
 
 
 def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that give this drill the file's network; raises CheckpointError where none do."""
+    """The settings that give this drill the file's network; raises CheckpointError if there are none."""
     try:
         config = settings_of(saved)
         network = PolicySpec.for_config(spec, config)
     except ValueError as error:
-        raise CheckpointError(f"{name!r} has settings that this release does not take: {error}") from None
+        raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
     check_layers(saved, name, spec, network.layers)
     return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}

@@ -1,4 +1,4 @@
-"""The convolutional trunk of policies that read pixels: its weights stand behind the dense ones in the flat weights.
+"""The convolutional trunk of policies that read pixels: its weights come after the dense ones in the flat weights.
 
 Three convolutions with relu, after Mnih et al., "Human-level control through deep reinforcement learning", 2015; what
 comes out of the last one is what the dense part reads. Flat layout, float32: per convolution W `[out, in, k, k]`
@@ -25,7 +25,7 @@ def shapes(pixels: Pixels) -> list[tuple[int, int, int, int]]:
 
 
 def features(pixels: Pixels) -> int:
-    """Numbers that come out; raises ValueError for pictures that are too small."""
+    """Number of outputs; raises ValueError for images that are too small."""
     height, width = pixels[1:]
     for _, k, stride in CONVOLUTIONS:
         height, width = (height - k) // stride + 1, (width - k) // stride + 1

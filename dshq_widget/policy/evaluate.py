@@ -1,5 +1,5 @@
-"""Matches between a policy and anything that can play, with honest numbers: draws counted, sides swapped, a
-confidence interval. In a drill of one side there is nobody to beat, and the episodes' returns are what counts.
+"""Matches between a policy and any player: draws counted, sides swapped, with a confidence interval. In a drill of one
+side the returns of the episodes are measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dshq_widget.policy import checkpoint
 
 Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 SHARE_FLOOR = {"random": 0.3}
-"""A win rate counts only with at least this share of all matches won; 0.2 against anything not named here."""
+"""A win rate counts only with at least this share of all matches won; 0.2 for opponents not listed."""
 FLOOR = 0.2
 
 
@@ -52,7 +52,7 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
         wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
         if (saved.layers[0], saved.layers[-1]) != wanted:
             raise checkpoint.CheckpointError(
-                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: take a file of the same drill"
+                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
             )
         return network(saved.layers, saved.activation, saved.weights)
     if text == "scripted":
@@ -108,8 +108,8 @@ def evaluate_alone(
     return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
 
 
-def yardsticks(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
-    """What a return of `evaluate_alone` is to be compared with, on the same seeds: return_mean_random of random play,
+def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:
+    """References for the returns of `evaluate_alone`, with the same seeds: return_mean_random of random play,
     return_mean_scripted of the drill's first baseline (None without one).
     """
 

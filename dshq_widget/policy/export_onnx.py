@@ -1,4 +1,4 @@
-"""A policy as an ONNX model, for runtimes that know nothing of this project. Needs the extra `onnx`.
+"""Export of a policy as an ONNX model, for other runtimes. Needs the extra `onnx`.
 
 Input `observations` f32 `[batch, n_obs]`; outputs `logits` f32 `[batch, n_actions]` and `value` f32 `[batch]`.
 Normalisers are part of the weights already. Operators: Gemm, Tanh or Relu, Split, Squeeze, and for pairs of items and
@@ -17,23 +17,23 @@ from dshq_kernels.network.layers import Grid, Pairs
 from dshq_widget.policy.network import Policy
 
 OPERATOR_SET, FORMAT_VERSION = 17, 8
-"""Of 2022, so that older runtimes read it, too."""
+"""From 2022, so that older runtimes can read it."""
 OPERATORS = {"tanh": "Tanh", "relu": "Relu"}
 
 Node = tuple[str, list[str], list[str], dict[str, Any]]
-"""Operator, the names of what it reads, of what it writes, and its options."""
+"""Operator, the names of its inputs and outputs, and its options."""
 
 
 def to_onnx(policy: Policy) -> Any:
-    """The policy as an `onnx.ModelProto`; raises ImportError with advice where onnx is not installed, ValueError for a
-    network with a grid.
+    """The policy as an `onnx.ModelProto`; raises ImportError if onnx is not installed, ValueError for a network with a
+    grid.
     """
     if isinstance(policy.spec.front, Grid):
-        raise ValueError("a network that looks ahead on a grid has no form in ONNX's operators: keep the .dshq file")
+        raise ValueError("a network with a grid cannot be exported to ONNX: use the .dshq file")
     try:
         import onnx
     except ImportError as error:
-        raise ImportError("exporting needs the onnx package: pip install dshq-widget[onnx]") from error
+        raise ImportError("exporting needs onnx: pip install 'dshq-widget[onnx]'") from error
     helper, spec, f32 = onnx.helper, policy.spec, onnx.TensorProto.FLOAT
     nodes = _nodes(policy)
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in _constants(policy).items()]
@@ -60,7 +60,7 @@ def to_onnx(policy: Policy) -> Any:
 
 
 def _constants(policy: Policy) -> dict[str, np.ndarray]:
-    """What the nodes read besides the observations, by name."""
+    """Constant inputs of the nodes, by name."""
     spec, front = policy.spec, policy.spec.front
     arrays = {"column": np.array([1], np.int64), "sizes": np.array([spec.n_actions, 1], np.int64)}
     if isinstance(front, Pairs):

@@ -1,4 +1,4 @@
-"""A policy for an environment, ready to act in plain numpy: what the show and evaluation play with."""
+"""A policy for an environment that acts in plain numpy, for the show and evaluation."""
 
 from __future__ import annotations
 
@@ -50,14 +50,12 @@ class GymPolicy(Policy):
         greedy: bool = False,
         mask: NDArray | None = None,
     ) -> NDArray:
-        """What the environment is to be given for one observation, or for `[N, ...]` of them; there are no masks."""
+        """The environment's action for one observation, or for `[N, ...]` of them; there are no masks."""
         if mask is not None:
-            raise ValueError(
-                "Gymnasium's environments have no action masks that a policy here could obey: leave mask out"
-            )
+            raise ValueError("policies for Gymnasium environments do not support action masks: leave mask out")
         single = np.ndim(obs) == (len(self.spec.pixels) or 1)
         outputs, _ = self.forward(np.asarray(obs)[None] if single else obs)
-        told = self.actions.told(
+        taken = self.actions.to_environment(
             self.actions.draw(outputs, self.distribution, rng or self._rng, greedy), self.distribution
         )
-        return told[0] if single else told
+        return taken[0] if single else taken

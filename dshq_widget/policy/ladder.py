@@ -1,4 +1,4 @@
-"""The ladder: policies that come with the package, to play against and to train on from. See `tools/ladder.py`."""
+"""The ladder: policies shipped with the package, to play against or to train further. See `tools/ladder.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parents[1] / "drills" / "ladder"
 
 
 def path(drill: str, rung: str) -> Path:
-    """Where the file of a rung lies, or would."""
+    """Path of a rung's file, which may not exist."""
     return FOLDER / f"{drill}-{rung}.dshq"
 
 
@@ -19,10 +19,10 @@ def rungs(drill: str) -> tuple[str, ...]:
 
 
 def resolve(name: str) -> Path | None:
-    """The file behind `ball:gold`; None for what is no such name. Raises ValueError where the drill lacks that rung."""
+    """The file of a name such as `ball:gold`; None for other text. Raises ValueError if the drill lacks that rung."""
     drill, colon, rung = name.partition(":")
     if not colon or rung not in RUNGS or not drill.isidentifier():
         return None
     if rung not in rungs(drill):
-        raise ValueError(f"{drill!r} has no policy {rung!r}; of the drills that come with the package only 'ball' has")
+        raise ValueError(f"{drill!r} has no policy {rung!r}; only the built-in drill 'ball' has a ladder")
     return path(drill, rung)

@@ -33,10 +33,10 @@ HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 """Orthogonal initialisation's gains: Huang et al., "The 37 Implementation Details of PPO", 2022, detail 2."""
 
 CONTEXT_GAIN = 1.0
-"""Of what the dense layers say to pairs: no logits, but a part of a sum that is still to be weighed."""
+"""Gain of the dense layers' output to pairs: not logits, but a part of a sum that is weighted later."""
 
 GRID_DEVIATION = 0.3
-"""Of a grid's fresh weights (measured: docs/LOG.md)."""
+"""Gain of a grid's initial weights (measured: docs/LOG.md)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,10 +44,10 @@ class PolicySpec:
     """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them. Negative
     numbers before the hidden sizes are what stands in front of them (dshq_kernels/network/layers.py).
 
-    A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between
-    the halves are zero and stay zero. To whoever only plays it is a network like any other. `pixels` (channels, height,
-    width), where there are any, are read by a convolutional trunk (convolutions.py), whose features are the n_obs;
-    its weights stand behind those of the layers.
+    A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between the
+    halves are zero and stay zero. For playing it is a network like any other. `pixels` (channels, height, width), where
+    there are any, are read by a convolutional trunk (convolutions.py), whose features are the n_obs; its weights stand
+    behind those of the layers.
     """
 
     layers: tuple[int, ...]
@@ -81,12 +81,12 @@ class PolicySpec:
 
     @classmethod
     def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
-        """The network that `config` asks for."""
+        """The network of these settings."""
         return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net)
 
     @property
     def front(self) -> Front | None:
-        """What stands in front of the dense layers, if anything."""
+        """The layer in front of the dense layers, or None."""
         return parse(self.layers)[0]
 
     @property
@@ -100,7 +100,7 @@ class PolicySpec:
 
     @property
     def shape_hash(self) -> str:
-        """Names the layout; two policies are interchangeable only where it is equal."""
+        """Identifies the layout; two policies are interchangeable only if it is equal."""
         return protocol.shape_hash(self.layers, self.activation)
 
     def split(self, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -146,7 +146,7 @@ class PolicySpec:
         return mask
 
     def fits(self, weights: np.ndarray) -> bool:
-        """Whether these flat weights are of this network: of its length, and zero between separate networks."""
+        """Whether flat weights fit this network: the right length, and zero between separate networks."""
         return weights.shape == (self.floats,) and not (self.separate and weights[self.mask() == 0].any())
 
     def initial(self, rng: np.random.Generator) -> np.ndarray:

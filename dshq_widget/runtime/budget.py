@@ -1,4 +1,4 @@
-"""How much of this machine is ours: processors and memory, read from affinity, control groups and the hub.
+"""Processors and memory available to this process, from affinity, control groups and the hub.
 
 `os.cpu_count()`, torch and numba all ignore a container's quota; half a core shared by a class is normal. Linux keeps
 the quota in control groups, version 2 (`cpu.max`, `memory.max`) or version 1 (`cpu.cfs_quota_us`,
@@ -21,15 +21,14 @@ MOST_THREADS = 8  # assumed: small networks gain nothing from more
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process has had resident, in MB."""
+    """Peak resident memory of this process, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)  # bytes there, KiB elsewhere: getrusage(2)
 
 
 def usable_processors(cpu: float) -> int:
-    """Processors to compute on, of `cpu`: every whole one, but from three on one stays with the notebook and the page.
-
-    At least 1: a part of a processor is one thread that runs part of the time.
+    """Processors to compute on, out of `cpu`: all whole ones; from three on, one is left for the notebook and the page.
+    At least 1.
     """
     whole = int(cpu)
     return max(1, whole if whole < 3 else whole - 1)
@@ -43,7 +42,7 @@ def most_workers(memory: float) -> int:
 def cpu_budget(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
     """Processors that this process may use, fractions included: min of affinity, control-group quota and hub limit.
 
-    `root` is where `/proc` and `/sys` are looked for.
+    `root` is the folder that contains `/proc` and `/sys`.
     """
     quotas = [_cpu_quota(directory) for directory in _groups(root, "cpu")]
     return min([_affinity(), _number(environ.get("CPU_LIMIT")), *quotas])
@@ -56,15 +55,14 @@ def memory_limit(root: str = "/", environ: Mapping[str, str] = os.environ) -> fl
 
 
 def memory_available(root: str = "/", environ: Mapping[str, str] = os.environ) -> float:
-    """Bytes that can be allocated now without swapping, as far as the system tells; never above `memory_limit`."""
+    """Bytes that can be allocated now without swapping, as far as the system reports it; never above `memory_limit`."""
     free = [_memory_maximum(group) - _memory_used(group) for group in _groups(root, "memory")]
     return max(0.0, min([memory_limit(root, environ), _meminfo(root, "MemAvailable"), *free]))
 
 
 def processor_seconds(root: str = "/") -> tuple[float, float]:
-    """Seconds that the living threads of this process have run, and have waited for a processor that others had.
-
-    (0, 0) where the system does not tell: Linux does (kernel documentation, scheduler/sched-stats).
+    """Seconds that the living threads of this process have run, and have waited for a processor. (0, 0) if the system
+    does not report it; Linux does (kernel documentation, scheduler/sched-stats).
     """
     ran = waited = 0.0
     for path in Path(root, "proc/self/task").glob("*/schedstat"):
@@ -111,7 +109,7 @@ def _memory_maximum(group: Path) -> float:
 
 
 def _memory_used(group: Path) -> float:
-    """Bytes that a group holds and cannot give back: what it read of files and does not use any more does not count."""
+    """Bytes that a group cannot release; unused file cache does not count."""
     for used, idle in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
         if (total := _text(group / used)) is not None:
             words = (_text(group / "memory.stat") or "").split()
@@ -138,5 +136,5 @@ def _number(text: str | None) -> float:
 def _text(path: Path) -> str | None:
     try:
         return path.read_text().strip()
-    except OSError:  # Absent or unreadable here: this source says nothing.
+    except OSError:  # Absent or unreadable: no limit from this source.
         return None

@@ -1,8 +1,8 @@
-"""Shared memory without a name: nothing in /dev/shm, nothing left behind when every process that maps it is gone.
+"""Anonymous shared memory: nothing in /dev/shm, and nothing is left when all processes that map it have ended.
 
-On Linux a block is a memfd, elsewhere an unlinked temporary file. Either way it is allocated in full before it is
-mapped, so that a full disk or a small container is an exception here and never a SIGBUS at the first write. A block
-travels to a child as an inherited descriptor (`subprocess` `pass_fds`), never by name.
+On Linux a block is a memfd, elsewhere an unlinked temporary file. It is allocated in full before it is mapped, so that
+a lack of memory raises an exception here instead of a SIGBUS at the first write. A block is passed to a child as an
+inherited descriptor (`subprocess` `pass_fds`), never by name.
 """
 
 import errno
@@ -45,9 +45,11 @@ class SharedBlock:
         """
         nbytes = int(nbytes)
         if nbytes < 1:
-            raise ValueError(f"a shared block holds at least 1 byte, not {nbytes}; check the sizes that went into it")
+            raise ValueError(f"a shared block needs at least 1 byte, got {nbytes}")
         available = memory_available()
-        if nbytes > available:  # A memfd has no size limit of its own: allocating too much would wake the OOM killer.
+        if (
+            nbytes > available
+        ):  # A memfd has no size limit of its own: allocating too much would trigger the OOM killer.
             raise MemoryError(_sentence(nbytes, f"only {_megabytes(available)} of memory is free"))
         fd = _anonymous_file(directory)
         try:
@@ -85,7 +87,7 @@ class SharedBlock:
         return self._open_bytes()[offset : offset + view_bytes].view(dtype).reshape(shape)
 
     def close(self) -> None:
-        """Lets the descriptor go now, and the mapping with the last array made from it. Closing twice is fine."""
+        """Release the descriptor now, and the mapping with the last array made from it. Closing twice is fine."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -102,7 +104,7 @@ def _anonymous_file(directory: str | None) -> int:
         try:
             return os.memfd_create("dshq", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         except OSError as error:
-            if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EINVAL):  # Forbidden in a sandbox: use a file.
+            if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EINVAL):  # Forbidden in some sandboxes: use a file.
                 raise
     with tempfile.TemporaryFile(dir=directory) as file:
         return os.dup(file.fileno())
@@ -112,7 +114,7 @@ def _allocate(fd: int, nbytes: int) -> None:
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(fd, 0, nbytes)
         return
-    for start in range(0, nbytes, len(ZEROS)):  # macOS: writing is the only way to claim the room.
+    for start in range(0, nbytes, len(ZEROS)):  # macOS: writing is the only way to allocate the memory.
         os.pwrite(fd, ZEROS[: nbytes - start], start)
 
 
@@ -121,18 +123,18 @@ def _seal(fd: int) -> None:
     try:
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # EINVAL: the temporary file that stood in for a memfd knows no seals.
+        if error.errno != errno.EINVAL:  # EINVAL: a temporary file does not support seals.
             raise
 
 
 def _no_room(nbytes: int, error: OSError) -> MemoryError:
-    return MemoryError(_sentence(nbytes, f"the system said: {error.strerror}"))
+    return MemoryError(_sentence(nbytes, f"the system reported: {error.strerror}"))
 
 
 def _sentence(nbytes: int, reason: str) -> str:
     return (
-        f"wanted {_megabytes(nbytes)} of shared memory, but {reason}; "
-        "use fewer games (num_envs) or a shorter rollout_length, or give this machine more memory"
+        f"cannot get {_megabytes(nbytes)} of shared memory: {reason}; use fewer games (num_envs), a shorter "
+        "rollout_length or a machine with more memory"
     )
 
 

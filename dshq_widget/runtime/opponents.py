@@ -1,4 +1,4 @@
-"""Earlier policies as opponents: how many play at once, and how they reach games played in other processes."""
+"""Earlier policies as opponents: how many play at once, and how they are sent to games in other processes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import numpy as np
 
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import POLICY, opponent_kind
+from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import LINE, WeightSlots
 
 POOL = "pool"
-"""The name in `opponents` that stands for earlier policies."""
+"""Name of earlier policies in `opponents`."""
 MOST_SLOTS = 8
 """Different earlier policies that play at once; each has at least two tiles, so that it takes both sides (assumed)."""
 
 
 def slot_count(config: TrainConfig) -> int:
     """Different earlier policies that play at once; 0 without a pool."""
-    tiles = config.opponents.get(POOL, 0.0) * config.num_envs / TILE_LANES
+    tiles = config.opponents.get(POOL, 0.0) * config.num_envs / LANES
     return int(np.clip(tiles // 2, 1, MOST_SLOTS)) if tiles else 0
 
 
@@ -58,7 +59,7 @@ class OpponentSlots:
 
 
 class Opponents:
-    """The earlier policies that this process' games are played against, as the rollouts want them."""
+    """The earlier policies that this process's games are played against, in the form used by rollouts."""
 
     def __init__(self, plan: np.ndarray, count: int):
         self.plan, self.versions = plan, [0] * count
@@ -70,7 +71,7 @@ class Opponents:
             self._take(slot, blob)
 
     def read(self, source: OpponentSlots, newest: np.ndarray) -> None:
-        """Take over what is new in shared memory; a slot that is still empty plays the `newest` padded parameters."""
+        """Load new policies from shared memory; an empty slot plays the `newest` padded parameters."""
         for slot, reader in enumerate(source.slots):
             found = reader.read(self.versions[slot])
             if found is not None:

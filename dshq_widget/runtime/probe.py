@@ -1,4 +1,4 @@
-"""A role that does as it is told, to try out the machinery on this machine: `dshq doctor` and the tests start it.
+"""A role that executes simple commands, to test process supervision; used by the tests.
 
 Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop
 without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), FILL {block, value} (writes every
@@ -15,7 +15,7 @@ from dshq_widget.runtime.process import role
 
 @role
 def run(channel, config: dict, blocks: dict) -> None:
-    """Announces itself with READY {pid, nice, config}, then obeys commands until the channel closes."""
+    """Announces itself with READY {pid, nice, config}, then executes commands until the channel closes."""
     channel.send({"type": "READY", "pid": os.getpid(), "nice": os.nice(0), "config": config})
     while not channel.closed:
         for command in channel.poll(timeout=1.0):
@@ -40,12 +40,12 @@ def _obey(channel, command: dict, blocks: dict) -> None:
             blocks[command["block"]].array(np.uint8, blocks[command["block"]].nbytes)[:] = command["value"]
             channel.send({"type": "FILLED"})
         case unknown:
-            raise ValueError(f"the probe knows no command {unknown}; the list is in {__name__}")
+            raise ValueError(f"unknown probe command {unknown}; the list is in {__name__}")
 
 
 def _spin(channel, seconds: float) -> None:
-    """One compiled call of about that many seconds; SPINNING tells that it is about to begin."""
-    from numba import njit  # Here, so that a probe that does not spin starts at once.
+    """One compiled call of about that many seconds; sends SPINNING before it begins."""
+    from numba import njit  # Imported here, so that a probe that does not spin starts at once.
 
     @njit(nogil=True)
     def turn(n):

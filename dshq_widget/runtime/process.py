@@ -1,9 +1,9 @@
 """The child's side of a supervised process: `python -m dshq_widget.runtime.process ROLE PARENT_PID`.
 
-A role is a function marked with `@role`, named "module:function" and called as `function(channel, config,
-blocks)`: its `Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON
-line on stdin, `{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. What
-it sends goes as JSON lines down the pipe `messages`, so that stray prints cannot disturb it.
+A role is a function marked with `@role`, named "module:function" and called as `function(channel, config, blocks)`: its
+`Channel` to the parent, a dict of settings and a dict of `SharedBlock`s. Its configuration is one JSON line on stdin,
+`{"messages": fd, "blocks": {name: [fd, nbytes]}, "config": {...}}`; further lines are commands. It sends JSON lines
+through the pipe `messages`, so that stray prints do not interfere.
 
 A child never outlives its parent, by three independent means: the kernel's parent-death signal (Linux), a watchdog
 thread that asks for the parent's id twice a second, and the end of stdin. It ignores SIGINT, which a notebook's
@@ -43,14 +43,14 @@ ORPHANED = 3  # exit status
 class Channel:
     """JSON messages to the parent and commands from it.
 
-    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second
-    and ends the process when the parent is gone. A BEAT carries how often the main loop has polled, so a stuck loop
-    shows.
+    `send` and `poll` belong to the role's main loop; a watchdog thread reads commands, sends a BEAT twice a second and
+    ends the process when the parent is gone. A BEAT carries how often the main loop has polled, which reveals a stuck
+    loop.
     """
 
     def __init__(self, messages: int, parent: int, unread: bytes = b""):
         os.set_blocking(messages, False)
-        self.dropped = 0  # messages refused because the parent read none for long
+        self.dropped = 0  # messages dropped because the parent did not read for too long
         self._messages = messages
         self._parent = parent
         self._inbox = bytearray(unread)
@@ -65,13 +65,13 @@ class Channel:
 
     @property
     def closed(self) -> bool:
-        """True once the parent has asked for the end: the role should return soon."""
+        """True once the parent has asked to stop: the role should return soon."""
         return self._closed
 
     def send(self, message: dict) -> bool:
         """Queues a JSON-able message and never blocks; False when 1 MB waits unread and the message was dropped.
 
-        Raises ValueError for a message that could never be sent. Arrays belong in shared blocks.
+        Raises ValueError for a message that is too large. Use shared blocks for arrays.
         """
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         if len(line) > OUTBOX_BYTES:
@@ -95,7 +95,7 @@ class Channel:
         return [self._commands.popleft() for _ in range(len(self._commands))]
 
     def flush(self) -> None:
-        """Waits, 2 s at most, until the parent has been handed everything."""
+        """Wait, 2 s at most, until everything has been sent to the parent."""
         deadline = time.monotonic() + FLUSH_SECONDS
         while self._outbox and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -103,7 +103,7 @@ class Channel:
                 self._write()
 
     def _write(self) -> None:
-        """Hands over what the pipe takes now; the caller holds the lock."""
+        """Write what the pipe accepts now; the caller holds the lock."""
         try:
             while self._outbox:
                 del self._outbox[: os.write(self._messages, self._outbox)]
@@ -166,7 +166,7 @@ def main(role: str, parent: int) -> int:
 
 
 def step_aside() -> None:
-    """Let everything that a person sees go first: for work beside a page that draws. Linux; elsewhere nothing.
+    """Lower this process's priority, so that a page that draws next to it goes first. Only on Linux.
 
     All threads become SCHED_IDLE, so a waking page takes the processor at once (sched(7)); and where the kernel groups
     processes by session, which makes `nice` mean nothing between sessions, this process gets a session and a group of
@@ -183,43 +183,43 @@ def step_aside() -> None:
             with open("/proc/self/autogroup", "w") as file:
                 file.write(str(LEAST_NICE))
         except OSError as error:  # The kernel limits how often this may be done; SCHED_IDLE alone is half the effect.
-            print(f"the weight of this process's session could not be lowered: {error}", file=sys.stderr)
+            print(f"could not lower the CPU weight of this process's session: {error}", file=sys.stderr)
 
 
 def _text(path: str) -> str:
     try:
         with open(path) as file:
             return file.read().strip()
-    except OSError:  # Another kernel: it has no such switch.
+    except OSError:  # The kernel does not support it.
         return ""
 
 
 def role(function: Role) -> Role:
-    """Mark a function as a role: something that a child process may be started to do."""
+    """Mark a function as a role that child processes can run."""
     function.__dshq_role__ = True  # type: ignore[attr-defined]
     return function
 
 
 def resolve(name: str) -> Callable[..., None]:
-    """The role that "module:function" names. Raises ValueError for what is not marked with `@role`."""
+    """The role that "module:function" names. Raises ValueError if it is not marked with `@role`."""
     if not ROLE.fullmatch(name):
         raise ValueError(f'a role is named "module:function", not "{name}"')
     module, function = name.split(":")
     found = getattr(importlib.import_module(module), function)
     if not getattr(found, "__dshq_role__", False):
-        raise ValueError(f'"{name}" is no role: mark the function with @role (dshq_widget/runtime/process.py)')
+        raise ValueError(f'"{name}" is not a role: mark the function with @role (dshq_widget/runtime/process.py)')
     return found
 
 
 def _die_with_parent(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # It died before the line above.
+    if os.getppid() != parent:  # The parent died before the line above.
         os._exit(ORPHANED)
 
 
 def _first_line() -> tuple[bytes, bytes]:
-    """The configuration line, and what came after it."""
+    """The configuration line, and the bytes after it."""
     received = bytearray()
     while b"\n" not in received:
         piece = os.read(STDIN, 1 << 16)

@@ -1,4 +1,4 @@
-"""Experience on its way from a rollout process to the learner: a lane of fixed-size chunks, used in place.
+"""A ring of fixed-size chunks in shared memory that carries experience from a rollout process to the learner.
 
 One producer, one consumer, no locks. A process may be killed anywhere: a chunk that was not committed does not exist,
 a chunk that was not released is read again by the consumer's successor. Memory layout, little-endian, version 1; each
@@ -86,15 +86,15 @@ class Lane:
 
     @classmethod
     def attach(cls, block: SharedBlock, fields: Fields, offset: int = 0) -> "Lane":
-        """Finds the lane that another process laid out, and goes on where its predecessor stopped.
+        """Finds the lane that another process laid out, and continues where its predecessor stopped.
 
         Raises ValueError when the lane was laid out for other fields or by another version.
         """
         magic, layout, found, capacity, stride = (int(word) for word in block.array(np.int64, 5, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION:
             raise ValueError(
-                f"wanted a lane of layout {LAYOUT_VERSION} at offset {offset}, found {layout} with magic {magic:#x}; "
-                "create it first, with the same version of this package in every process"
+                f"expected a lane of layout {LAYOUT_VERSION} at offset {offset}, found {layout} with magic "
+                f"{magic:#x}; create it first, and use the same version of this package in every process"
             )
         if found != layout_hash(fields) or stride != _stride(fields):
             raise ValueError(
@@ -110,7 +110,7 @@ class Lane:
 
     @property
     def has_room(self) -> bool:
-        """Whether `reserve` would give a chunk, for a producer that would rather wait than drop."""
+        """Whether `reserve` would return a chunk, for a producer that waits instead of dropping."""
         return self.waiting < self.capacity
 
     @property

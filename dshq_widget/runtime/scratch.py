@@ -1,4 +1,6 @@
-"""A temporary folder that is gone when its owner is: closed or ended, or killed and swept by whoever makes the next."""
+"""A temporary folder that is removed when its owner closes it or ends; folders of killed owners are removed by the next
+one.
+"""
 
 import fcntl
 import os
@@ -8,7 +10,7 @@ import weakref
 from pathlib import Path
 
 PREFIX, NEW, OWNER = "dshq-run-", "dshq-new-", "owner"
-"""A folder gets its final name once its file `owner` is locked: a file without a lock then means a dead owner."""
+"""A folder gets its final name once its file `owner` is locked, so an unlocked file means a dead owner."""
 
 
 class Scratch:
@@ -24,12 +26,12 @@ class Scratch:
         self._end = weakref.finalize(self, _remove, self.path, owner)
 
     def close(self) -> None:
-        """Remove the folder with all that is in it; twice is fine."""
+        """Remove the folder and its content; twice is fine."""
         self._end()
 
 
 def sweep(root: Path) -> None:
-    """Remove the folders of ours below `root` whose owners are dead."""
+    """Remove our folders in `root` whose owners are dead."""
     for folder in root.glob(PREFIX + "*"):
         try:
             owner = os.open(folder / OWNER, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""What this server is about to run out of, as a sentence: memory, and the room of /dev/shm."""
+"""Warnings about low memory and low /dev/shm on this server."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ import os
 from dshq_widget.runtime.budget import LEARNER_BYTES, memory_available, memory_limit
 
 SPARE_BYTES = 80e6
-"""A server with less left is about to lose a process to the system; assumed."""
+"""With less free memory the system may kill a process (assumed)."""
 SHM_BYTES = 8e6
-"""What the processes of a Gymnasium environment may share there; Docker gives 64 MB. Assumed."""
+"""Room that the processes of a Gymnasium environment need there; Docker's default is 64 MB (assumed)."""
 
 
 def shortage(*, starting: bool, environment: bool) -> str:
-    """A sentence about what is short, "" where nothing is. `starting`: a learner is yet to take its memory;
-    `environment`: processes of a Gymnasium environment hand pictures over in /dev/shm, which nothing else uses.
+    """A sentence about what is low, "" if nothing is. `starting`: a learner is about to allocate its memory;
+    `environment`: processes of a Gymnasium environment share frames in /dev/shm.
     """
     free, limit = memory_available(), memory_limit()
     wanted = LEARNER_BYTES if starting else SPARE_BYTES
     if free < wanted:
-        what = "training needs about" if starting else "the system ends processes below"
+        what = "training needs about" if starting else "the system kills processes below"
         return (
-            f"Memory is short: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
-            "Shut down notebooks that you do not use (Running Terminals and Kernels), or choose fewer games (num_envs)."
+            f"Memory is low: {_megabytes(free)} of {_megabytes(limit)} are free, and {what} {_megabytes(wanted)}. "
+            "Shut down notebooks that you do not use (Running Terminals and Kernels), or use fewer games "
+            "(num_envs)."
         )
     room = _room("/dev/shm")
     if environment and room < SHM_BYTES:
         return (
-            f"/dev/shm is short: {_megabytes(room)} are free, and environments share their pictures there. "
-            "Ask for a larger one (docs/classroom), or train with fewer environments (num_envs)."
+            f"/dev/shm is low: {_megabytes(room)} are free, and environments share their frames there. Ask for a "
+            "larger one (docs/classroom), or use fewer environments (num_envs)."
         )
     return ""
 
@@ -36,7 +37,7 @@ def shortage(*, starting: bool, environment: bool) -> str:
 def _room(folder: str) -> float:
     try:
         found = os.statvfs(folder)
-    except OSError:  # this system has none, and nobody misses it
+    except OSError:  # this system has none
         return float("inf")
     return float(found.f_bavail) * found.f_frsize
 

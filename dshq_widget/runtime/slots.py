@@ -1,4 +1,4 @@
-"""Policy weights on their way from one learner to any number of readers: three slots under a seqlock.
+"""Policy weights from one learner to any number of readers: three slots in shared memory under a seqlock.
 
 The writer never waits for a reader and a reader never waits for the writer. Memory layout, little-endian, version 1;
 every control word has a cache line of 64 bytes to itself:
@@ -88,18 +88,18 @@ class WeightSlots:
         magic, layout, found, stride = (int(word) for word in block.array(np.int64, 4, offset))
         if magic != MAGIC or layout != LAYOUT_VERSION or stride != _stride(found):
             raise ValueError(
-                f"wanted weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with magic "
-                f"{magic:#x}; create them first, with the same version of this package in every process"
+                f"expected weight slots of layout {LAYOUT_VERSION} at offset {offset}, found layout {layout} with "
+                f"magic {magic:#x}: create them first, and use the same version of this package in every process"
             )
         if n_floats is not None and found != n_floats:
             raise ValueError(
-                f"wanted slots for {n_floats} weights, found slots for {found}; another network needs new slots"
+                f"expected slots for {n_floats} weights, found slots for {found}: a different network needs new slots"
             )
         return cls(block, found, offset)
 
     @property
     def latest(self) -> int:
-        """Newest complete version; 0 before the first. A restarted writer goes on with `latest + 1`."""
+        """Newest complete version; 0 before the first. A restarted writer continues with `latest + 1`."""
         return _latest(self._base)
 
     def publish(self, version: int, step: int, blob: np.ndarray) -> None:
@@ -114,20 +114,20 @@ class WeightSlots:
             raise ValueError(f"version {latest} was published last, so the next one is {latest + 1}, not {version}")
         if blob.dtype != np.float32 or blob.shape != (self.n_floats,):
             raise ValueError(
-                f"wanted float32 weights of shape ({self.n_floats},), got {blob.dtype} of shape {blob.shape}; "
+                f"expected float32 weights of shape ({self.n_floats},), got {blob.dtype} of shape {blob.shape}; "
                 "flatten the network, or create new slots for its new shape"
             )
         if not _publish(self._base, version, step, np.ascontiguousarray(blob), self._floats, self._words):
             bad = np.flatnonzero(~np.isfinite(blob))
             raise ValueError(
-                f"{bad.size} of {blob.size} weights are not finite, the first at index {bad[0]}; "
-                "they were not published: go back to the last good ones"
+                f"{bad.size} of {blob.size} weights are not finite, the first at index {bad[0]}; nothing was "
+                "published: revert to the last good weights"
             )
 
     def read(self, have_version: int = 0) -> tuple[int, int, np.ndarray] | None:
         """The newest (version, step, f32[n_floats] copy), or None when nothing newer than `have_version` is there.
 
-        None too when the writer overtook the copy 8 times in a row: keep what you have and ask again later.
+        Also None if the writer overtook the copy 8 times in a row: keep the current one and try again later.
         """
         if self.latest <= have_version:
             return None

@@ -1,4 +1,4 @@
-"""The parent's side of supervised processes: one thread that starts, hears, watches, replaces and ends them.
+"""The parent's side of supervised processes: one thread that starts, reads, watches, replaces and ends them.
 
 It must be one thread that lives as long as the session, because Linux sends the parent-death signal when the *thread*
 that started a child ends (prctl(2), PR_SET_PDEATHSIG). Every method may be called from any thread and returns at
@@ -31,8 +31,8 @@ START_GRACE_SECONDS = 15.0  # an interpreter on a slow disk
 SILENT_SECONDS = 3.0  # six missed beats
 TERM_GRACE_SECONDS = 1.0
 TAIL_BYTES = 16_384
-READS_PER_TURN = 16  # of 64 kB: one chatty child must not starve the others
-INBOX_BYTES = 64 << 20  # commands that wait for a child that reads none
+READS_PER_TURN = 16  # of 64 kB, so that one child cannot starve the others
+INBOX_BYTES = 64 << 20  # commands queued for a child that does not read
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Restart:
-    """Replace a child that ends unasked; commands that it had not read are lost with it."""
+    """Replace a child that ends unexpectedly; its unread commands are lost."""
 
     limit: int = 5
     """Replacements allowed within `window`; one more ends the child for good."""
@@ -55,9 +55,9 @@ class Exit:
     status: int | None
     """Exit status, negative for a signal; None when it could not be started."""
     expected: bool
-    """It was asked to stop, or finished its role."""
+    """Whether it was asked to stop, or finished its role."""
     restarting: bool
-    """A replacement is being started under the same handle."""
+    """Whether a replacement is being started under the same handle."""
     error: str
     """One sentence; empty when expected."""
     traceback: str
@@ -86,12 +86,12 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether its process, or a replacement, is running or about to."""
+        """Whether its process, or a replacement, is running or starting."""
         return not self._over.is_set()
 
     @property
     def pid(self) -> int | None:
-        """Of its process now; None before the first and after the last."""
+        """Id of its current process; None before the first and after the last."""
         run = self._run
         return run.process.pid if run else None
 
@@ -108,11 +108,11 @@ class Child:
         return run.progress if run else 0
 
     def send(self, message: dict) -> None:
-        """Queues a JSON-able command with a `type`; one for a child that is over is dropped."""
+        """Queue a JSON-able command with a `type`; it is dropped if the child has ended."""
         self._supervisor._ask(self._queue, json.dumps(message).encode() + b"\n")
 
     def amend(self, changes: dict) -> None:
-        """What the process that replaces this one finds changed in its configuration."""
+        """Change the configuration of a process that replaces this one."""
         self._config = {**self._config, **json.loads(json.dumps(changes))}
 
     def stop(self, timeout: float = 3.0) -> None:
@@ -149,7 +149,7 @@ class Child:
         self._run.queue(b'{"type":"STOP"}\n')
 
     def _check(self) -> None:
-        """Once a turn: has it ended, does it need a push, is it well?"""
+        """Called every turn: handle its end, escalate a stop, check its health."""
         run = self._run
         if run is None:
             return
@@ -239,13 +239,15 @@ class _Run:
 
     def queue(self, line: bytes) -> None:
         if len(self._inbox) + len(line) > INBOX_BYTES:
-            log.error("process %d reads no commands, so one of %d bytes was dropped", self.process.pid, len(line))
+            log.error(
+                "process %d does not read its commands; a command of %d bytes was dropped", self.process.pid, len(line)
+            )
             return
         self._inbox += line
         self._write()
 
     def close(self) -> None:
-        """Takes in what the dead process left in its pipes and closes them."""
+        """Read what the dead process left in its pipes and close them."""
         self._hear()
         self._overhear()
         for fd in (self._messages, self._stdin, self._output):
@@ -263,7 +265,7 @@ class _Run:
             self._supervisor._watch(self._stdin, selectors.EVENT_WRITE, self._write)
             return
         except BrokenPipeError:
-            self._inbox.clear()  # It is ending; its exit will tell why.
+            self._inbox.clear()  # It is ending; its exit gives the reason.
         self._supervisor._unwatch(self._stdin)
 
     def _hear(self) -> None:
@@ -303,7 +305,7 @@ class _Run:
 
 
 class Supervisor:
-    """Starts children and looks after them until `close`, or until this process ends."""
+    """Starts children and supervises them until `close`, or until this process ends."""
 
     def __init__(self):
         self._owner = os.getpid()
@@ -311,7 +313,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._children: set[Child] = set()
         self._closing = False
-        self._gate = threading.Lock()  # nothing is asked for after the request to close
+        self._gate = threading.Lock()  # no requests are accepted after the request to close
         self._bell, self._bell_push = os.pipe()
         os.set_blocking(self._bell, False)
         os.set_blocking(self._bell_push, False)
@@ -340,7 +342,7 @@ class Supervisor:
 
         Raises RuntimeError after `close` or in a forked copy of the process, TypeError for a `config` that is not JSON.
         """
-        config = json.loads(json.dumps(config or {}))  # a copy, and any complaint reaches the caller
+        config = json.loads(json.dumps(config or {}))  # a copy; errors are raised to the caller
         child = Child(self, role, config, blocks or {}, on_message, on_exit, threads, restart, stuck_seconds)
         if not self._ask(self._adopt, child):
             raise RuntimeError(f"this supervisor is closed and cannot start {role}; make a new Supervisor")
@@ -356,7 +358,7 @@ class Supervisor:
         atexit.unregister(self.close)
 
     def _ask(self, function: Callable, *arguments, last: bool = False) -> bool:
-        """Has the supervisor's thread call `function`; False when it is closed, RuntimeError in a forked copy."""
+        """Call `function` on the supervisor's thread; False if it is closed, RuntimeError in a forked copy."""
         if os.getpid() != self._owner:
             raise RuntimeError("this is a fork of the process that owns the supervisor; make a new Supervisor here")
         with self._gate:
@@ -364,14 +366,14 @@ class Supervisor:
                 return False
             self._closing = last
             self._requests.put((function, arguments))
-            with contextlib.suppress(BlockingIOError):  # The bell is ringing already.
+            with contextlib.suppress(BlockingIOError):  # A wake-up is pending already.
                 os.write(self._bell_push, b"!")
         return True
 
     # What follows runs on the supervisor's thread.
 
     def _run(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Inherited: a child is deaf to it from birth.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Inherited: a child ignores it from its start.
         while self._children or not self._closing or not self._requests.empty():
             events = self._selector.select(TURN_SECONDS if self._children or self._closing else None)
             for key, _ in events:
@@ -408,7 +410,7 @@ class Supervisor:
             self._selector.unregister(fd)
 
     def _safely(self, function: Callable | None, *arguments) -> None:
-        """Calls it; an exception is logged and does not end the thread, whose end would kill every child."""
+        """Call it; an exception is logged and does not end the thread, because that would kill every child."""
         if function is None:
             return
         try:
@@ -433,8 +435,8 @@ def _environment(threads: int) -> dict[str, str]:
 
 def _describe(role: str, status: int, tail: str) -> str:
     if status < 0:
-        hint = "; often the system was out of memory" if status == -signal.SIGKILL else ""
-        return f"{role} was ended by signal {-status} ({signal.strsignal(-status)}){hint}"
+        hint = "; a common cause is that the system ran out of memory" if status == -signal.SIGKILL else ""
+        return f"{role} was killed by signal {-status} ({signal.strsignal(-status)}){hint}"
     last = tail.strip().splitlines()[-1:] or ["it printed nothing"]
     return f"{role} ended with status {status}: {last[0]}"
 

@@ -28,9 +28,7 @@ from dshq_widget.runtime.slots import WeightSlots
 CAPACITY = 2
 """Chunks per lane: one being learned from, one being played; more would only make the samples older."""
 IDLE_SECONDS = (0.0005, 0.01)
-"""Sleep while the lane is full or no policy is there: short at first, then long (4 % and 0.3 % of a processor,
-measured).
-"""
+"""Sleep while the lane is full or there is no policy: short, then long (4 % and 0.3 % of a processor, measured)."""
 
 
 def chunk_fields(units: int, spec: Mapping[str, Any]) -> Fields:

@@ -1,1 +1,1 @@
-"""The kernel's side of training: what a person calls, one run at a time, its status and its files."""
+"""The kernel's side of training: the Trainer, control of one run at a time, its status and its files."""

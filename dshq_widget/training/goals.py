@@ -1,4 +1,4 @@
-"""What somebody waits for, and how much of it is reached."""
+"""The goals of `Trainer.wait` and the progress towards them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ WIN_SHARE_FLOOR = 0.2
 class Goals:
     """Any of: seconds of training, updates in all, a win rate against the drill's script, a mean return.
 
-    Raises ValueError for none at all, for what is no number of at least 0 (a return may be less), and for what a drill
-    of so many sides does not have.
+    Raises ValueError if no goal is given, if one is not a number of at least 0 (a return may be negative), or if the
+    drill has no such measure.
     """
 
     def __init__(
@@ -34,18 +34,22 @@ class Goals:
         if not self._wanted or any(
             isinstance(value, bool) or not (value >= 0 or key == "return_mean") for key, value in self._wanted.items()
         ):
-            raise ValueError("wait() needs seconds=, updates=, win_rate= or return_mean=, a number of at least 0")
+            raise ValueError(
+                "wait() needs one of seconds=, updates=, win_rate= or return_mean=, a number of at least 0"
+            )
         alone = spec["sides"] == 1
         if alone and win_rate is not None:
-            raise ValueError(f"{spec['name']!r} has one side and nobody to beat: wait(return_mean=), not win_rate=")
+            raise ValueError(f"{spec['name']!r} has one side, so it has no win rate: use wait(return_mean=)")
         if not alone and return_mean is not None:
-            raise ValueError(f"{spec['name']!r} has two sides: wait(win_rate=), not return_mean=")
+            raise ValueError(f"{spec['name']!r} has two sides: use wait(win_rate=) instead of return_mean=")
 
     def share(self, metrics: Mapping[str, float | int], passed: float | None) -> float:
-        """How much of the nearest goal is reached, 0..1; `passed` seconds, None before training has begun."""
+        """Progress towards the nearest goal, 0..1; `passed` is in seconds, None before training has begun."""
         wanted, shares = self._wanted, [0.0]
         if "seconds" in wanted and passed is not None:
-            shares.append(passed / wanted["seconds"] if wanted["seconds"] else 1.0)
+            reached = passed / wanted["seconds"] if wanted["seconds"] else 1.0
+            reported = not wanted["seconds"] or "agent_steps" in metrics  # a starved learner has nothing to show yet
+            shares.append(reached if reported else min(reached, 0.99))
         if "updates" in wanted:
             shares.append(metrics.get("updates", 0) / wanted["updates"] if wanted["updates"] else 1.0)
         if "win_rate" in wanted:
@@ -59,8 +63,8 @@ class Goals:
 
 
 def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
-    """Block until one of `goals` is reached, or training has ended, or at Ctrl-C: then False. Raises RuntimeError where
-    training failed. `changed` is notified whenever `status` may have changed.
+    """Block until one of `goals` is reached (True), or training ends or Ctrl-C is pressed (False). Raises RuntimeError
+    if training failed. `changed` is notified whenever `status` may have changed.
     """
     began = None
     try:
@@ -77,7 +81,7 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
             with changed:
                 changed.wait(0.1)
     except KeyboardInterrupt:
-        bar.note("stopped waiting; training goes on")
+        bar.note("stopped waiting; training continues")
         return False
     finally:
         bar.close()

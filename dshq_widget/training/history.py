@@ -1,4 +1,4 @@
-"""The history of metrics: bounded however long training runs, evenly thinned instead of cut off."""
+"""The history of metrics, of bounded size (evenly thinned), and the progress bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def clean(values: Mapping[str, Any]) -> dict[str, float | int]:
-    """`values` without what JSON and charts cannot hold: booleans, texts, infinities and NaN."""
+    """`values` without booleans, text, infinities and NaN, which JSON and charts cannot hold."""
     return {
         str(name): value
         for name, value in values.items()
@@ -23,8 +23,8 @@ def clean(values: Mapping[str, Any]) -> dict[str, float | int]:
 class History:
     """Rows of metrics, at most `limit` of them; safe to use from several threads.
 
-    When it is full every second row goes and from then on only every second new one is kept, and so on: the rows stay
-    evenly spaced over the whole run.
+    When it is full, every second row is dropped, and from then on only every second new row is kept, and so on. The
+    rows stay evenly spaced over the whole run.
     """
 
     def __init__(self, limit: int = 2000) -> None:
@@ -54,7 +54,7 @@ class History:
             self._rows, self._stride, self._skip, self._last = [], 1, 0, {}
 
     def rows(self) -> list[dict[str, float | int]]:
-        """The rows kept, oldest first, and always the newest one; copies."""
+        """Copies of the rows kept, oldest first; always includes the newest one."""
         with self._lock:
             rows = [dict(row) for row in self._rows]
             if self._rows and self._rows[-1] is not self._last:
@@ -63,8 +63,8 @@ class History:
 
 
 class Progress:
-    """A one-line progress bar, redrawn in place: on stderr, or in a notebook's cell on stdout, where stderr would look
-    like an error.
+    """A one-line progress bar, redrawn in place: on stderr, or on stdout in a notebook, where stderr looks like an
+    error.
     """
 
     WIDTH = 24
@@ -85,7 +85,7 @@ class Progress:
             self._shown, self._drawn = line, now
 
     def _cut(self, line: str) -> str:
-        """As much of it as a terminal's line takes, up to a whole word: one that wraps cannot be redrawn in place."""
+        """Cut the line to the terminal's width at a word: a wrapped line cannot be redrawn in place."""
         room = shutil.get_terminal_size().columns - 1
         if not self._stream.isatty() or len(line) <= room:
             return line

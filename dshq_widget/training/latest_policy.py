@@ -18,7 +18,7 @@ class PolicyVersion:
 
     version: int
     step: int
-    """Agent steps that it was trained for."""
+    """Agent steps of its training."""
     layers: tuple[int, ...]
     activation: str
     weights: np.ndarray
@@ -34,7 +34,7 @@ class LatestPolicy:
         self._began = policy.version
 
     def newest(self) -> PolicyVersion:
-        """What the learner published last. Never waits for it."""
+        """The policy that the learner published last. Never waits."""
         if self._slots is not None:
             found = self._slots.read(self._policy.version)
             if found is not None:
@@ -44,7 +44,7 @@ class LatestPolicy:
         return self._policy
 
     def memory(self) -> SharedBlock:
-        """Where a learner that begins now goes on from the newest policy. Raises MemoryError."""
+        """The memory in which a new learner continues from the newest policy. Raises MemoryError."""
         from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
         from dshq_widget.runtime.slots import WeightSlots
 
@@ -59,16 +59,16 @@ class LatestPolicy:
 
     @property
     def advanced(self) -> bool:
-        """Whether the learner that began last has published anything."""
+        """Whether the latest learner has published anything."""
         return self.newest().version > self._began
 
     def replace(self, policy: PolicyVersion) -> None:
-        """Go on with another one, in new memory: a learner that is still ending may yet write to the old."""
+        """Switch to another policy, in new memory: a learner that is still ending may write to the old memory."""
         self.release()
         self._policy = policy
 
     def release(self) -> None:
-        """Give the memory back; what was read last stays."""
+        """Release the memory; the policy read last stays."""
         if self._block is not None:
             self._block.close()
         self._block = self._slots = None

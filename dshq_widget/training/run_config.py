@@ -1,4 +1,4 @@
-"""The settings of one run, checked against its drill, and which of them somebody named."""
+"""The settings of one run, checked against its drill, and which of them the user chose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dshq_widget.training.latest_policy import PolicyVersion
 
 
 class RunConfig:
-    """`values` as they stand, from the drill's own unless given; `named` are those that nothing else may change."""
+    """`values` are the current settings, by default the drill's own; `named` are the ones the user chose."""
 
     def __init__(self, drill: CompiledDrill | Environment | Any, values: TrainConfig | None = None) -> None:
         self._drill = drill
@@ -33,17 +33,17 @@ class RunConfig:
         self.values, self.named = values, named
 
     def fit(self, gentle: bool) -> None:
-        """Choose what nobody named for this machine; `gentle` leaves room for a page."""
+        """Fit the settings that the user did not choose to this machine; `gentle` leaves a processor for the page."""
         from dshq_widget.algorithms.ppo import tuning  # numba comes with it; keep it out of the import
 
         self.values = tuning.fitted(self.values, self._drill.spec, self.named, tuning.Machine.this(gentle))
 
     def network(self) -> PolicySpec:
-        """The network that these settings give the drill."""
+        """The network of these settings for the drill."""
         return PolicySpec.for_config(self._drill.spec, self.values)
 
     def untrained(self) -> PolicyVersion:
-        """Version 0 of this seed."""
+        """Version 0 with this seed."""
         network = self.network()
         weights = network.untrained(self.values.seed)
         weights.setflags(write=False)

@@ -1,4 +1,4 @@
-"""One run at a time: its processes are started, steered, stopped, and replaced when they are lost."""
+"""Control of one run at a time: starts, steers and stops its processes, and replaces them when they die."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.supervisor import Exit
 
 STOP_SECONDS, ABANDON_SECONDS = 10.0, 2.0
-"""How long a learner may take to finish its update and save, or to end when nothing of it is wanted any more."""
+"""How long a learner may take to finish its update and save, or to end when its results are discarded."""
 MAX_DEATHS = 3
-"""Learners that die one after the other without a new version before training gives up."""
+"""Learners that may die in a row without publishing a new version; then training fails."""
 
 log = logging.getLogger("dshq_widget")
 
 
 class RunControl:
-    """Every method is called under the trainer's lock, so what new processes say first waits until they are
-    known here.
+    """Starts and stops the processes of a run. Every method is called under the trainer's lock, so messages of new
+    processes wait until they are registered here.
 
-    `start` starts the processes of a run from the newest policy, with orders beside its job: `until_solved`, `paused`,
-    and `asked`, the updates to make all the same. It may raise MemoryError.
+    `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, and
+    `asked`, the number of updates to make even while paused. It may raise MemoryError.
     """
 
     def __init__(
@@ -39,52 +39,52 @@ class RunControl:
         self._asked = self._deaths = 0
 
     def start(self, *, until_solved: bool) -> None:
-        """Start or continue learning; where a run is stopping, the next one begins after it."""
+        """Start or continue learning; if a run is stopping, the next one begins after it."""
         self._until_solved = until_solved
         if self._status.paused:
-            self.tell("RESUME_TRAINING", held=False)
+            self.command("RESUME_TRAINING", held=False)
         self._begin(held=False)
 
     def next_update(self) -> None:
-        """Learn once, then hold."""
+        """Make one update, then pause."""
         if self._status.going:
-            self.tell("NEXT_UPDATE", held=True)
+            self.command("NEXT_UPDATE", held=True)
         else:
             self._until_solved = False
             self._asked += 1
             self._begin(held=True)
 
-    def tell(self, message: str, held: bool) -> None:
-        """Whether it is to hold from now on. Raises RuntimeError when nothing is training."""
+    def command(self, message: str, held: bool) -> None:
+        """Send a message that pauses (`held`) or resumes learning. Raises RuntimeError when nothing is training."""
         if not self._status.going or self.processes is None:
-            raise RuntimeError("nothing is training, so there is nothing to hold: call train() or start() first")
+            raise RuntimeError("nothing is training: call train() or start() first")
         self.processes.send({"type": message})
         self._status.hold(held)
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Any other message, to whoever runs; the next one is told when it starts."""
+        """Send any other message to the running processes; the next run gets the same information at its start."""
         if self.processes is not None:
             self.processes.send(message)
 
     def stop(self, autosave: Callable[[], Path]) -> None:
-        """Finish the update, write the file that `autosave` names, and end. Returns at once."""
+        """Finish the update, write the file named by `autosave`, and end. Returns at once."""
         self._start_again = self._status.held = False
         self._asked = 0
         if self._status.going and self.processes is not None:
             patience = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
-            self._status.set("stopping", "stopping after this update, and saving")
+            self._status.set("stopping", "finishing this update and saving")
             self.processes.send({"type": "SAVE", "path": str(autosave())})
             self.processes.stop(patience)
 
     def abandon(self) -> None:
-        """Let go of the processes at once: they are asked to stop, and nobody listens to them any more."""
+        """Ask the processes to stop and ignore their messages from now on. Returns at once."""
         self._start_again, self._asked = False, 0
         processes, self.processes = self.processes, None
         if processes is not None:
             processes.stop(ABANDON_SECONDS)
 
     def over(self, end: Exit) -> None:
-        """The processes have ended: as they were asked to, or else others take their place."""
+        """Handle the end of the processes: stop if it was expected, else replace them."""
         self.processes = None
         if self._status.status == "stopping" or end.expected:
             solved = self._until_solved and self._status.metrics.get("solved") == 1
@@ -94,7 +94,7 @@ class RunControl:
             self._replace(end)
 
     def start_again(self) -> None:
-        """Start where somebody asked for it while the last run was stopping."""
+        """Start if somebody asked for it while the last run was stopping."""
         if self._start_again:
             self._start_again = False
             self._spawn()
@@ -118,7 +118,7 @@ class RunControl:
             self._status.fail(str(error))
 
     def _replace(self, end: Exit) -> None:
-        """The learner was lost: another continues from the last published weights, unless that leads nowhere."""
+        """Replace a dead learner by one that continues from the last published weights, unless that keeps failing."""
         advanced = self._latest.advanced
         self._deaths = 1 if advanced else self._deaths + 1
         if end.traceback:
@@ -127,4 +127,4 @@ class RunControl:
             self._status.fail(end.error)
             return
         self._spawn()
-        self._status.warn(f"{end.error}; a new learner continues from version {self._latest.newest().version}")
+        self._status.warn(f"{end.error}; restarted from version {self._latest.newest().version}")

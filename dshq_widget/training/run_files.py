@@ -1,4 +1,4 @@
-"""Where a run is kept on disk: its autosave, the file to go on from, and what was trained before."""
+"""The files of a run: its autosave, the file to continue from, and the policy it replaced."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "rep
 
 
 class RunFiles:
-    """Of the drill called `name`: in `log_dir`, else in a folder below `keep_in` that outlives the kernel (runs.py), or
-    in a temporary one. `warn` is told where that is not possible. Raises OSError for a `log_dir` that cannot be made.
+    """Files of a run of the drill called `name`: in `log_dir`, else in a folder in `keep_in` that outlives the kernel
+    (saved_runs.py), or in a temporary one. `warn` is called if `keep_in` cannot be written. Raises OSError for a
+    `log_dir` that cannot be created.
     """
 
     def __init__(
@@ -33,12 +34,12 @@ class RunFiles:
         self._name, self._keep_in, self._warn = name, keep_in, warn
         self._folder: Run | Scratch | None = None
         self.resume: str | None = None
-        """The file of this run from which the next learner goes on."""
+        """The file of this run that the next learner continues from."""
         self.awaited: dict[str, bool] = {}
-        """Files that somebody waits for, and whether the learner has written them."""
+        """Files that `Trainer.save` waits for, and whether the learner has written them."""
 
     def autosave(self) -> Path:
-        """The file that a learner writes when it ends; its folder is made when it is first needed."""
+        """The file that a learner writes when it ends; its folder is created when first needed."""
         if self.log_dir:
             return self.log_dir / AUTOSAVE_NAME
         if self._folder is None:
@@ -48,30 +49,32 @@ class RunFiles:
             try:
                 self._folder = Run(self._keep_in, self._name) if self._keep_in else Scratch()
             except OSError as error:
-                self._warn(f"this run will end with its kernel: cannot write to {self._keep_in} ({error.strerror})")
+                self._warn(
+                    f"this run will be lost when the kernel ends: cannot write to {self._keep_in} ({error.strerror})"
+                )
                 self._folder = Scratch()
         return self._folder.path / AUTOSAVE_NAME
 
     def written(self, path: str) -> None:
-        """The learner has written a file: one that somebody waits for, or its own autosave."""
+        """The learner has written a file: an awaited one, or its autosave."""
         if path in self.awaited:
             self.awaited[path] = True
         elif path == str(self.autosave()):
             self.resume = path
 
     def to_resume(self) -> str | None:
-        """`resume`, where it is still there."""
+        """`resume`, if the file still exists."""
         return self.resume if self.resume and os.path.exists(self.resume) else None
 
     def state_of(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
-        """The optimiser's state of that policy, where the file to go on from holds the same version; else none."""
+        """The optimiser's state of that policy if the file to continue from holds the same version; else empty."""
         path = self.to_resume()
         saved = checkpoint.load(path) if path else None
         wanted = (newest.version, newest.layers, newest.activation)
         return saved.state if saved and (saved.version, saved.layers, saved.activation) == wanted else {}
 
     def set_aside(self) -> Path | None:
-        """Keep what was trained before another policy came, in a file of its own; None where there is nothing."""
+        """Keep the autosave of a policy that is being replaced in a separate file; None if there is none."""
         autosave = self.autosave()
         if self.resume != str(autosave) or not autosave.exists():
             return None
@@ -80,10 +83,10 @@ class RunFiles:
         return kept
 
     def put(self, saved: checkpoint.Checkpoint) -> Path:
-        """Write what has come from elsewhere, to go on from; raises CheckpointError."""
+        """Write a loaded checkpoint as the file to continue from; raises CheckpointError."""
         return checkpoint.save(self.autosave().with_name(LOADED_NAME), saved)
 
     def close(self) -> None:
-        """Leave the folder to whoever goes on with the run; a temporary one goes."""
+        """Release the folder: a kept one stays for a later kernel, a temporary one is removed."""
         if self._folder is not None:
             self._folder.close()

@@ -1,4 +1,4 @@
-"""What a run has learned, and its way into policy files and out of them."""
+"""The state of a run (policy, settings, metrics, scenes): saving it to policy files and loading it from them."""
 
 from __future__ import annotations
 
@@ -39,18 +39,20 @@ class RunState:
         self._scenes, self._files = scenes, files
 
     def forget(self) -> None:
-        """Back to version 0; scenes stay, but how the policy did on them does not."""
+        """Go back to version 0. Scenes stay; their results are cleared."""
         self._files.resume = None
         self._status.forget()
         self._scenes.forget()
         self._latest.replace(self._config.untrained())
 
     def adopt(self, saved: Checkpoint, path: Path) -> None:
-        """Go on from a file; raises CheckpointError where it does not fit the drill."""
+        """Continue from a file; raises CheckpointError if it does not fit the drill."""
         spec = self._spec
         compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
         if saved.rules_hash != spec["rules_hash"]:
-            log.warning("%s was trained under other rules of %s; it plays, but may play worse", path.name, spec["name"])
+            log.warning(
+                "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
+            )
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
         self._status.metrics = clean(saved.metrics)
         self._status.text = f"loaded {path.name}"
@@ -59,19 +61,19 @@ class RunState:
             try:
                 self._scenes.restore(saved.state)
             except ValueError as error:
-                raise CheckpointError(f"the scenes in {path.name!r} cannot be used: {error}") from None
+                raise CheckpointError(f"cannot use the scenes in {path.name!r}: {error}") from None
 
     def replace(self, saved: Checkpoint, name: str) -> None:
-        """Put a checkpoint that fits in place of everything learned so far, which is kept in a file of its own."""
+        """Replace everything learned so far by a checkpoint that fits; the old state is kept in a file."""
         kept = self._files.set_aside()
         self._config.change(compatibility.shape_of(saved, name, self._spec))
         self.forget()
         self.adopt(saved, self._files.put(saved))
-        where = f"; what was trained before is kept in {kept}" if kept else ""
+        where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
-        """That policy with the optimiser's `state`, as a file holds it."""
+        """The policy and the optimiser's `state` as a Checkpoint."""
         return Checkpoint(
             self._spec["name"],
             self._spec["rules_hash"],

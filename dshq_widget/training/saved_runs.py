@@ -1,6 +1,4 @@
-"""Runs that outlive their kernel: each has a folder for its autosave, and those whose kernels are gone can be gone on
-with.
-"""
+"""Runs that outlive their kernel: each has a folder for its autosave, and a later kernel can continue it."""
 
 from __future__ import annotations
 
@@ -17,14 +15,14 @@ from pathlib import Path
 from dshq_widget.policy import checkpoint
 
 AUTOSAVE, OWNER, NEW = "autosave.dshq", "owner", "new-"
-"""A folder loses the prefix `NEW` once its file `OWNER` is locked: a file without a lock then means a dead kernel."""
+"""A folder loses the prefix `NEW` once its file `OWNER` is locked, so an unlocked file means a dead kernel."""
 KEPT = 5
-"""Runs of one drill that are kept beside those that are being trained."""
+"""Finished runs kept per drill."""
 
 
 class Run:
-    """`path` is the folder of a run of the drill called `name`, below `root`. The lock on its owner's file ends with
-    the process, however it ends (flock(2)); the autosave stays. Raises OSError where nothing can be written.
+    """`path` is the folder, in `root`, of a run of the drill called `name`. The lock on its owner file ends with the
+    process, however it ends (flock(2)); the autosave stays. Raises OSError if the folder cannot be written.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -39,34 +37,34 @@ class Run:
         self._end = weakref.finalize(self, _leave, self.path, owner)
 
     def close(self) -> None:
-        """Leave the run to whoever goes on with it; without an autosave nothing stays. Twice is fine."""
+        """Release the run for a later kernel; without an autosave its folder is removed. Twice is fine."""
         self._end()
 
 
 @dataclasses.dataclass(frozen=True)
 class Earlier:
-    """An autosave that nobody trains any more."""
+    """An autosave whose kernel has ended."""
 
     path: Path
     saved_at: float
     """Seconds since 1970."""
     version: int
     step: int
-    """Agent steps that it was trained for."""
+    """Agent steps of its training."""
 
 
 def folder_of(root: Path, name: str) -> Path:
-    """Where the runs of a drill lie."""
+    """The folder of a drill's runs."""
     return root / re.sub("[^A-Za-z0-9_.]+", "-", name)
 
 
 def earlier(root: Path, name: str, rules_hash: str) -> Earlier | None:
-    """The newest run of this drill, under these rules, whose kernel is gone; None where there is none to go on with."""
+    """The newest run of this drill with the same rules whose kernel has ended; None if there is none."""
     for run in _left(folder_of(root, name)):
         path = run / AUTOSAVE
         try:
             saved, written = checkpoint.load(path), path.stat().st_mtime
-        except (checkpoint.CheckpointError, OSError):  # half a file of a full disk, or of a newer release
+        except (checkpoint.CheckpointError, OSError):  # cut off by a full disk, or written by a newer release
             continue
         if saved.rules_hash == rules_hash and saved.version > 0:
             return Earlier(path, written, saved.version, saved.step)
@@ -74,7 +72,7 @@ def earlier(root: Path, name: str, rules_hash: str) -> Earlier | None:
 
 
 def _left(place: Path) -> list[Path]:
-    """Runs without a living owner, the newest first."""
+    """Runs without a living owner, newest first."""
     found = [run for run in _folders(place) if not _owned(run)]
     return sorted(found, key=_saved_at, reverse=True)
 
@@ -103,7 +101,7 @@ def _owned(run: Path) -> bool:
 
 
 def _lock(owner: int) -> bool:
-    """Lock an open file; False where somebody else holds it. A file system without locks lets everybody have it."""
+    """Lock an open file; False if another process holds the lock. A file system without locks always grants it."""
     try:
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""How training stands, as a person reads it: status, sentences, metrics, league. What the learner says changes it."""
+"""The status of training as a user reads it: status, text, metrics, league. Messages from the learner update it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from dshq_widget.training.history import History, clean
 
 RUNNING = ("starting", "training", "stopping")
 WARNING_SECONDS = 10.0
-"""How long a warning stands in the status line."""
-PAUSED_TEXT = "learning is paused and the match goes on; Next update learns once, Resume learning goes on"
+"""How long a warning stays in the status line."""
+PAUSED_TEXT = (
+    "learning is paused; the match keeps playing. Press Next update to learn once, or Resume learning to continue."
+)
 
 log = logging.getLogger("dshq_widget")
 
@@ -25,57 +27,57 @@ class TrainingStatus:
         self.name = name
         self.status, self.text, self.error = "idle", "not started", ""
         self.held = False
-        """Whether the learner is to hold between two updates."""
+        """Whether the learner should pause between two updates."""
         self.metrics: dict[str, float | int] = {}
         self.history = History()
         self.league: list[dict[str, Any]] = []
         self.device, self.workers = "", 0
         self.tuning: dict[str, Any] = {}
         self.warned: list[Callable[[str], None]] = []
-        """Who is told each warning."""
+        """Called with the text of each warning."""
         self._phase_text, self._warned_at = "", 0.0
 
     @property
     def going(self) -> bool:
-        """Whether a learner runs, or is about to, and nobody has asked it to stop."""
+        """Whether a learner is starting or training, and has not been asked to stop."""
         return self.status in ("starting", "training")
 
     @property
     def paused(self) -> bool:
-        """Whether a learner runs and holds between two updates."""
+        """Whether a learner runs and is paused between two updates."""
         return self.held and self.going
 
     def set(self, status: str, text: str) -> None:
-        """One of protocol.STATUSES, and what is going on as a sentence."""
+        """Set the status, one of protocol.STATUSES, and the text that explains it."""
         assert status in protocol.STATUSES, status
         self.status, self.text = status, text
 
     def hold(self, held: bool) -> None:
-        """The learner was told to hold, or to go on."""
+        """Record that the learner was asked to pause (`held`) or to resume."""
         self.held = held
         if self.status == "training":
             self.text = self._quiet_text()
 
     def fail(self, sentence: str) -> None:
-        """Training has ended, and not as anybody wanted."""
+        """Training has failed; `sentence` says why."""
         self.error = sentence
         self.set("error", sentence)
 
     def warn(self, sentence: str) -> None:
-        """Say it in the status line for a while, in the log, and to whoever wants to hear warnings."""
+        """Show a warning in the status line for a while, write it to the log and pass it to the listeners."""
         self.text, self._warned_at = sentence, time.monotonic()
         for listener in list(self.warned):
             listener(sentence)
         log.warning("%s: %s", self.name, sentence)
 
     def forget(self) -> None:
-        """Nothing is learned any more."""
+        """Clear everything that was learned and measured."""
         self.error = ""
         self.metrics, self.league = {}, []
         self.history.clear()
 
-    def hear(self, message: Mapping[str, Any]) -> None:
-        """What the learner says of itself."""
+    def receive(self, message: Mapping[str, Any]) -> None:
+        """Handle one message from the learner."""
         kind = message["type"]
         if kind == "PHASE" and self.status != "stopping":
             self._phase_text = message["text"]
@@ -95,8 +97,8 @@ class TrainingStatus:
         elif kind == "WARNING":
             self.warn(message["text"])
         elif kind == "HEALTH" and message["health"] == "silent":
-            self.warn("the learner has not answered for some seconds")
+            self.warn("the learner is not responding")
 
     def _quiet_text(self) -> str:
-        """The status line of training while nothing more important is to be said."""
+        """The status line of training while there is no warning to show."""
         return PAUSED_TEXT if self.held else self._phase_text

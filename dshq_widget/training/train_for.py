@@ -1,4 +1,4 @@
-"""Training for a number of seconds, its schedules made to end with them."""
+"""Train for a number of seconds, with schedules that end at that time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection
 from dshq_widget.training.trainer import Trainer
 
 PROBE_SECONDS = 1.0
-"""Training whose rate tells how many agent steps the rest will bring; at most a quarter of the whole."""
+"""Seconds of training used to measure the rate; at most a quarter of the budget."""
 
 
 def train_for(trainer: Trainer, seconds: float, *, planned: Collection[str] = (), progress: bool = True) -> None:
-    """Start, and return once training has run for `seconds`; the learner goes on until it is stopped.
+    """Start, and return once training has run for `seconds`; the learner continues until it is stopped.
 
-    Schedules run on agent steps. Unless `total_agent_steps` is among the settings that the drill or the caller
-    (`planned`) gave, or the run is in lock-step, they are laid out over `seconds` at the rate of the first of them.
+    Schedules run on agent steps. Their length, `total_agent_steps`, is set from `seconds` and the rate measured at the
+    start, unless the drill or the caller (`planned`) set it or the run is in lock-step.
     """
     trainer.start()
     trainer.wait(seconds=0, progress=progress)

@@ -1,9 +1,8 @@
-"""The kernel's end of training: starts, steers and watches one learner process, and never blocks for it.
+"""Training as seen from the kernel: starts, steers and watches the processes of a run without blocking.
 
-User calls change a few fields under a lock or send the learner a message; what the learner says arrives on the
-supervisor's thread. What is known of training lies beside: how it stands (standing.py), the newest policy
-(published.py), the settings (run_config.py), the files (run_files.py). keeper.py keeps the processes; only the learner
-imports torch.
+Calls change fields under a lock or send the learner a message. Messages from the learner arrive on the supervisor's
+thread. The parts are next to this file: status.py, latest_policy.py, run_config.py, run_files.py and run_control.py for
+the processes. Only the learner imports torch.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
 class Trainer:
     """Trains a drill in the background.
 
-    `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path; with a path, or with `resume=path` for a
-    drill of your own, training goes on from that file. Hyper-parameters are keywords (docs/contract.md); those of a
-    `preset` (presets.py) stand below them. `log_dir` is a folder for metrics as CSV and TensorBoard files and for the
-    autosave; else that lies in a folder below `keep_in` that outlives the kernel (runs.py), or in a temporary one.
-    `algorithm` is the name of one (algorithms/). Raises ConfigError, CheckpointError, ValueError for an algorithm that
-    is not known, OSError for such a folder, or the drill's own error before anything is started.
+    `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path. With a path, or with `resume=path` for a
+    drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
+    override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
+    autosave. Without it the autosave goes to a folder in `keep_in` that outlives the kernel (saved_runs.py), or to a
+    temporary one. `algorithm` is a name from algorithms/. Before anything starts, raises ConfigError, CheckpointError,
+    ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the drill's own error.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Trainer:
         saved = None if resume is None else checkpoint.load(resume)
         if saved is not None and drill is resume:
             path = os.fspath(resume)
-            drill = compatibility.known_drill(saved, path, f"pass its class, and the file as resume={path!r}")
+            drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
         self.drill = _compiled(drill)
         self._gentle = gentle
         self._algorithm = algorithms.get(algorithm)
@@ -77,7 +76,9 @@ class Trainer:
         self._config = RunConfig(self.drill, None if saved is None else compatibility.settings_of(saved))
         if preset is not None:
             self._config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
-            self._config.named = set(presets.PRESETS[preset].hyper)  # what it leaves as it is may yet be fitted
+            self._config.named = set(
+                presets.PRESETS[preset].hyper
+            )  # the other settings may still be fitted to the machine
         self._config.change(hyper)
         self._latest = LatestPolicy(self._config.untrained())
         self._control = RunControl(self._status, self._latest, self._start_processes)
@@ -96,39 +97,39 @@ class Trainer:
 
     @property
     def status_text(self) -> str:
-        """What is going on, as a sentence."""
+        """The status as a sentence."""
         return self._status.text
 
     @property
     def error(self) -> str:
-        """What went wrong, as a sentence; empty when nothing did."""
+        """What went wrong, as a sentence; empty if nothing did."""
         return self._status.error
 
     @property
     def config(self) -> TrainConfig:
-        """The settings as they stand."""
+        """The current settings."""
         return self._config.values
 
     @property
     def device(self) -> str:
-        """What the learner computes on, cpu or cuda; empty before it has said so."""
+        """The learner's device, cpu or cuda; empty until the learner reports it."""
         return self._status.device
 
     @property
     def workers(self) -> int:
-        """Rollout processes that the learner uses."""
+        """Number of rollout processes."""
         return self._status.workers
 
     @property
     def tuning(self) -> dict[str, Any]:
-        """What was chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
+        """The settings chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
         `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
         """
         return dict(self._status.tuning)
 
     @property
     def paused(self) -> bool:
-        """Whether a learner runs and holds between two updates."""
+        """Whether a learner runs and is paused between two updates."""
         return self._status.paused
 
     @property
@@ -139,36 +140,38 @@ class Trainer:
 
     @property
     def history(self) -> list[dict[str, float | int]]:
-        """All metrics since the last reset, oldest first, thinned when there are very many."""
+        """All metrics since the last reset, oldest first; a very long history is thinned."""
         return self._status.history.rows()
 
     @property
     def league(self) -> list[dict[str, Any]]:
-        """The self-play league's cross table, strongest first: plain rows; do not change them.
+        """The self-play league's cross table, strongest first, as plain rows; do not change them.
 
-        Each has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and matches
-        by the name of each player it met; a snapshot also has `version`, `step`, `share` (points per match against the
-        pinned), `win_rate` (the learner's against it, smoothed), `hyper` and `champion`. Empty before the first round.
+        Each row has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and
+        matches by opponent name. A snapshot also has `version`, `step`, `share` (points per match against the pinned
+        opponents), `win_rate` (of the learner against it, smoothed), `hyper` and `champion`. Empty before the first
+        round.
         """
         return self._status.league
 
     @property
     def scenes(self) -> list[dict[str, Any]]:
-        """The scenes from which a share of the practice games begins (setting `scene_share`): plain rows.
+        """The scenes that a share of the practice games starts from (setting `scene_share`), as plain rows.
 
-        Each has `key`, `places` (x, y of what can be dragged, in world units), and `before` and `now`: `share` of 128
-        games against the first baseline that side 0 wins from there, and the `version` that played; None until then.
+        Each row has `key`, `places` (x, y of each movable thing, in world units), and `before` and `now`: the `share`
+        of 128 games against the first baseline that side 0 wins from there, and the `version` that played; None until
+        measured.
         """
         with self._lock:
             return self._scenes.rows()
 
     def history_frame(self) -> Any:
-        """The history as a pandas DataFrame; raises ImportError with advice where pandas is not installed."""
+        """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""
         try:
             import pandas
         except ImportError as error:
             raise ImportError(
-                "history_frame() needs pandas: pip install pandas, or use .history, a list of dicts"
+                "history_frame() needs pandas: run pip install pandas, or use .history, a list of dicts"
             ) from error
         return pandas.DataFrame(self.history)
 
@@ -185,35 +188,35 @@ class Trainer:
     # ---- what a user does
 
     def start(self, *, until_solved: bool = False, **hyper: Any) -> None:
-        """Start training, or go on after a stop with the same policy; returns at once.
+        """Start training, or continue after a stop with the same policy. Returns at once.
 
-        Learning that was paused goes on. With `until_solved` training ends by itself, with the policy that an
-        evaluation found to reach the drill's target; raises ValueError for a drill that has none. Hyper-parameters
-        given here are set first. Another network (`hidden_sizes`, `activation`) starts from version 0.
+        Paused learning resumes. With `until_solved`, training stops once an evaluation reaches the drill's target;
+        raises ValueError if the drill has no target. Hyper-parameters given here are set first. A different network
+        (`hidden_sizes`, `activation`) starts from version 0.
         """
         with self._lock:
             self._check_open()
             if until_solved and self.drill.spec.get("target") is None:
-                raise ValueError(f"until_solved: {self.drill.name!r} has no target; drills of one side may declare one")
+                raise ValueError(f"until_solved needs a drill with a target; {self.drill.name!r} has none")
             self.set_hyper(**hyper)
             self._control.start(until_solved=until_solved)
         self._notify()
 
     def pause_training(self) -> None:
-        """Hold after the update that is being made; returns at once. The learner stays ready.
+        """Pause after the current update. Returns at once. The learner stays ready.
 
         Raises RuntimeError when nothing is training.
         """
-        self._tell("PAUSE_TRAINING", held=True)
+        self._command("PAUSE_TRAINING", held=True)
 
     def resume_training(self) -> None:
-        """Learn on after a pause; returns at once. Raises RuntimeError when nothing is training."""
-        self._tell("RESUME_TRAINING", held=False)
+        """Resume learning after a pause. Returns at once. Raises RuntimeError when nothing is training."""
+        self._command("RESUME_TRAINING", held=False)
 
     def next_update(self, **hyper: Any) -> None:
-        """Play one round of games, learn from it once, then hold; returns at once. Called twice it does so twice.
+        """Make one update, then pause. Returns at once. Two calls make two updates.
 
-        Where nothing is training it starts a learner that makes this one update. Hyper-parameters given are set first.
+        If nothing is training, this starts a learner for one update. Hyper-parameters given here are set first.
         """
         with self._lock:
             self._check_open()
@@ -221,25 +224,25 @@ class Trainer:
             self._control.next_update()
         self._notify()
 
-    def _tell(self, message: str, held: bool) -> None:
+    def _command(self, message: str, held: bool) -> None:
         with self._lock:
             self._check_open()
-            self._control.tell(message, held)
+            self._control.command(message, held)
         self._notify()
 
     def stop(self) -> None:
-        """Stop training; returns at once. The policy stays, and `start` goes on from it."""
+        """Stop training. Returns at once. The policy stays, and `start` continues from it."""
         with self._lock:
             self._control.stop(self._files.autosave)
         self._notify()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until no learner runs; False when one still does after `timeout` seconds."""
+        """Wait until no learner runs; False if one still runs after `timeout` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._control.processes is None, timeout)
 
     def reset_training(self) -> None:
-        """Forget everything learned: stop, and go back to the untrained version 0 of the same seed."""
+        """Forget everything learned: stop, and go back to the untrained version 0 with the same seed."""
         with self._lock:
             self._check_open()
             self._arriving = None
@@ -249,9 +252,9 @@ class Trainer:
         self._notify()
 
     def set_hyper(self, **values: Any) -> None:
-        """Change hyper-parameters, also while training; raises ConfigError and changes nothing when one is wrong.
+        """Change hyper-parameters, also while training. Raises ConfigError and changes nothing if one is wrong.
 
-        Each takes effect as its label says: now, at the next update, or at the next start.
+        Each takes effect now, at the next update or at the next start (docs/contract.md).
         """
         if not values:
             return
@@ -266,38 +269,38 @@ class Trainer:
                 if key not in waiting:
                     self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:
-                self._status.text = f"{', '.join(waiting)} will change at the next start"
+                self._status.text = f"{', '.join(waiting)} will take effect at the next start"
             elif self._control.processes is None and self.version == 0:
                 self._files.resume = None
                 self._latest.replace(self._config.untrained())
         self._notify()
 
     def add_scene(self, state: bytes) -> str:
-        """Let a share of the practice games begin from `state`, a game's state block; its generator and clock do not
-        count. Returns the scene's key; raises ValueError for what is no state, or when there are eight already.
+        """Start a share of the practice games from `state`, a game's state block; its generator and clock are ignored.
+        Returns the scene's key. Raises ValueError for an invalid state, or if there are eight scenes already.
         """
         with self._lock:
             self._check_open()
             key = self._scenes.add(state)
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
         return key
 
     def remove_scene(self, key: str) -> None:
-        """Practise this one no more; raises ValueError for a key that is not there."""
+        """Stop practising this scene; raises ValueError for an unknown key."""
         with self._lock:
             self._scenes.remove(key)
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
 
     def clear_scenes(self) -> None:
-        """Practise from the drill's own starts only."""
+        """Remove all scenes: practise from the drill's own starts only."""
         with self._lock:
             self._scenes.clear()
-            self._tell_scenes()
+            self._send_scenes()
         self._notify()
 
-    def _tell_scenes(self) -> None:
+    def _send_scenes(self) -> None:
         self._control.send({"type": "SCENES", "scenes": self._scenes.packed()})
 
     def wait(
@@ -309,22 +312,22 @@ class Trainer:
         return_mean: float | None = None,
         progress: bool = True,
     ) -> bool:
-        """Block until training has run for `seconds`, made `updates` in all, wins `win_rate` against its script, or, in
-        a drill of one side, has a mean return of `return_mean` over the evaluator's 100 episodes.
+        """Block until training has run for `seconds`, made `updates` in total, reached `win_rate` against the drill's
+        script or, in a drill of one side, a mean return of `return_mean` over the evaluator's 100 episodes.
 
-        True when that is reached; False when training ended before, or at Ctrl-C, which ends the waiting and not the
-        training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError when
-        training failed or nobody started it.
+        Returns True when that is reached, False if training ended first or on Ctrl-C; Ctrl-C stops the waiting, not the
+        training. Seconds count from status `training`, so `seconds=0` waits for the start-up. Raises RuntimeError if
+        training failed or was not started.
         """
         goals = Goals(self.drill.spec, seconds, updates, win_rate, return_mean)
         if self.status in ("idle", "stopped"):
-            raise RuntimeError("nothing is training, so there is nothing to wait for: call train() or start() first")
+            raise RuntimeError("nothing is training: call train() or start() first")
         return wait_for(goals, self._status, self._changed, Progress(enabled=progress))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the policy to a `.dshq` file and return its absolute path; raises CheckpointError.
 
-        While training, the learner writes it between two updates, with all that an exact continuation needs.
+        While training, the learner writes it between two updates, with everything needed to continue exactly.
         """
         target = str(Path(os.path.abspath(os.path.expanduser(path))))
         with self._changed:
@@ -342,24 +345,24 @@ class Trainer:
         return checkpoint.save(target, self._state.checkpoint(newest, self._files.state_of(newest)))
 
     def autosave(self) -> None:
-        """Have the learner, where one trains, write the autosave soon; returns at once."""
+        """Ask a training learner to write the autosave soon. Returns at once."""
         with self._lock:
             if self.status == "training":
                 self._control.send({"type": "SAVE", "path": str(self._files.autosave())})
 
     def policy_file(self) -> bytes:
-        """The newest policy, without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
+        """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
         return checkpoint.encode(self._state.checkpoint(self.latest_policy(), {}))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Take over the policy of a `.dshq` file; raises CheckpointError and changes nothing where it does not fit."""
-        self.take_over(checkpoint.load(path), os.path.basename(os.fspath(path)))
+        """Load the policy of a `.dshq` file; raises CheckpointError and changes nothing if it does not fit."""
+        self.load_checkpoint(checkpoint.load(path), os.path.basename(os.fspath(path)))
 
-    def take_over(self, saved: checkpoint.Checkpoint, name: str) -> None:
-        """Take over the policy of a checkpoint called `name`; the next start goes on from it. Returns at once.
+    def load_checkpoint(self, saved: checkpoint.Checkpoint, name: str) -> None:
+        """Load the policy of a checkpoint called `name`; the next start continues from it. Returns at once.
 
-        Of its settings only the network's shape is taken. Training that runs is stopped and saved first, and what it
-        had learned is kept beside the autosave. Raises CheckpointError and changes nothing where it does not fit.
+        Of its settings only the network's shape is used. Running training is stopped and saved first; its policy is
+        kept next to the autosave. Raises CheckpointError and changes nothing if it does not fit.
         """
         with self._lock:
             self._check_open()
@@ -369,27 +372,27 @@ class Trainer:
             else:
                 self._arriving = saved, name
                 self.stop()
-                self._status.text = f"stopping after this update and saving, then {name} plays"
+                self._status.text = f"finishing this update and saving; then loading {name}"
         self._notify()
 
-    def go_on_from(self, path: str | os.PathLike[str]) -> None:
-        """Take over the run saved in a `.dshq` file with its settings, as `resume=` does from the beginning; the next
-        start goes on from it. Raises CheckpointError, and RuntimeError while something trains; then nothing changes.
+    def resume_from(self, path: str | os.PathLike[str]) -> None:
+        """Load the run saved in a `.dshq` file with its settings, like `resume=`; the next start continues from it.
+        Raises CheckpointError, or RuntimeError while training runs; then nothing changes.
         """
         with self._lock:
             self._check_open()
             if self._control.processes is not None:
-                raise RuntimeError("something trains already: call stop() first, then go on with the other run")
+                raise RuntimeError("training is running: call stop() first, then load the other run")
             saved = checkpoint.load(path)
             compatibility.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
             self._config.values = compatibility.settings_of(saved)
             self._state.forget()
             self._state.adopt(saved, Path(os.fspath(path)).expanduser())
-            self._status.set("stopped", f"at version {saved.version} of the run saved before")
+            self._status.set("stopped", f"at version {saved.version} of the saved run")
         self._notify()
 
     def close(self) -> None:
-        """End training and give everything back; closing twice is fine. The policy can still be read and saved."""
+        """End training and release everything; closing twice is fine. The policy can still be read and saved."""
         with self._lock:
             if self._closed:
                 return
@@ -409,18 +412,20 @@ class Trainer:
         self.close()
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener`, from any thread, whenever something to read has changed. It must return at once."""
+        """Call `listener`, from any thread, whenever something readable has changed. It must return at once."""
         self._listeners.append(listener)
 
     def on_warning(self, listener: Callable[[str], None]) -> None:
-        """Call `listener`, from any thread, with the sentence of each warning. It must return at once."""
+        """Call `listener`, from any thread, with the text of each warning. It must return at once."""
         self._status.warned.append(listener)
 
     # ---- the learner process
 
     def _start_processes(self, orders: Mapping[str, Any]) -> Processes:
-        """A run's processes on the newest policy, or on an untrained one where the settings ask for another network."""
-        if not self.version and isinstance(self.drill, CompiledDrill):  # what has begun to learn goes on as it was
+        """Start a run from the newest policy, or from an untrained one if the settings need a different network."""
+        if not self.version and isinstance(
+            self.drill, CompiledDrill
+        ):  # a run that has begun to learn keeps its settings
             self._config.fit(self._gentle)
         newest, network = self.latest_policy(), self._config.network()
         wanted = (network.layers, network.activation)
@@ -447,7 +452,7 @@ class Trainer:
             elif message["type"] == "CHECKPOINT":
                 self._files.written(message["path"])
             else:
-                self._status.hear(message)
+                self._status.receive(message)
         self._notify()
 
     def _on_exit(self, processes: Processes, end: Exit) -> None:
@@ -466,7 +471,7 @@ class Trainer:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("this trainer is closed: make a new one, from a .dshq file if you saved it")
+            raise RuntimeError("this trainer is closed: create a new one, from a .dshq file if you saved it")
 
     def _notify(self) -> None:
         with self._changed:
@@ -476,11 +481,11 @@ class Trainer:
 
 
 def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> Any:
-    """Any form of a drill, compiled, or a Gymnasium environment; raises the registry's, the rules' or its own error."""
+    """Compile a drill given in any form, or describe a Gymnasium environment; raises the error of whichever failed."""
     if isinstance(drill, (CompiledDrill, Environment)):
         return drill
     if isinstance(drill, str) and is_named(drill):
-        from dshq_widget.gyms.making import described  # gymnasium comes with it
+        from dshq_widget.gyms.making import described  # imports gymnasium
 
         return described(drill)
     if isinstance(drill, str):

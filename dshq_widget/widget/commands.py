@@ -1,4 +1,4 @@
-"""What each message of the page asks for: the kernel's side of the table `page_to_kernel` in protocol.py."""
+"""Executes the page's messages: one handler for each entry of `page_to_kernel` in protocol.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dshq_widget.classroom.quota import Quota
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol
-from dshq_widget.widget.kernel_show import Screen
+from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.sender import Sender
 
 HISTORY_ROWS = 500
@@ -20,18 +20,23 @@ Content = Mapping[str, Any]
 
 
 class Commands:
-    """One thread calls `obey`. `replaced` is called where another policy than the next version is to play at once;
-    `screen` is None where the page plays by itself.
+    """One thread calls `execute`. `replaced` is called when a different policy should play at once. `show` is None if
+    the page plays by itself.
     """
 
     def __init__(
-        self, trainer: Trainer, seat: Quota, screen: Screen | None, outbox: Sender, replaced: Callable[[], None]
+        self,
+        trainer: Trainer,
+        quota: Quota,
+        kernel_show: KernelShow | None,
+        outbox: Sender,
+        replaced: Callable[[], None],
     ) -> None:
-        self._trainer, self._seat, self._screen, self._outbox = trainer, seat, screen, outbox
+        self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._replaced = replaced
         self._upload = page_protocol.Upload()
         self.page: dict[str, Any] = {}
-        """What the page has said last of its show, as in PAGE_STATE."""
+        """The page's last PAGE_STATE."""
         self._verbs: dict[str, Callable[[Content], None]] = {
             "HELLO": self._hello,
             "START_TRAINING": lambda content: trainer.start(**page_protocol.settings_in(content)),
@@ -47,21 +52,21 @@ class Commands:
             "FRAME_SHOWN": self._frame_shown,
             "STEP": self._step,
             "SAVE_POLICY": self._save_policy,
-            "EXTEND_TRAINING": lambda _: seat.extend(),
+            "EXTEND_TRAINING": lambda _: quota.extend(),
             "RESUME_RUN": self._resume_run,
-            "SUBMIT_POLICY": lambda _: seat.submit_beside(outbox.wake),
+            "SUBMIT_POLICY": lambda _: quota.submit_beside(outbox.notify),
         }
 
-    def obey(self, kind: str, content: Content, buffers: Any) -> None:
-        """Carry out one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
+    def execute(self, kind: str, content: Content, buffers: Any) -> None:
+        """Execute one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
         if kind == "LOAD_POLICY":
             self._load_policy(content, buffers)
         elif kind in self._verbs:
             self._verbs[kind](content)
 
     def _hello(self, _: Content) -> None:
-        if self._screen is not None:
-            self._screen.begin()
+        if self._kernel_show is not None:
+            self._kernel_show.begin()
         rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
         self._outbox.put({"type": "HISTORY", "start": 0, "rows": rows})
 
@@ -75,16 +80,16 @@ class Commands:
     def _page_state(self, content: Content) -> None:
         self.page = page_protocol.page_state(content)
         self._outbox.flow.hidden = not self.page["visible"]
-        if self._screen is not None:
-            self._screen.look(self.page["visible"])
+        if self._kernel_show is not None:
+            self._kernel_show.look(self.page["visible"])
 
     def _frame_shown(self, _: Content) -> None:
-        if self._screen is not None:
-            self._screen.shown()
+        if self._kernel_show is not None:
+            self._kernel_show.shown()
 
     def _step(self, content: Content) -> None:
-        if self._screen is not None:
-            self._screen.step(int(content.get("count", 1)))
+        if self._kernel_show is not None:
+            self._kernel_show.step(int(content.get("count", 1)))
 
     def _save_policy(self, _: Content) -> None:
         trainer = self._trainer
@@ -92,12 +97,12 @@ class Commands:
         self._outbox.put(page_protocol.policy_file(name, trainer.policy_file()))
 
     def _resume_run(self, _: Content) -> None:
-        self._seat.resume_run()
+        self._quota.resume_run()
         self._replaced()
 
     def _load_policy(self, content: Content, buffers: Any) -> None:
         arrived = self._upload.take(content, buffers)
         if arrived:
             name, data = arrived
-            self._trainer.take_over(checkpoint.parse(data, name), name)
+            self._trainer.load_checkpoint(checkpoint.parse(data, name), name)
             self._replaced()

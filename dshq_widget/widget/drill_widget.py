@@ -1,9 +1,8 @@
 """The widget: a match in a notebook cell, and the trainer behind it.
 
-Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the
-sender thread puts them on the wire (outbox.py). What the page says is checked and queued for that thread (inbox.py),
-which carries it out (commands.py): the page's handlers do nothing else, so they may be called on any thread and never
-raise.
+Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the sender
+thread sends them (sender.py). Messages from the page are checked and queued for that thread (inbox.py), which executes
+them (commands.py). So the message handlers may be called on any thread and never raise.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from dshq_widget.widget import page_protocol
 from dshq_widget.widget.commands import Commands
 from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.inbox import Inbox
-from dshq_widget.widget.kernel_show import PANELS, Screen
+from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Message, Sender
@@ -43,16 +42,16 @@ STATIC = Path(__file__).parents[1] / "static"
 
 
 class DrillWidget(anywidget.AnyWidget):
-    """A drill, played live in the cell, with its training.
+    """A drill that plays live in the cell and can be trained.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
-    `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path.
-    Keywords are hyper-parameters (docs/contract.md), above those of a `preset` (laptop, classroom, gpu), and settings
-    of the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` starts both the
-    match and the training. `controls` names the panels to show, all by default; it may be set later, too; `lesson`
-    ("03") names those of a lesson, of which there are ten. Raises ConfigError (a ValueError), CheckpointError, or the
-    drill's own error, each with one sentence. Running the same cell again closes the widget that it made before, where
-    the front end names its cells; `save` still works on that.
+    `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path. Keywords are
+    hyper-parameters (docs/contract.md), which override those of a `preset` (laptop, classroom, gpu), and settings of
+    the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` seeds both the
+    match and the training. `controls` names the panels to show, all by default; it can also be set later. `lesson`
+    ("01" to "10") shows the panels of a lesson. Raises ConfigError (a ValueError), CheckpointError, or the drill's own
+    error, each with one sentence. Running the same cell again closes its earlier widget if the front end reports cell
+    ids; `save` still works on that widget.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -74,7 +73,7 @@ class DrillWidget(anywidget.AnyWidget):
     snapshot = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True, echo_update=False)
     seq = traitlets.Int(0).tag(sync=True)
 
-    _closed = True  # until it has been opened: ipywidgets closes what failed half way
+    _closed = True  # until it is open: ipywidgets closes a widget whose constructor failed
 
     def __init__(
         self,
@@ -97,9 +96,9 @@ class DrillWidget(anywidget.AnyWidget):
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
-        self._seat = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
+        self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         self._rivals = Rivals(compiled)
-        self._league = self._trainer.league  # as the trait shows it
+        self._league = self._trainer.league  # as in the trait
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._sender: threading.Thread | None = None
@@ -108,18 +107,18 @@ class DrillWidget(anywidget.AnyWidget):
             controls = [panel for panel in lessons.lesson(lesson).controls if panel in offered]
         if "opponent" in show:
             show["opponent"] = self._rivals.named(show["opponent"])
-            self._rivals.meet(show["opponent"])
+            self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
         show = {**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked}
-        self._screen = self._screen_of(compiled, show)
-        self._commands = Commands(self._trainer, self._seat, self._screen, self._outbox, self._policy_is_due)
-        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.obey, self._meet_rival)
+        self._kernel_show = self._kernel_show_of(compiled, show)
+        self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
         base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show=show,
-            policy=page_protocol.policy(self._sent_policy, bare=self._screen is not None),
+            policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
             config={
                 "values": page_protocol.typed(self._trainer.config.to_json()),
                 "schema": settings.schema(),
@@ -129,7 +128,7 @@ class DrillWidget(anywidget.AnyWidget):
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
-            seat=self._seat.trait(),
+            seat=self._quota.trait(),
             rivals=self._rivals.known,
             status=self._trainer.status,
             status_text=self._trainer.status_text,
@@ -137,45 +136,45 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
-        self._trainer.on_change(self._outbox.wake)
+        self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
         self._sender.start()
         cells.supersede(self)
 
-    def _screen_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> Screen | None:
-        """The show that the kernel plays, where the page cannot."""
+    def _kernel_show_of(self, drill: CompiledDrill | Environment, show: dict[str, Any]) -> KernelShow | None:
+        """The show that the kernel plays if the page cannot play it."""
         if not isinstance(drill, Environment):
             return None
-        screen = Screen(drill, show, self._outbox.wake)
-        screen.take(self._sent_policy, self._trainer.config.action_distribution)
-        self.observe(lambda change: screen.follow(change["new"]), "show")
-        return screen
+        kernel_show = KernelShow(drill, show, self._outbox.notify)
+        kernel_show.take(self._sent_policy, self._trainer.config.action_distribution)
+        self.observe(lambda change: kernel_show.follow(change["new"]), "show")
+        return kernel_show
 
     # ---- training
 
     def train(self, **hyper: Any) -> None:
-        """Start training, or go on after a stop; returns at once. Hyper-parameters given here are set first."""
+        """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first."""
         self._trainer.start(**hyper)
         self._refresh()
 
     def stop(self) -> None:
-        """Stop training; returns at once. `train` goes on from here."""
+        """Stop training. Returns at once. `train` continues from here."""
         self._trainer.stop()
         self._refresh()
 
     def pause_training(self) -> None:
-        """Hold the learning while the match goes on; RuntimeError when nothing is training. See `resume_training`."""
+        """Pause learning while the match keeps playing; raises RuntimeError when nothing is training."""
         self._trainer.pause_training()
         self._refresh()
 
     def resume_training(self) -> None:
-        """Learn on after a pause; RuntimeError when nothing is training."""
+        """Resume learning after a pause; raises RuntimeError when nothing is training."""
         self._trainer.resume_training()
         self._refresh()
 
     def next_update(self, **hyper: Any) -> None:
-        """Learn once from one round of games, then hold; starts training for that where none runs."""
+        """Make one update, then pause; starts training if none runs."""
         self._trainer.next_update(**hyper)
         self._refresh()
 
@@ -191,34 +190,34 @@ class DrillWidget(anywidget.AnyWidget):
         self._refresh()
 
     def add_scene(self, state: bytes | None = None) -> str:
-        """Let a share of the practice games (setting `scene_share`) begin as the match stands on the page, or from the
-        state block of another game; returns the scene's key in `scenes`. Raises ValueError for what is no state.
+        """Start a share of the practice games (setting `scene_share`) from the match on the page, or from the state
+        block of another game. Returns the scene's key in `scenes`. Raises ValueError for an invalid state.
         """
         if state is None and self.snapshot is None:
-            raise ValueError("no page has shown the match yet: show the widget first, or give a state")
+            raise ValueError("the match has not been shown on a page yet: show the widget first, or pass a state")
         key = self._trainer.add_scene(self.snapshot["state"] if state is None else state)
         self._refresh()
         return key
 
     def clear_scenes(self) -> None:
-        """Practise from the drill's own starts only."""
+        """Remove all scenes: practise from the drill's own starts only."""
         self._trainer.clear_scenes()
         self._refresh()
 
     def extend_training(self, minutes: float | None = None) -> None:
-        """Let training run longer on a server that ends it after some time: by that time again unless told."""
-        self._seat.extend(minutes)
+        """On a server with a time limit, let training run longer: by `minutes`, or by the server's limit again."""
+        self._quota.extend(minutes)
         self._refresh()
 
     def resume_run(self) -> None:
-        """Train on from where a kernel of this server that is gone left this drill; see the trait `seat`."""
-        self._seat.resume_run()
+        """Continue the run of this drill that a kernel on this server left behind; see the trait `seat`."""
+        self._quota.resume_run()
         self._policy_is_due()
         self._refresh()
 
     def submit(self) -> dict[str, Any]:
         """Send the newest policy to the server's class league; returns its answer, raises LeagueError."""
-        return self._seat.submit()
+        return self._quota.submit()
 
     def wait(
         self,
@@ -228,7 +227,7 @@ class DrillWidget(anywidget.AnyWidget):
         win_rate: float | None = None,
         return_mean: float | None = None,
     ) -> bool:
-        """Block the cell until training has got that far; Ctrl-C ends only the waiting. See Trainer.wait."""
+        """Block the cell until training has reached a goal; Ctrl-C stops only the waiting. See Trainer.wait."""
         reached = self._trainer.wait(seconds=seconds, updates=updates, win_rate=win_rate, return_mean=return_mean)
         self._refresh()
         return reached
@@ -238,32 +237,34 @@ class DrillWidget(anywidget.AnyWidget):
         return self._trainer.save(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Let the policy of a `.dshq` file play, and train on from it; raises CheckpointError and changes nothing where
-        it does not fit. Training that runs is stopped and saved first.
+        """Load the policy of a `.dshq` file, to play and to continue training. Raises CheckpointError and changes
+        nothing if it does not fit. Running training is stopped and saved first.
         """
         self._trainer.load(path)
         self._policy_is_due()
         self._refresh()
 
     def export_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the match, with the policy that plays now, as one HTML file that needs no kernel and no network.
+        """Write the match, with its current policy, as one HTML file that needs no kernel and no network connection.
 
-        About 0.4 MB; returns its absolute path, raises OSError where it cannot be written.
+        The file has about 0.4 MB. Returns its absolute path; raises OSError if it cannot be written.
         """
         target = Path(os.path.abspath(os.path.expanduser(path)))
         target.write_text(self._document(), encoding="utf-8")
         return target
 
     def embed(self) -> Embedded:
-        """The match as it is now, for the end of a cell: unlike the widget itself it still plays when the saved
-        notebook is opened without a kernel. It adds about 0.15 MB to the notebook.
+        """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It
+        adds about 0.15 MB to the notebook.
         """
         title = self.drill["spec"]["title"]
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _document(self, packed: bool = False) -> str:
-        if self._screen is not None:
-            raise ValueError(f"{self._trainer.drill.name} needs its environment to play: a page alone cannot show it")
+        if self._kernel_show is not None:
+            raise ValueError(
+                f"{self._trainer.drill.name} cannot be exported: a page cannot play it without its environment"
+            )
         with self._outbox.lock:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
         return document(state, page_file("standalone.js"), self._css, packed=packed)
@@ -274,12 +275,12 @@ class DrillWidget(anywidget.AnyWidget):
         return self._trainer.history
 
     def history_frame(self) -> Any:
-        """The history as a pandas DataFrame, where pandas is installed."""
+        """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""
         return self._trainer.history_frame()
 
     @property
     def version(self) -> int:
-        """The policy version that plays in the show: what the page reports, or else what it was last sent."""
+        """The policy version that plays: as the page reports it, or the one sent last."""
         if self._outbox.flow.reachable and "version" in self._commands.page:
             return self._commands.page["version"]
         return self.policy["version"]
@@ -287,15 +288,15 @@ class DrillWidget(anywidget.AnyWidget):
     # ---- the show
 
     def play(self) -> None:
-        """Let the match run."""
+        """Run the match."""
         self._set_show(playing=True)
 
     def pause(self) -> None:
-        """Hold the match; training goes on."""
+        """Pause the match; training continues."""
         self._set_show(playing=False)
 
     def step(self, unit: str = "tick", count: int = 1) -> None:
-        """Pause, and move the match by `count` ticks or decisions."""
+        """Pause, and advance the match by `count` ticks or decisions."""
         page_protocol.one_of("unit", unit, protocol.STEP_UNITS)
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
@@ -303,13 +304,13 @@ class DrillWidget(anywidget.AnyWidget):
         self._outbox.put({"type": "STEP", "unit": unit, "count": count})
 
     def reset(self, seed: int | None = None) -> None:
-        """Start the match anew, from `seed` if one is given."""
+        """Restart the match, from `seed` if one is given."""
         change = {} if seed is None else {"seed": seed}
         self._set_show(match=self.show["match"] + 1, **change)
 
     @property
     def speed(self) -> float:
-        """Multiple of real time at which the match runs, 0.25 to 32."""
+        """Speed of the match as a multiple of real time, 0.25 to 32."""
         return self.show["speed"]
 
     @speed.setter
@@ -328,7 +329,7 @@ class DrillWidget(anywidget.AnyWidget):
     @property
     def opponent(self) -> str:
         """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
-        gold for the Ball Drill) or of a `.dshq` file, by its path; "" is the drill's first baseline.
+        gold for the Ball Drill) or the path of a `.dshq` file; "" is the drill's first baseline.
         """
         return self.show["opponent"]
 
@@ -337,15 +338,15 @@ class DrillWidget(anywidget.AnyWidget):
         self._set_show(opponent=self._rivals.named(value))
 
     def close(self) -> None:
-        """End the training and take the widget off the page; closing twice is fine. The policy can still be saved."""
+        """End training and remove the widget from the page; closing twice is fine. The policy can still be saved."""
         if self._closed:
             return
         self._closed = True
         self._trainer.close()
-        if self._screen is not None:
-            self._screen.close()
+        if self._kernel_show is not None:
+            self._kernel_show.close()
         self._refresh()
-        self._outbox.wake()
+        self._outbox.notify()
         if self._sender is not None and self._sender is not threading.current_thread():
             self._sender.join(2.0)
         super().close()
@@ -366,16 +367,16 @@ class DrillWidget(anywidget.AnyWidget):
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in changes.items()}
         with self._outbox.lock:
             self.show = {**self.show, **checked}
-        self._meet_rival()
+        self._load_rival()
 
-    def _meet_rival(self) -> None:
-        """Give the page the policy of the opponent that was chosen, if it is one; raises CheckpointError."""
-        self._rivals.meet(self.show["opponent"])
+    def _load_rival(self) -> None:
+        """Send the page the chosen opponent's policy, if it has one; raises CheckpointError."""
+        self._rivals.load(self.show["opponent"])
         with self._outbox.lock:
             self.rivals = self._rivals.known
 
     def _refresh(self) -> None:
-        """Bring the traits up to what the trainer says now; the policy at most once per swap interval."""
+        """Update the traits from the trainer; the policy at most once per swap interval."""
         trainer = self._trainer
         with self._outbox.lock:
             self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
@@ -391,7 +392,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.league = page_protocol.league(self._league)
             if self.scenes != (scenes := trainer.scenes):
                 self.scenes = scenes
-            if self.seat != (seat := self._seat.trait()):
+            if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
             values = page_protocol.typed(trainer.config.to_json())
             if self.config["values"] != values:
@@ -401,12 +402,12 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = page_protocol.policy(newest, bare=self._screen is not None)
-                    if self._screen is not None:
-                        self._screen.take(newest, trainer.config.action_distribution)
+                    self.policy = page_protocol.policy(newest, bare=self._kernel_show is not None)
+                    if self._kernel_show is not None:
+                        self._kernel_show.take(newest, trainer.config.action_distribution)
 
     def _policy_is_due(self) -> None:
-        """The newest policy goes to the page at once: it is not the next version of the one that plays."""
+        """Send the newest policy to the page at once, because it replaces the one that plays."""
         self._policy_at = -math.inf
 
     def _swap_seconds(self) -> float:
@@ -415,7 +416,7 @@ class DrillWidget(anywidget.AnyWidget):
     # ---- to the page
 
     def send_state(self, key: str | Iterable[str] | None = None) -> None:
-        """Everything goes at once when the page asks for it; changed traits are left to the sender thread."""
+        """Send everything at once when the page asks for it; changed traits are left to the sender thread."""
         if key is None or getattr(self, "_sender", None) is None:
             super().send_state(key)
             return
@@ -445,32 +446,32 @@ class DrillWidget(anywidget.AnyWidget):
             running = self._trainer.status in RUNNING
             self._outbox.wait(running)
             self._inbox.work()
-            self._seat.follow(time.monotonic())
+            self._quota.follow(time.monotonic())
             self._refresh()
             self._outbox.send(running, self._swap_seconds(), self._frame)
 
     def _frame(self) -> Message | None:
-        """The newest picture of a show that the kernel plays."""
-        if self._screen is None:
+        """The newest frame of a show that the kernel plays."""
+        if self._kernel_show is None:
             return None
-        if trouble := self._screen.trouble():
-            self._outbox.log("error", trouble)
-        return self._screen.frame()
+        if problem := self._kernel_show.problem():
+            self._outbox.log("error", problem)
+        return self._kernel_show.frame()
 
     # ---- from the page
 
     def set_state(self, sync_data: Any) -> None:
-        """The page changed traits: only `show` and `snapshot` are its to change. Never raises."""
+        """The page changed traits; it may change only `show` and `snapshot`. Never raises."""
         self._inbox.put_state(sync_data)
 
     def _handle_msg(self, msg: Mapping[str, Any]) -> None:
-        """Comm messages as they come."""
-        if self._inbox.sound(msg):
+        """Handle a comm message if it is well-formed."""
+        if self._inbox.well_formed(msg):
             super()._handle_msg(msg)
 
 
 def _expression(drill: Any, compiled: CompiledDrill) -> str:
-    """What a person would write in Python for this drill: the name of a registered one, else that of the class."""
+    """How to write this drill in Python: the name of a built-in one, else the name of the class."""
     name = compiled.name
     if isinstance(compiled, Environment):
         return f'"{name}"'
@@ -480,12 +481,12 @@ def _expression(drill: Any, compiled: CompiledDrill) -> str:
 
 
 def _panels(drill: Any) -> tuple[str, ...]:
-    """The panels that make sense for it."""
+    """The panels that work for this drill."""
     return PANELS if isinstance(drill, Environment) else tuple(protocol.PANELS)
 
 
 def page_file(name: str) -> str:
-    """A file of the page's bundle; raises FileNotFoundError that says how to build it."""
+    """A file of the page's bundle; raises FileNotFoundError with the command that builds it."""
     path = STATIC / name
     if not path.is_file():
         raise FileNotFoundError(

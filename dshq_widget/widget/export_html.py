@@ -1,7 +1,7 @@
 """A match as one HTML file that needs no kernel and no network: the page's own code, the drill and one policy.
 
-`packed` makes it about a third as large, for a notebook's output: the code travels as gzip in base64 and the browser
-unpacks it (`DecompressionStream`, which every browser has that the page runs in).
+`packed` makes it about a third as large, for a notebook's output: the code is stored as gzip in base64 and the browser
+unpacks it with `DecompressionStream`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 PANELS = ("transport", "status", "mind")
-"""What is left of the page without a kernel: nothing that trains."""
+"""Panels of a page without a kernel: it plays, but does not train."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -79,7 +79,7 @@ def _as_text(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document(state: Mapping[str, Any], script: str, css: str, *, packed: bool = False) -> str:
-    """The whole HTML text; `script` is the bundle standalone.js. Nothing in the drill's names can end its element."""
+    """The whole HTML text; `script` is the bundle standalone.js. Text in the drill's names is escaped."""
     spec = state["drill"]["spec"]
     match = json.dumps(match_of(state), separators=(",", ":"))
     if packed:
@@ -104,7 +104,7 @@ def pack(text: str) -> str:
 
 
 def _inside_script(code: str) -> str:
-    """JavaScript that the HTML parser reads to its end: in strings `<` before these words may be written as an escape.
+    """Escape `<` in JavaScript before words that would end or change the script element.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
@@ -112,7 +112,7 @@ def _inside_script(code: str) -> str:
 
 
 class Embedded:
-    """An HTML element for a notebook's output; front ends that show no HTML show its title."""
+    """An HTML element for a notebook's output; front ends without HTML show its title."""
 
     def __init__(self, markup: str, title: str) -> None:
         self._markup, self._title = markup, title

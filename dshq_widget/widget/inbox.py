@@ -1,4 +1,4 @@
-"""What the page says: checked, queued for the thread that sends, and never believed. Nothing here raises."""
+"""Messages from the page: checked, and queued for the sender thread. Nothing here raises."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
 INBOX_MAX = 1000
-COMPLAINTS_MAX = 20
+WARNINGS_MAX = 20
 
 log = logging.getLogger("dshq_widget")
 
 
 class Inbox:
-    """Any thread puts something in, one thread calls `work`. `widget` has the traits `show` and `snapshot`, which are
-    the page's to change; `obey(kind, content, buffers)` carries out a message and may raise; `meet` gives the page the
-    policy of an opponent that was chosen.
+    """Any thread may add messages; one thread calls `work`. `widget` has the traits `show` and `snapshot`, which the
+    page may change. `execute(kind, content, buffers)` executes a message and may raise. `load_rival` sends the page the
+    chosen opponent's policy.
     """
 
     def __init__(
@@ -31,23 +31,29 @@ class Inbox:
         widget: Any,
         outbox: Sender,
         rivals: Rivals,
-        obey: Callable[[str, Mapping[str, Any], Any], None],
-        meet: Callable[[], None],
+        execute: Callable[[str, Mapping[str, Any], Any], None],
+        load_rival: Callable[[], None],
     ) -> None:
-        self._widget, self._outbox, self._rivals, self._obey, self._meet = widget, outbox, rivals, obey, meet
+        self._widget, self._outbox, self._rivals, self._execute, self._load_rival = (
+            widget,
+            outbox,
+            rivals,
+            execute,
+            load_rival,
+        )
         self._queue: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
-        self._complaints: set[str] = set()
+        self._warned: set[str] = set()
 
     # ---- on any thread
 
-    def sound(self, msg: Mapping[str, Any]) -> bool:
-        """Whether a comm message is one that ipywidgets can read; it would print a traceback into somebody's cell."""
+    def well_formed(self, msg: Mapping[str, Any]) -> bool:
+        """Whether ipywidgets can read a comm message; otherwise it would print a traceback into a cell."""
         data = msg.get("content", {}).get("data")
         paths = data.get("buffer_paths", []) if isinstance(data, dict) else None
         if not isinstance(paths, list) or not all(page_protocol.reaches(data.get("state"), path) for path in paths):
-            self._complain("a malformed comm message")
+            self._warn_once("a malformed comm message")
         elif data.get("method") not in ("update", "request_state", "custom"):
-            self._complain(f"an unknown comm method {data.get('method')!r:.40}")
+            self._warn_once(f"an unknown comm method {data.get('method')!r:.40}")
         else:
             return True
         return False
@@ -55,7 +61,7 @@ class Inbox:
     def put_state(self, state: Any) -> None:
         """The page changed traits."""
         if not isinstance(state, dict):
-            self._complain("state that is no object")
+            self._warn_once("state that is not an object")
             return
         for name, value in state.items():
             if name == "show":
@@ -63,7 +69,7 @@ class Inbox:
             elif name == "snapshot":
                 self._put(functools.partial(self._take_snapshot, value))
             elif name not in self._widget.keys:
-                self._complain(f"an unknown trait {name!r:.40}")
+                self._warn_once(f"an unknown trait {name!r:.40}")
 
     def put_message(self, content: Any, buffers: Any) -> None:
         """The page sent a message."""
@@ -73,19 +79,19 @@ class Inbox:
         try:
             self._queue.put_nowait(command)
         except queue.Full:
-            self._complain(f"more than {INBOX_MAX} messages at once")
-        self._outbox.wake()
+            self._warn_once(f"more than {INBOX_MAX} messages at once")
+        self._outbox.notify()
 
-    def _complain(self, what: str) -> None:
-        """Log each kind of nonsense from the page once."""
-        if what not in self._complaints and len(self._complaints) < COMPLAINTS_MAX:
-            self._complaints.add(what)
+    def _warn_once(self, what: str) -> None:
+        """Log each kind of invalid message from the page once."""
+        if what not in self._warned and len(self._warned) < WARNINGS_MAX:
+            self._warned.add(what)
             log.warning("the page sent %s; it was ignored", what)
 
     # ---- on the thread that sends
 
     def work(self) -> None:
-        """Carry out all that is here."""
+        """Execute all queued messages."""
         while True:
             try:
                 command = self._queue.get_nowait()
@@ -97,20 +103,20 @@ class Inbox:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
         kind = content.get("type") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in protocol.MESSAGES["page_to_kernel"]:
-            self._complain(f"a message of unknown type {kind!r:.40}")
+            self._warn_once(f"a message of unknown type {kind!r:.40}")
             return
         ack = content.get("seq") if kind in ("ACK", "HELLO") else None
-        self._outbox.flow.heard(ack if type(ack) is int else None, hello=kind == "HELLO")
+        self._outbox.flow.received(ack if type(ack) is int else None, hello=kind == "HELLO")
         try:
-            self._obey(kind, content, buffers)
+            self._execute(kind, content, buffers)
         except (ValueError, TypeError, RuntimeError, OSError) as error:
             self._outbox.log("error", str(error))
-            self._complain(f"{kind} that failed: {error}")
+            self._warn_once(f"{kind} that failed: {error}")
 
     def _take_show(self, value: Any) -> None:
-        """Take over what is right in the page's show settings; the page hears back where something was not."""
+        """Apply the valid ones of the page's show settings; if one is invalid, the page gets the trait back."""
         if not isinstance(value, dict):
-            self._complain("show settings that are no object")
+            self._warn_once("show settings that are not an object")
             return
         widget, good, bad = self._widget, {}, False
         for name, setting in value.items():
@@ -118,27 +124,27 @@ class Inbox:
                 good[name] = page_protocol.check_show(name, setting, self._rivals.opponents)
             except ValueError as error:
                 bad = True
-                self._complain(f"a bad show setting: {error}")
+                self._warn_once(f"a bad show setting: {error}")
         with self._outbox.lock:
             good["match"] = max(good.get("match", 0), widget.show["match"])
             before = self._outbox.has("show")
             widget.show = {**widget.show, **good}
             if not before and not bad and all(widget.show.get(name) == setting for name, setting in value.items()):
                 self._outbox.known("show")
-        self._outbox.flow.heard()
+        self._outbox.flow.received()
         try:
-            self._meet()
+            self._load_rival()
         except CheckpointError as error:
             self._outbox.log("error", str(error))
 
     def _take_snapshot(self, value: Any) -> None:
-        """Keep what the match needs to go on after a reload."""
+        """Keep what the match needs to continue after a reload."""
         try:
             checked = page_protocol.snapshot(value)
         except ValueError as error:
-            self._complain(f"a bad snapshot: {error}")
+            self._warn_once(f"a bad snapshot: {error}")
             return
         with self._outbox.lock:
             self._widget.set_trait("snapshot", checked)
             self._outbox.known("snapshot")
-        self._outbox.flow.heard()
+        self._outbox.flow.received()

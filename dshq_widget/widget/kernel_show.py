@@ -1,7 +1,7 @@
-"""The kernel's end of a show that no page can play by itself: an environment's pictures, on their way to the canvas.
+"""The show of a Gymnasium environment, which the page cannot play by itself: the kernel steps it and sends its frames.
 
-A process plays (gyms/show.py), this passes on: what a person sets goes there, pictures come back, one at a time. It
-starts with the first page that looks, and anew with a reset after it failed.
+A process plays (gyms/show.py). This passes the show's settings to it and its frames to the page, one at a time. The
+process starts with the first page, and again at a reset after a failure.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 ROLE = "dshq_widget.gyms.show:run"
 STUCK_SECONDS = 30.0
 PANELS = ("transport", "training", "seat", "pace", "status", "headline", "charts", "log", "hyper")
-"""The panels that make sense without rules."""
+"""The panels that work without rules."""
 
 
-class Screen:
-    """Any thread may call; `changed` is called, from any, when `frame` or `trouble` has something new."""
+class KernelShow:
+    """Thread-safe. `changed` is called, from any thread, when `frame` or `problem` has something new."""
 
     def __init__(self, environment: Environment, show: Mapping[str, Any], changed: Callable[[], None]):
         self.environment, self._changed = environment, changed
@@ -41,57 +41,59 @@ class Screen:
         self._network: tuple[Any, ...] = ()
         self._newest: tuple[PolicyVersion, str] | None = None
         self._frame: dict[str, Any] | None = None
-        self._trouble = ""
+        self._problem = ""
         self._closed = False
 
     def frame(self) -> dict[str, Any] | None:
-        """The newest FRAME for the page, its picture under `buffers`; None where there is none since the last call."""
+        """The newest FRAME for the page, with its picture in `buffers`; None if there is no new one since the last
+        call.
+        """
         with self._lock:
             frame, self._frame = self._frame, None
             return frame
 
-    def trouble(self) -> str:
-        """Why there are no pictures any more, once; or ""."""
+    def problem(self) -> str:
+        """Why there are no more frames; "" if all is well. Each problem is returned once."""
         with self._lock:
-            trouble, self._trouble = self._trouble, ""
-            return trouble
+            problem, self._problem = self._problem, ""
+            return problem
 
     def begin(self) -> None:
-        """A page looks: the show starts, or goes on with a picture for it."""
+        """A page has appeared: start the show, or send the page a frame."""
         with self._lock:
             if self._child is None:
                 self._start()
-            self._tell({"type": "LOOK", "visible": True})
-            self._tell({"type": "FRAME_SHOWN"})
+            self._send({"type": "LOOK", "visible": True})
+            self._send({"type": "FRAME_SHOWN"})
 
     def look(self, visible: bool) -> None:
-        """Whether anybody sees the page."""
-        self._tell({"type": "LOOK", "visible": visible})
+        """Whether the page is visible."""
+        self._send({"type": "LOOK", "visible": visible})
 
     def shown(self) -> None:
-        """The page has shown the last picture and can take another."""
-        self._tell({"type": "FRAME_SHOWN"})
+        """The page has shown the last frame and can take another."""
+        self._send({"type": "FRAME_SHOWN"})
 
     def step(self, count: int) -> None:
-        """So many steps, while the show holds."""
+        """Make `count` steps while the show is paused."""
         if not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
-        self._tell({"type": "STEP", "count": count})
+        self._send({"type": "STEP", "count": count})
 
     def follow(self, show: Mapping[str, Any]) -> None:
-        """What the `show` trait says now."""
+        """Apply the current `show` trait."""
         with self._lock:
             before, self._show = self._show, dict(show)
             if any(show[key] != before[key] for key in ("playing", "speed", "swap")):
-                self._tell({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
+                self._send({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
             if show["match"] != before["match"]:
-                if self._child is None and self._network:  # it failed, or has yet to begin
+                if self._child is None and self._network:  # it failed, or has not started
                     self._start()
                 else:
-                    self._tell({"type": "RESET_SHOW", "seed": show["seed"]})
+                    self._send({"type": "RESET_SHOW", "seed": show["seed"]})
 
     def take(self, newest: PolicyVersion, distribution: str) -> None:
-        """From its next step on this policy plays."""
+        """Play this policy from the next step on."""
         with self._lock:
             self._newest = newest, distribution
             if self._child is None or self._slots is None:
@@ -108,7 +110,7 @@ class Screen:
             self._end()
 
     def _start(self) -> None:
-        """A process on the newest policy, in place of any other."""
+        """Start a process with the newest policy, replacing any other."""
         from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
         from dshq_widget.runtime.slots import WeightSlots
         from dshq_widget.runtime.supervisor import supervisor
@@ -126,19 +128,19 @@ class Screen:
         network = {"layers": newest.layers, "activation": newest.activation, "distribution": distribution}
         blocks = {"weights": self._block}
         start = supervisor(os.getpid()).start
-        self._child = start(ROLE, {**job, **network}, blocks, self._hear, self._over, stuck_seconds=STUCK_SECONDS)
-        self._tell({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
+        self._child = start(ROLE, {**job, **network}, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)
+        self._send({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
 
     def _publish(self, newest: PolicyVersion) -> None:
         assert self._slots is not None
         self._slots.publish(self._slots.latest + 1, newest.version, np.array(newest.weights))
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         with self._lock:
             if self._child is not None:
                 self._child.send(message)
 
-    def _hear(self, child: Child, message: Mapping[str, Any]) -> None:
+    def _receive(self, child: Child, message: Mapping[str, Any]) -> None:
         with self._lock:
             if child is not self._child or message["type"] != "FRAME":
                 return
@@ -146,12 +148,14 @@ class Screen:
             self._frame = {**state, "buffers": [base64.b64decode(message["jpeg"])]}
         self._changed()
 
-    def _over(self, child: Child, end: Exit) -> None:
+    def _ended(self, child: Child, end: Exit) -> None:
         with self._lock:
             if child is not self._child:
                 return
             self._end()
-            self._trouble = "" if end.expected else f"the show has stopped ({end.error}): Reset match begins it anew"
+            self._problem = (
+                "" if end.expected else f"the show has stopped ({end.error}). Press Reset match to restart it."
+            )
         self._changed()
 
     def _end(self) -> None:
@@ -164,5 +168,5 @@ class Screen:
 
 
 def _network(newest: PolicyVersion, distribution: str) -> tuple[Any, ...]:
-    """What a running show cannot change."""
+    """What cannot change in a running show."""
     return newest.layers, newest.activation, distribution

@@ -1,6 +1,6 @@
-"""The kernel's half of the page protocol, without a page: what may be sent when, and what may be believed.
+"""The kernel's half of the page protocol: when to send what, and checks of what the page sends.
 
-Pure functions and bookkeeping; `outbox.py` and `inbox.py` put them to use.
+Pure functions and bookkeeping, used by `sender.py` and `inbox.py`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,24 @@ from dshq_widget.contract import protocol, settings
 SEND_SECONDS = 1 / 30
 """Shortest time between two messages to the page."""
 ACK_SECONDS = 1.0
-"""What is not acknowledged for this long is sent once more, and then there is silence until the page speaks."""
+"""An unacknowledged message is sent once more after this time; after that nothing is sent until the page speaks."""
 METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
-"""While training runs the page hears from the kernel at least this often, and so notices when the kernel is gone."""
+"""While training runs, the kernel sends at least this often, so that the page notices a lost kernel."""
 STATE_BYTES_MAX = 1 << 20
 FILE_BYTES_MAX = 64 << 20
-"""The largest policy file that is taken from a page or given to it."""
+"""Largest policy file exchanged with the page."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
-"""Players of the league that the page shows, and how many of them for being new."""
+"""Players of the league shown on the page, and how many of them are the newest."""
 LIVE = (
     *("drill", "policy", "status", "status_text", "error", "paused", "metrics", "league", "scenes", "rivals"),
     *("config", "show", "controls", "seat", "seq"),
 )
-"""Traits that a page gets that holds an older state than was sent; `show` only where that has changed since."""
+"""Traits sent to a page whose state is out of date; `show` only if it has changed since."""
 
 
 def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
-    """One setting of the show, checked; `opponents` are those beside idle and random. Raises ValueError with what was
-    wanted.
-    """
+    """Check one setting of the show; `opponents` are those besides idle and random. Raises ValueError."""
     if name not in protocol.SHOW_DEFAULTS:
         raise ValueError(f"unknown show setting {name!r}{settings.nearest(name, protocol.SHOW_DEFAULTS)}")
     if name == "mode":
@@ -55,8 +53,8 @@ def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
 
 
 def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> list[str] | None:
-    """Names of the panels to show, in the order in which they stand; None for all of the page's. `offered` are those
-    that make sense for the drill, and stand where `value` is None. Raises ValueError.
+    """Names of the panels to show, in page order; None for all. `offered` are those that work for the drill, the
+    default. Raises ValueError.
     """
     if value is None:
         return None if len(offered) == len(protocol.PANELS) else list(offered)
@@ -69,14 +67,14 @@ def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> lis
 
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings for the page; those that are pairs travel as the text that a person would type."""
+    """Settings for the page; dicts are sent as the text that a user would type."""
     pairs = {key: value for key, value in values.items() if isinstance(value, dict)}
     return {**values} | {key: ",".join(f"{name}={n:g}" for name, n in value.items()) for key, value in pairs.items()}
 
 
 def policy(given: Any, bare: bool = False) -> dict[str, Any]:
-    """A policy of a trainer (PolicyVersion) or of a file (Checkpoint) for the page, its weights as bytes; `bare`
-    without them, where the page does not play.
+    """A policy of a trainer (PolicyVersion) or of a file (Checkpoint) for the page, with its weights as bytes; `bare`
+    omits them, for a page that does not play.
     """
     layers = list(given.layers)
     return {
@@ -90,7 +88,7 @@ def policy(given: Any, bare: bool = False) -> dict[str, Any]:
 
 
 def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The hyper-parameters that a message carries."""
+    """The hyper-parameters in a message."""
     return {str(key): value for key, value in content.items() if key != "type"}
 
 
@@ -112,12 +110,11 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 class Flow:
-    """When may what be sent? Pure bookkeeping over `now`, in seconds; the sender thread is its only user.
+    """Decides what to send when. Pure bookkeeping over `now`, in seconds, used only by the sender thread.
 
-    One message is under way at a time. It or its answer may be lost, so after ACK_SECONDS its traits are sent once
-    more; after that the page is taken for gone until it says anything, and then gets what it did not acknowledge and
-    what changed since and is due (a hidden page is due no policy and no metrics). So whoever holds message n lacks
-    nothing before it, and a page that says so needs nothing again.
+    One message is in flight at a time. After ACK_SECONDS without an acknowledgement its traits are sent once more.
+    After that nothing is sent until the page speaks; then it gets what it did not acknowledge and what has changed
+    since (a hidden page gets no policy and no metrics). So a page that has message n has everything before it.
     """
 
     def __init__(self) -> None:
@@ -132,9 +129,9 @@ class Flow:
         self._last: dict[str, float] = {}
         self._show_seq = 0  # the last message that held the trait `show`
 
-    def heard(self, ack: int | None = None, *, hello: bool = False) -> None:
-        """The page said something: an acknowledgement, or that a view appeared, or anything else. `ack` is the last
-        message that it holds.
+    def received(self, ack: int | None = None, *, hello: bool = False) -> None:
+        """The page sent something: an acknowledgement, a HELLO from a new view, or anything else. `ack` is the last
+        message it received.
         """
         self.spoken = True
         if ack is not None and self._acked < ack <= self.seq:
@@ -144,7 +141,7 @@ class Flow:
             self._owed = set()
         elif hello:
             self._owed = set(LIVE)
-            if ack is not None and self._show_seq <= ack < self.seq:  # a person may be changing it at this moment
+            if ack is not None and self._show_seq <= ack < self.seq:  # the user may be changing it at this moment
                 self._owed.discard("show")
         if self._silent or hello:
             self._silent = self._retried = False
@@ -152,16 +149,16 @@ class Flow:
 
     @property
     def reachable(self) -> bool:
-        """A page has spoken and is not silent."""
+        """Whether a page has spoken and still responds."""
         return self.spoken and not self._silent
 
     @property
     def waiting(self) -> bool:
-        """Something is still unanswered, and not given up."""
+        """Whether an acknowledgement is still expected."""
         return self._acked < self.seq and not self._silent
 
     def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
-        """The traits to send now; none when it is too early or nothing is to say."""
+        """The traits to send now; empty if it is too early or there is nothing to send."""
         since = now - self._sent_at
         if since < SEND_SECONDS or self._silent:
             return set()
@@ -179,7 +176,7 @@ class Flow:
             for key in dirty
             if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
         }
-        if self._owed:  # by a page that was gone, or is new
+        if self._owed:  # to a page that is back, or new
             return {*self._owed, *keys}
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
 
@@ -199,8 +196,8 @@ class Flow:
 
 
 class Upload:
-    """A file that arrives in parts, each a message with one buffer: Jupyter's server ends the connection of a page that
-    sends more than 10 MiB at once (tornado's `websocket_max_message_size`).
+    """A file that arrives in parts, each a message with one buffer. Jupyter's server closes the connection of a page
+    that sends more than 10 MiB at once (tornado's `websocket_max_message_size`).
     """
 
     def __init__(self) -> None:
@@ -208,18 +205,18 @@ class Upload:
         self._parts: list[bytes] = []
 
     def take(self, content: Mapping[str, Any], buffers: Any) -> tuple[str, bytes] | None:
-        """One part; (name, bytes) once the last one is there. Raises ValueError, and then the file begins anew."""
+        """Add one part; returns (name, bytes) after the last one. On ValueError the upload starts again."""
         name, part, parts = (content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["LOAD_POLICY"])
         begun, self._parts = self._parts if part and name == self._name else [], []
         if not isinstance(name, str) or len(name) > 255 or type(part) is not int or type(parts) is not int:
             raise ValueError("LOAD_POLICY needs a name, a part and the number of parts")
         if not isinstance(buffers, list) or len(buffers) != 1 or not 0 <= part < parts or part != len(begun):
-            raise ValueError(f"part {part + 1} of {parts} of the file {name[:60]!r} came out of turn: choose it again")
+            raise ValueError(
+                f"part {part + 1} of {parts} of the file {name[:60]!r} arrived out of order: choose the file again"
+            )
         parts_so_far = [*begun, bytes(buffers[0])]
         if sum(map(len, parts_so_far)) > FILE_BYTES_MAX:
-            raise ValueError(
-                f"the file {name[:60]!r} is larger than the {FILE_BYTES_MAX >> 20} MB that a page may send"
-            )
+            raise ValueError(f"the file {name[:60]!r} is larger than the limit of {FILE_BYTES_MAX >> 20} MB")
         if len(parts_so_far) == parts:
             return name, b"".join(parts_so_far)
         self._name, self._parts = name, parts_so_far
@@ -227,9 +224,9 @@ class Upload:
 
 
 def policy_file(name: str, data: bytes) -> dict[str, Any]:
-    """POLICY_FILE for the page, its bytes under `buffers`; raises ValueError for a file that is too large to send."""
+    """POLICY_FILE for the page, with its bytes in `buffers`; raises ValueError for a file that is too large."""
     if len(data) > FILE_BYTES_MAX:
-        raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it from Python, widget.save(path)")
+        raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it in Python with widget.save(path)")
     return {"type": "POLICY_FILE", "name": name, "buffers": [data]}
 
 
@@ -240,8 +237,9 @@ def thinned(rows: list[Any], limit: int) -> list[Any]:
 
 
 def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the page shows of `Trainer.league`, strongest first: every pinned player, the champion, the newest snapshots
-    and then the strongest ones, LEAGUE_ROWS in all; each with its `rank` among all and its results against the pinned.
+    """The rows of `Trainer.league` shown on the page, strongest first: every pinned player, the champion, the newest
+    snapshots, then the strongest ones, LEAGUE_ROWS in all. Each has its `rank` among all and its results against the
+    pinned players.
     """
     pinned = {row["name"] for row in rows if row["pinned"]}
     newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
@@ -282,15 +280,15 @@ def snapshot(value: Any) -> dict[str, Any] | None:
     if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
         raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
     if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key != "state"):
-        raise ValueError("a snapshot holds numbers and short texts beside its state")
+        raise ValueError("a snapshot may hold only numbers and short texts besides its state")
     return {**value, "state": bytes(state)}
 
 
 def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
-    """The state in a DRILL_SCENE; raises ValueError. Whether it is a state of the drill is for the trainer to say."""
+    """The state in a DRILL_SCENE; raises ValueError. The trainer checks whether it is a state of the drill."""
     text = content.get("state")
     if content.get("rules_hash") != rules_hash:
-        raise ValueError("the scene belongs to other rules: reload the page and arrange it again")
+        raise ValueError("the scene belongs to different rules: reload the page and arrange it again")
     if not isinstance(text, str) or len(text) > 2 * STATE_BYTES_MAX:
         raise ValueError(f"a scene needs its state, at most {STATE_BYTES_MAX} bytes in hex")
     return bytes.fromhex(text)
@@ -304,7 +302,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def page_state(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page says of the show, checked; raises ValueError."""
+    """The page's report on the show, checked; raises ValueError."""
     state = {key: content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["PAGE_STATE"]}
     version, fps = state["version"], state["fps"]
     if type(version) is not int or version < 0 or not isinstance(fps, (int, float)) or not math.isfinite(fps):

@@ -1,4 +1,4 @@
-"""Who else may play the other side of a match: the package's ladder, and `.dshq` files that a person names."""
+"""Policies that can play the other side of a match: the package's ladder and `.dshq` files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dshq_widget.widget import page_protocol
 
 
 class Rivals:
-    """Policies by name, read once somebody wants to meet them.
+    """Policies by name, read when they are first chosen.
 
-    `known` is what the page gets: under each name the policy in the form of the trait `policy`, None until it is met.
+    `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded.
     """
 
     def __init__(self, drill: CompiledDrill) -> None:
@@ -24,12 +24,12 @@ class Rivals:
 
     @property
     def opponents(self) -> tuple[str, ...]:
-        """Everybody who may play the other side, beside idle and random."""
+        """Names of all opponents except idle and random."""
         return (*self._drill.spec["baselines"], *self.known)
 
     def named(self, opponent: str | os.PathLike[str]) -> str:
-        """The name to call an opponent by. A `.dshq` file is read and joins under its own name; CheckpointError where
-        it does not fit the drill.
+        """The name of an opponent. A `.dshq` file is read and added under its file name. Raises CheckpointError if it
+        does not fit the drill.
         """
         if not isinstance(opponent, os.PathLike) and not str(opponent).endswith(".dshq"):
             return opponent
@@ -39,8 +39,8 @@ class Rivals:
         self.known = {**self.known, path.stem: policy}
         return path.stem
 
-    def meet(self, name: str) -> None:
-        """Read the policy of that name, if it is one and was not read before."""
+    def load(self, name: str) -> None:
+        """Load the policy of that name if there is one and it is not loaded yet."""
         if name in self._paths and self.known[name] is None:
             self.known = {**self.known, name: self._read(self._paths[name])}
 
@@ -49,6 +49,6 @@ class Rivals:
         spec = self._drill.spec
         if (saved.layers[0], saved.layers[-1]) != (spec["n_obs"], spec["n_actions"] + 1):
             raise checkpoint.CheckpointError(
-                f"{str(path)!r} plays {saved.drill!r}, not {self._drill.name!r}: take a file of the same drill"
+                f"{str(path)!r} plays {saved.drill!r}, not {self._drill.name!r}: choose a file of the same drill"
             )
         return page_protocol.policy(saved)

@@ -1,4 +1,4 @@
-"""What the kernel has to say to the page, traits that changed and messages in order, and when it goes out."""
+"""The kernel's messages to the page: changed traits and queued messages, and when they are sent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Message = dict[str, Any]
 
 
 class Sender:
-    """Any thread puts something in, one thread sends. Traits change under `lock` only.
+    """Any thread may add something; one thread sends. Traits change only under `lock`.
 
-    `send_traits(keys, seq)` puts traits on the wire as message `seq`, `send_message` one message with its `buffers`.
+    `send_traits(keys, seq)` sends traits as message `seq`; `send_message` sends one message with its `buffers`.
     """
 
     def __init__(self, send_traits: Callable[[set[str], int], None], send_message: Callable[[Message], None]) -> None:
@@ -27,43 +27,43 @@ class Sender:
         self.flow = Flow()
         self.messages: deque[Message] = deque(maxlen=64)
         self._changed: set[str] = set()
-        self._wake = threading.Event()
+        self._something_to_do = threading.Event()
 
     def put(self, message: Message) -> None:
-        """For the page, once there is one."""
+        """Queue a message for the page."""
         self.messages.append(message)
-        self.wake()
+        self.notify()
 
     def log(self, level: str, text: str) -> None:
-        """Tell the page a sentence: a notice, a warning or an error."""
+        """Send the page a line for its log; `level` is notice, warning or error."""
         self.put({"type": "LOG", "level": level, "text": text})
 
     def changed(self, names: Iterable[str]) -> None:
-        """These traits are to be sent."""
+        """Mark traits to be sent."""
         self._changed |= set(names)
-        self.wake()
+        self.notify()
 
     def has(self, name: str) -> bool:
-        """Whether that trait is yet to be sent."""
+        """Whether that trait is waiting to be sent."""
         return name in self._changed
 
     def known(self, name: str) -> None:
-        """The page has that trait as it stands."""
+        """The page already has the current value of that trait."""
         self._changed.discard(name)
 
-    def wake(self) -> None:
-        """There is something to do for the thread that sends."""
-        self._wake.set()
+    def notify(self) -> None:
+        """Notify the sender thread that there is something to do."""
+        self._something_to_do.set()
 
     def wait(self, running: bool) -> None:
-        """Until there is something to do; while training runs, or an answer is missing, not for long."""
+        """Wait until there is something to do; only briefly while training runs or an acknowledgement is missing."""
         unsent = (self._changed or self.messages) and self.flow.reachable
-        self._wake.wait(POLL_SECONDS if running or unsent or self.flow.waiting else None)
-        self._wake.clear()
+        self._something_to_do.wait(POLL_SECONDS if running or unsent or self.flow.waiting else None)
+        self._something_to_do.clear()
 
     def send(self, running: bool, swap_seconds: float, frame: Callable[[], Message | None]) -> None:
-        """Send what is due, at most one message, then rest as long as messages have to be apart. `frame` is asked for a
-        picture where nothing else is to be sent.
+        """Send what is due, at most one message, then sleep for the shortest time between messages. `frame` is called
+        for a frame if there is nothing else to send.
         """
         now = time.monotonic()
         if keys := self._due(now, running, swap_seconds):
@@ -79,7 +79,7 @@ class Sender:
         time.sleep(SEND_SECONDS)
 
     def _due(self, now: float, running: bool, swap_seconds: float) -> set[str]:
-        """Traits to send now; messages go before them."""
+        """Traits to send now; queued messages go first."""
         if self.messages and self.flow.reachable:
             return set()
         return self.flow.due(tuple(self._changed), now, running, swap_seconds)

@@ -324,79 +324,79 @@ export const METRICS = {
   "loss_policy": {
     "category": "TRAINER",
     "unit": "",
-    "text": "What the policy's update minimises; it hovers around zero and says little by itself.",
+    "text": "Loss that the policy update minimises; it stays near zero and says little by itself.",
     "should_rise": null
   },
   "loss_value": {
     "category": "TRAINER",
     "unit": "reward^2",
-    "text": "Squared error of the value estimate against what followed.",
+    "text": "Mean squared error of the value estimate against the returns.",
     "should_rise": false
   },
   "entropy": {
     "category": "TRAINER",
     "unit": "nats",
-    "text": "How undecided the policy is; it falls as habits form, but should not crash to zero.",
+    "text": "Randomness of the policy; it should fall slowly, but not collapse to zero.",
     "should_rise": false
   },
   "approx_kl": {
     "category": "TRAINER",
     "unit": "nats",
-    "text": "How far one update moved the policy; steady and small is healthy.",
+    "text": "How far one update moved the policy (KL divergence); it should stay small and steady.",
     "should_rise": null
   },
   "clip_fraction": {
     "category": "TRAINER",
     "unit": "share",
-    "text": "Share of agent steps whose change was cut off by the clip range.",
+    "text": "Share of agent steps whose probability ratio was clipped.",
     "should_rise": null
   },
   "explained_variance": {
     "category": "TRAINER",
     "unit": "share",
-    "text": "How much of what follows the value estimate foresees; 1 is all of it.",
+    "text": "Share of the returns' variance that the value estimate predicts; 1 is perfect.",
     "should_rise": true
   },
   "grad_norm": {
     "category": "TRAINER",
     "unit": "",
-    "text": "Length of the gradient before it is limited.",
+    "text": "Gradient norm before clipping.",
     "should_rise": null
   },
   "validation_absolute_error": {
     "category": "TRAINER",
     "unit": "",
-    "text": "Largest difference of a weight's slope from the torch reference's, where that is checked.",
+    "text": "Largest absolute difference of a gradient entry from the torch reference, when checked.",
     "should_rise": null
   },
   "validation_relative_error": {
     "category": "TRAINER",
     "unit": "share",
-    "text": "The same relative to the slope, or to the scale of all slopes where that is larger.",
+    "text": "The same difference relative to the entry, or to the scale of the whole gradient if that is larger.",
     "should_rise": null
   },
   "learning_rate": {
     "category": "TRAINER",
     "unit": "",
-    "text": "Adam's step size now.",
+    "text": "Current step size of Adam.",
     "should_rise": null
   },
   "clip_epsilon": {
     "category": "TRAINER",
     "unit": "",
-    "text": "The clip range now.",
+    "text": "Current clip range.",
     "should_rise": null
   },
   "entropy_coef": {
     "category": "TRAINER",
     "unit": "",
-    "text": "Weight of the entropy bonus now.",
+    "text": "Current weight of the entropy bonus.",
     "should_rise": null
   },
   "updates": {
     "category": "TRAINER",
     "unit": "updates",
-    "text": "Rollouts learned from since the start.",
+    "text": "Number of updates since the start.",
     "should_rise": true
   },
   "updates_per_second": {
@@ -408,7 +408,7 @@ export const METRICS = {
   "version": {
     "category": "TRAINER",
     "unit": "",
-    "text": "Newest published policy version; 0 is untrained.",
+    "text": "Newest policy version; 0 is untrained.",
     "should_rise": true
   },
   "agent_steps": {
@@ -426,115 +426,115 @@ export const METRICS = {
   "return_mean": {
     "category": "ACTOR",
     "unit": "reward",
-    "text": "Mean reward of finished matches, of one learning side.",
+    "text": "Mean return of a learning side in recently finished matches.",
     "should_rise": true
   },
   "return_min": {
     "category": "ACTOR",
     "unit": "reward",
-    "text": "Smallest reward among the matches finished lately.",
+    "text": "Smallest return in recently finished matches.",
     "should_rise": true
   },
   "return_max": {
     "category": "ACTOR",
     "unit": "reward",
-    "text": "Largest reward among the matches finished lately.",
+    "text": "Largest return in recently finished matches.",
     "should_rise": true
   },
   "episode_length_mean": {
     "category": "ACTOR",
     "unit": "decisions",
-    "text": "Mean length of finished matches.",
+    "text": "Mean length of recently finished matches.",
     "should_rise": null
   },
   "policy_lag": {
     "category": "ACTOR",
     "unit": "versions",
-    "text": "How many versions behind the learner the playing policy was.",
+    "text": "How many versions the playing policy was behind the learner.",
     "should_rise": null
   },
   "dropped_chunks": {
     "category": "ACTOR",
     "unit": "chunks",
-    "text": "Rollout pieces thrown away because the learner was busy.",
+    "text": "Rollout chunks discarded because the learner was busy.",
     "should_rise": null
   },
   "win_rate_ema": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of decided matches against the drill's script, smoothed.",
+    "text": "Wins among decided matches against the drill's script, smoothed.",
     "should_rise": true
   },
   "win_share": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of all matches against the drill's script, smoothed; draws count against it.",
+    "text": "Wins among all matches, draws included, against the drill's script, smoothed.",
     "should_rise": true
   },
   "win_rate_random": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of decided matches against random play, smoothed.",
+    "text": "Wins among decided matches against random play, smoothed.",
     "should_rise": true
   },
   "win_share_random": {
     "category": "EVALUATOR",
     "unit": "share",
-    "text": "Won of all matches against random play, smoothed.",
+    "text": "Wins among all matches, draws included, against random play, smoothed.",
     "should_rise": true
   },
   "evaluated_return": {
     "category": "EVALUATOR",
     "unit": "reward",
-    "text": "Mean return of the last evaluation's 100 episodes, in a drill of one side.",
+    "text": "Mean return over the 100 episodes of the last evaluation, in a drill of one side.",
     "should_rise": true
   },
   "solved": {
     "category": "EVALUATOR",
     "unit": "",
-    "text": "1 where the last evaluation reached the drill's target, 0 where not.",
+    "text": "1 if the last evaluation reached the drill's target, else 0.",
     "should_rise": true
   },
   "elo": {
     "category": "EVALUATOR",
     "unit": "Elo",
-    "text": "Strength measured against pinned opponents.",
+    "text": "Elo rating, measured against pinned opponents.",
     "should_rise": true
   },
   "elo_low": {
     "category": "EVALUATOR",
     "unit": "Elo",
-    "text": "Lower end of the 95 % band of the strength.",
+    "text": "Lower end of the 95 % interval of the rating.",
     "should_rise": true
   },
   "elo_high": {
     "category": "EVALUATOR",
     "unit": "Elo",
-    "text": "Upper end of the 95 % band of the strength.",
+    "text": "Upper end of the 95 % interval of the rating.",
     "should_rise": true
   },
   "episodes": {
     "category": "EVALUATOR",
     "unit": "matches",
-    "text": "Evaluation matches played.",
+    "text": "Number of evaluation matches played.",
     "should_rise": true
   },
   "duration_ms": {
     "category": "EVALUATOR",
     "unit": "ms",
-    "text": "Time that the last evaluation took.",
+    "text": "Duration of the last evaluation.",
     "should_rise": null
   },
   "seconds": {
     "category": "MISC",
     "unit": "s",
-    "text": "Seconds of training since it began, start-up and evaluation left out.",
+    "text": "Training time since the start, without start-up and evaluation.",
     "should_rise": true
   },
   "rollout_ms": {
     "category": "MISC",
     "unit": "ms",
-    "text": "Time to play one rollout.",
+    "text": "Time to collect one rollout.",
     "should_rise": null
   },
   "update_ms": {
@@ -546,13 +546,13 @@ export const METRICS = {
   "gpu_time_ms": {
     "category": "MISC",
     "unit": "ms",
-    "text": "Time that the GPU worked on one update.",
+    "text": "GPU time of one update.",
     "should_rise": null
   },
   "memory_mb": {
     "category": "MISC",
     "unit": "MB",
-    "text": "Memory of the learner and its workers together.",
+    "text": "Memory used by the learner and its workers.",
     "should_rise": null
   },
   "show_fps": {

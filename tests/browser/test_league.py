@@ -30,7 +30,7 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         page.on("pageerror", lambda error: problems.append(error.message))
         page.on("console", lambda line: line.type in ("error", "warning") and problems.append(line.text))
         page.goto("/")
-        page.get_by_label("The token that your instructor gave you").fill(token)
+        page.get_by_label("Token from your instructor").fill(token)
         page.get_by_role("button", name="Log in").click()
         page.get_by_label("Policy file, .dshq").set_input_files(ladder.path("ball", "gold"))
         page.get_by_role("button", name="Send").click()

@@ -10,7 +10,7 @@ from dshq_widget.lessons import lesson
 from tests.harness.notebook_reader import answers
 from tests.harness.page import NotebookPage, WidgetPage
 from tools.notebooks import FOLDER
-from tools.pages import PAGES
+from tools.pages import build, share
 
 pytestmark = pytest.mark.browser
 
@@ -85,14 +85,16 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         notebook.close()
 
 
-def test_a_page_of_a_lesson_plays_without_kernel_and_network(plain_chromium):
+def test_a_page_of_a_lesson_plays_without_kernel_and_network(plain_chromium, tmp_path):
+    written = build(tmp_path, lesson("02"), 3.0)
+    share(tmp_path)
     context = plain_chromium.new_context(offline=True)
     page = context.new_page()
     errors: list[str] = []
     asked: list[str] = []
     page.on("pageerror", lambda error: errors.append(error.message))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((PAGES / f"{lesson('02').stem}.html").as_uri())
+    page.goto(written.as_uri())
     match = WidgetPage(page, page.locator(".dshq-widget").first)
     before = match.wait_number("tick", lambda tick: tick > 0)
     match.wait_number("tick", lambda tick: tick > before + 30)

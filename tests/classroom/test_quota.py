@@ -82,7 +82,7 @@ def test_only_training_spends_the_time_and_its_end_stops_it(said):
     assert place.trait()["left"] == 100
     place.follow(200.0)
     assert (place.trait()["left"], trainer.stops) == (0, 1)
-    assert said == ["The 1 minutes of training are over and all is kept; Train gives 1 more."]
+    assert said == ["The 1 minutes of training are used up and the policy is saved. Press Train for 1 more minutes."]
     trainer.become("starting")
     place.follow(300.0)
     assert place.trait()["left"] == 60
@@ -101,7 +101,7 @@ def test_it_saves_while_it_trains(said, tmp_path: Path):
 
 def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer, place = sit(said, Rules(minutes=30))
-    sentences = iter(["Memory is short: 9 MB", "Memory is short: 8 MB", "", "Memory is short: 7 MB"])
+    sentences = iter(["Memory is low: 9 MB", "Memory is low: 8 MB", "", "Memory is low: 7 MB"])
     asked = []
     monkeypatch.setattr(quota, "shortage", lambda **how: asked.append(how["starting"]) or next(sentences))
     trainer.become("starting")
@@ -109,7 +109,7 @@ def test_a_shortage_is_told_once_until_it_is_over(said, monkeypatch):
     trainer.become("training")
     for turn in range(1, 4):
         place.follow(turn * LOOK_SECONDS)
-    assert said == ["Memory is short: 9 MB", "Memory is short: 7 MB"]
+    assert said == ["Memory is low: 9 MB", "Memory is low: 7 MB"]
     assert asked == [True, False, False, False]
 
 
@@ -120,12 +120,10 @@ def test_what_is_short_in_words(monkeypatch):
     monkeypatch.setattr(shortage, "_room", lambda folder: room)
     assert shortage.shortage(starting=True, environment=True) == ""
     free = 2e8
-    assert shortage.shortage(starting=True, environment=False).startswith(
-        "Memory is short: 200 MB of 1,000 MB are free"
-    )
+    assert shortage.shortage(starting=True, environment=False).startswith("Memory is low: 200 MB of 1,000 MB are free")
     assert shortage.shortage(starting=False, environment=False) == ""
     free, room = 9e8, 1e6
-    assert shortage.shortage(starting=False, environment=True).startswith("/dev/shm is short: 1 MB are free")
+    assert shortage.shortage(starting=False, environment=True).startswith("/dev/shm is low: 1 MB are free")
     assert shortage.shortage(starting=False, environment=False) == ""
 
 
@@ -164,7 +162,7 @@ def test_the_page_asks_and_is_told(monkeypatch, tmp_path: Path):
         monkeypatch.setattr(flow, "reachable", property(lambda _flow: False))  # what is to be sent stays
         match._inbox.take_message({"type": "RESUME_RUN"}, [])
         assert [(said["level"], said["text"]) for said in match._outbox.messages] == [
-            ("error", "there is no run of this drill to go on with")
+            ("error", "there is no saved run of this drill to continue")
         ]
         match._inbox.take_message({"type": "SUBMIT_POLICY"}, [])
-        assert match._seat.trait()["sent"]["state"] in ("sending", "failed")
+        assert match._quota.trait()["sent"]["state"] in ("sending", "failed")

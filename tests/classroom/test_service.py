@@ -50,7 +50,7 @@ def test_pages_are_for_those_who_logged_in(service: Service, store: Store):
     assert stranger.ask("GET", "/nowhere")[0] == 404
     assert stranger.fill_in("/login", "/login", token="guess")[0] == 401
     ada = Person(service.port).log_in(store.issue_token("ada"))
-    assert "There is no round yet" in ada.get("/")
+    assert "There are no rounds yet" in ada.get("/")
     for path in ("/teach", "/student?name=bob"):
         assert ada.ask("GET", path)[0] == 403, path
     assert ada.ask("GET", "/round/9")[0] == 422 and ada.ask("GET", "/round/" + "9" * 30)[0] == 404
@@ -94,9 +94,9 @@ def test_a_round_from_opening_to_grades(service: Service, store: Store, tmp_path
     status, _, text = evil.ask("POST", action, form % policy_bytes(2), Content_Type="multipart/form-data; boundary=x")
     assert status == 200 and "Received: version 1 plays in" in text and "<script>" not in text
     status, _, text = evil.ask("POST", action, form % b"none", Content_Type="multipart/form-data; boundary=x")
-    assert status == 422 and "Not taken: &#x27;the file&#x27; is not a usable policy file" in text
+    assert status == 422 and "Not accepted: &#x27;the file&#x27; is not a usable policy file" in text
 
-    assert "The table comes when the round is closed" in teacher.get(f"/round/{number}")
+    assert "The table appears when the round is closed" in teacher.get(f"/round/{number}")
     status, headers, _ = teacher.fill_in("/teach/close", f"/round/{number}", round=number)
     assert (status, headers["Location"]) == (302, f"/round/{number}")
     assert teacher.ask("GET", "/match/1")[0] == 422
@@ -170,11 +170,11 @@ def test_uploads_are_refused_before_they_are_read(service: Service, store: Store
 def test_what_students_are_told(service: Service, store: Store, tmp_path: Path, capsys):
     token = store.issue_token("ada")
     path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
-    for to, told in ((service.url, "no round of 'ball' is open"), ("http://127.0.0.1:9", "no answer from")):
+    for to, told in ((service.url, "no 'ball' round is open"), ("http://127.0.0.1:9", "no answer from")):
         assert main.main(["submit", path, "--to", to, "--token", token]) == 2
         assert told in capsys.readouterr().err
     assert main.main(["submit", path, "--to", service.url, "--token", "guess"]) == 2
-    assert "did not take it: Log in first" in capsys.readouterr().err
+    assert "rejected it: Log in first" in capsys.readouterr().err
     assert main.main(["submit", path, "--to", "ftp://x", "--token", "guess"]) == 2
     assert main.main(["league", "serve", "--port", "70000"]) == 2
     assert main.main(["league", "verify"]) == 2

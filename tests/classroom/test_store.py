@@ -107,13 +107,13 @@ def test_what_is_refused(store: Store):
     with pytest.raises(LeagueError, match="still open: close it first"):
         store.rerun(number)
     for name in ("", " ada", "a\nb", "x" * 256):
-        with pytest.raises(LeagueError, match="a name needs 1 to 255 characters"):
+        with pytest.raises(LeagueError, match="a name must have 1 to 255 printable characters"):
             send(store, number, name, "d")
     send(store, number, "ada", "a1")
-    with pytest.raises(LeagueError, match="publishes no policy"):
+    with pytest.raises(LeagueError, match="has no published policy"):
         store.published(number, "a1")
     store.close_round(number, RANDOM)
-    with pytest.raises(LeagueError, match="is closed and takes no more"):
+    with pytest.raises(LeagueError, match="is closed and accepts no more"):
         send(store, number, "ada", "a2")
     with pytest.raises(LeagueError, match="is not open"):
         store.close_round(number, RANDOM)
@@ -121,7 +121,7 @@ def test_what_is_refused(store: Store):
         store.round(77)
     with pytest.raises(LeagueError, match="not published"):
         store.match(store.next_job().id)
-    with pytest.raises(LeagueError, match="title of 1 to 80"):
+    with pytest.raises(LeagueError, match="a title must have 1 to 80"):
         store.open_round(" ", "ball", "0123", [], 1, False)
 
 

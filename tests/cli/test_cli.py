@@ -18,7 +18,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.env.batch import compiled
 from dshq_widget.env.check import Finding
 from dshq_widget.policy.checkpoint import load_policy
-from dshq_widget.policy.evaluate import evaluate_alone, opponent, yardsticks
+from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
 from tests.harness.drill_page import LESSON
 
@@ -111,7 +111,7 @@ def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     assert said["drill"] == "slider" and said["return_mean"] > 1, "it holds the mark for a while"
     assert answer("trace", file, "--ticks", 60)["drill"] == "slider"
     file.write_text(LESSON + "\n\nclass Another(Slider):\n    name = 'another'\n")
-    assert "defines 2 drills, Slider, Another" in dshq("train", file, expect=2).stderr
+    assert "defines 2 drills (Slider, Another)" in dshq("train", file, expect=2).stderr
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_policy_of_ones_own_drill_asks_for_its_file(slider, capsys, tmp_path):
         ["train", bot],
     ):
         said = refused(capsys, *more)
-        assert "'bot.dshq'" in said and "'slider', which is a drill of your own: add `--drill slider.py`" in said
+        assert "'bot.dshq'" in said and "'slider', which is not a built-in drill: add `--drill slider.py`" in said
     assert "leave it out" in refused(capsys, "train", file, "--drill", file)
     assert not list(tmp_path.iterdir())
 
@@ -152,7 +152,7 @@ def test_every_verb_takes_the_file_beside_the_policy(slider, capsys, tmp_path):
     gif, page, more = (str(tmp_path / name) for name in ("x.gif", "x.html", "more.dshq"))
     assert main.main(["record", bot, "--gif", gif, "--drill", file, "--matches", "2", "--seconds", "1"]) == 0
     assert main.main(["export", bot, "--html", page, "--drill", file]) == 0
-    assert "slider, version 0, in one page" in capsys.readouterr().out
+    assert "slider, version 0, as one web page" in capsys.readouterr().out
     assert answer("train", bot, "--drill", file, "--seconds", 1, "--out", more)["drill"] == "slider"
     assert load_policy(more).spec.layers[1:-1] == (8,), "it went on from that file"
 
@@ -177,7 +177,7 @@ def test_a_drill_without_a_script_has_random_play_to_compare_with():
         name = "bare"
         baselines = ()
 
-    found = yardsticks(compiled(Bare), 32)
+    found = references(compiled(Bare), 32)
     assert found["return_mean_scripted"] is None and 0 < found["return_mean_random"] < 100
 
 
@@ -314,7 +314,7 @@ def test_bench_measures_ceilings_and_rates():
         (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
         (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
         (["record", __file__, "--gif", "goal.gif"], "test_cli"),
-        (["lab", __file__], "cannot make the folder"),
+        (["lab", __file__], "cannot create the folder"),
         (["lab", "--port", "70000"], "1 to 65535"),
         (["bench", "--seconds", "0"], "more than 0"),
         (["check", "no_such.py"], "no_such.py"),

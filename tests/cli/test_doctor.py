@@ -23,7 +23,7 @@ def test_without_one_it_says_what_it_would_add(monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda tool: None)
     name, ok, value, advice = doctor._gpu()
     assert (name, ok, value) == ("GPU", True, "none found")
-    assert "Not needed" in advice and "tens of thousands of games" in advice and "docs/gpu.md" in advice
+    assert "do not need a GPU" in advice and "never run on a GPU" in advice and "docs/gpu.md" in advice
 
 
 def test_a_driver_that_fails_is_said(nvidia):
@@ -58,4 +58,13 @@ def test_what_numba_lacks_is_said(nvidia, monkeypatch):
     monkeypatch.setattr(cuda, "compile_ptx_for_current_device", lambda *_: ("", None))
     for there, said in ((None, "Triton is missing"), (object(), "")):
         monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _, there=there: there)
-        assert doctor._gpu()[3].startswith(said) and bool(doctor._gpu()[3]) == bool(said)
+        assert doctor._gpu()[3] == " ".join(filter(None, (doctor._kernels(), *doctor.UNPROVEN)))
+        assert doctor._kernels().startswith(said) and bool(doctor._kernels()) == bool(said)
+
+
+def test_every_path_that_never_ran_on_a_gpu_is_said(nvidia, monkeypatch):
+    nvidia(0, "NVIDIA H200, 143771 MiB\n")
+    monkeypatch.setattr(doctor, "_kernels", lambda: "")
+    monkeypatch.setattr(doctor, "_version", lambda package: "2.13.0")
+    advice = doctor._gpu()[3]
+    assert advice.count("on a GPU.") == 4 and "simulator" in advice and "interpreter" in advice and "graphs" in advice

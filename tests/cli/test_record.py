@@ -94,7 +94,7 @@ def test_the_best_match_is_the_quickest_that_was_won():
     lengths = {1: (90, -1), 2: (80, 1), 3: (70, 1), 4: (60, 0)}
     played = [Match(seed, np.zeros((n, 2), np.int32), winner, 0.0) for seed, (n, winner) in lengths.items()]
     assert best(ball, played).seed == 3
-    with pytest.raises(ValueError, match="none of 1 matches was won"):
+    with pytest.raises(ValueError, match="none of the 1 matches was won"):
         best(ball, played[:1])
     alone = [Match(seed, np.zeros((9, 1), np.int32), 0, score) for seed, score in enumerate((1.0, 5.0, 3.0))]
     assert best(compiled("cartpole"), alone).seed == 1

@@ -72,7 +72,7 @@ def test_accepted_on_input(given, key, value):
         ({"gamma": float("nan")}, "gamma must be a number from 0 to 1, got nan"),
         ({"gamma": True}, "got True"),
         ({"epochs": 2.5}, "epochs must be a whole number from 1 to 100 passes, got 2.5"),
-        ({"num_envs": 1000}, "num_envs must be a multiple of 16, got 1000; 992 or 1008 would do"),
+        ({"num_envs": 1000}, "num_envs must be a multiple of 16, got 1000; use 992 or 1008"),
         ({"num_envs": 1 << 40}, "from 16 to 65,536 games"),
         ({"device": "gpu"}, "device must be one of auto, cpu, cuda, got 'gpu'; did you mean 'cpu'?"),
         ({"minibatch_order": "sorted"}, "minibatch_order must be one of random, sequential, got 'sorted'"),
@@ -115,7 +115,7 @@ def test_precedence(tmp_path):
     [
         ("trainig_core: {lr: 1}", "did you mean 'training_core'?"),
         ("training_core: {lr: 1}\nppo_core: {lr: 1}", "one section"),
-        ("training_core: 3", "must hold settings"),
+        ("training_core: 3", "must contain settings"),
         ("- 1", "section training_core"),
         ("a: [", "not valid YAML"),
         ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
@@ -140,7 +140,7 @@ def test_default_opponents_adapt_to_the_drill_and_chosen_ones_must_fit():
     assert settings.for_drill(TrainConfig(), set(), [], [], sides=1).opponents == {"self": 1.0}
     with pytest.raises(ConfigError, match="did you mean 'chaser'"):
         settings.for_drill(TrainConfig(opponents={"chasr": 1.0}), {"opponents"}, ["chaser"], [], sides=2)
-    with pytest.raises(ConfigError, match="nobody to play against"):
+    with pytest.raises(ConfigError, match="so there is no opponent"):
         settings.for_drill(TrainConfig(), {"opponents"}, [], [], sides=1)
     with pytest.raises(ConfigError, match="did you mean 'goal'"):
         settings.for_drill(TrainConfig(reward_weights={"goals": 1}), set(), ["chaser"], ["goal"], sides=2)

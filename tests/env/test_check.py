@@ -162,9 +162,9 @@ BROKEN = [
     (
         Crooked,
         {
-            "declaration": ("no key plays answer = 'right'", '"KeyX": ("answer", "right")'),
+            "declaration": ("no key selects answer = 'right'", '"KeyX": ("answer", "right")'),
             "observations": ("'lamp' reached 7", "larger scale"),
-            "ends": ("won before the end", "returns 0 until"),
+            "ends": ("won before the end", "return 0 until"),
             "baselines": ("copycat earns 0", "sandbox"),
             "scene": ("draws 1 shapes, then 2", "alpha=0.0"),
         },
@@ -174,8 +174,8 @@ BROKEN = [
         {
             "observations": ("'cart position' is always 0.5", "tells the policy nothing"),
             "finite": ("'swing' is not finite after 1 decisions", "division by zero"),
-            "reset": ("over as it begins", "`terminated` is false"),
-            "baselines": ("balancer gave action 2", "0 .. 1"),
+            "reset": ("already over when it begins", "`terminated` is false"),
+            "baselines": ("balancer returned action 2", "0 .. 1"),
         },
     ),
     (Lopsided, {"mirror": ("side 0 and its mirror image see", "half_turn")}),
@@ -194,11 +194,11 @@ def test_broken_promises_are_found_and_told(drill, wrong):
 @pytest.mark.parametrize(
     "drill, name, text, mend",
     [
-        (Motley, "scene", "the colour of shape 1, a circle, changes: ", "hide all but one"),
+        (Motley, "scene", "the colour of shape 1, a circle, changes: ", "hide the others"),
         (Shuffled, "scene", "the shapes change their order: number 0 is a ", "in the same order"),
-        (Namesake, "declaration", "another drill called 'bandit'", "a `name` of its own"),
-        (Drawn, "winners", "nobody wins: 256 matches of ", "write `winner(s, i)`, spelt like that"),
-        (Lucky, "mirror", "have not drawn random() equally often", "turns with the side that caused it"),
+        (Namesake, "declaration", "a different drill called 'bandit'", "choose a different `name`"),
+        (Drawn, "winners", "nobody wins: 256 matches of ", "write the rule `winner(s, i)`"),
+        (Lucky, "mirror", "have called random() a different number of times", "depending on the side that caused it"),
         (Green, "declaration", "no paint called 'green'", "turf, line"),
     ],
 )
@@ -241,7 +241,7 @@ def test_the_command_line_checks_a_file(tmp_path):
     file = tmp_path / "slider.py"
     file.write_text(LESSON)
     said = check(file, expect=0).stdout
-    assert "slider keeps its promises" in said and len(said.splitlines()) == len(CHECKS) + 2
+    assert "slider passes all checks" in said and len(said.splitlines()) == len(CHECKS) + 2
     file.write_text(LESSON.replace("o[1, i] = s.x[i]", "o[1, i] = s.x[i] * 3.0"))
     (report,) = json.loads(check(file, "--json", expect=1).stdout)["drills"]
     assert report["drill"] == "slider" and not report["ok"]
@@ -269,5 +269,5 @@ def test_files_without_a_drill_say_why(tmp_path, source, text):
 
 
 def test_what_is_no_file_is_told():
-    with pytest.raises(ValueError, match="wanted a Python file with a Drill class or a drill's name, got 'sumoo'"):
+    with pytest.raises(ValueError, match="expected a Python file with a Drill class or a drill's name, got 'sumoo'"):
         classes("sumoo")

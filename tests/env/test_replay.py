@@ -46,7 +46,7 @@ def test_an_action_changed_is_another_match(game, recordings):
 
 
 def test_wrong_recordings_are_refused(game, recordings):
-    with pytest.raises(ValueError, match="belongs to rules other"):
+    with pytest.raises(ValueError, match="was made with rules other"):
         replay(game, {**recordings[0], "rules_hash": "other"})
     with pytest.raises(ValueError, match="has no actions for tick"):
         replay(game, {**recordings[0], "actions": recordings[0]["actions"][:10]})

@@ -43,4 +43,4 @@ def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):
     assert np.abs(blob - alone.blob()).max() < 1e-5 < 1e-3 < np.abs(blob - before).max()
     assert {name: float(value) for name, value in first.items()} == pytest.approx(wanted, rel=1e-4, abs=1e-6)
     assert first == second and rollout.obs.shape[:2] == (LENGTH, 48)
-    assert "one of the 2 joint learners is gone" in said[0][0] and said[0][0].count("\n") == 1
+    assert "one of the 2 joint learners has ended" in said[0][0] and said[0][0].count("\n") == 1

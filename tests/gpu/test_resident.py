@@ -205,9 +205,9 @@ def test_groups_share_the_games_and_take_both_sides():
     groups = groups_of(160, 2, {SELF: 0.4, 0: 0.2, RANDOM: 0.2, IDLE: 0.2})
     assert [g.end - g.begin for g in groups] == [32, 64, 32, 32] and groups[-1].end == 160
     assert [g.middle - g.begin for g in groups if g.kind != SELF] == [16, 16, 16]
-    with pytest.raises(ValueError, match="wanted a positive multiple of it, got 20"):
+    with pytest.raises(ValueError, match="expected a positive multiple of it, got 20"):
         make_games(compile_drill(Race), 20, torch.device("cpu"))
-    with pytest.raises(ValueError, match="call `meet` first"):
+    with pytest.raises(ValueError, match="call `set_opponents` first"):
         start(Race, {-16: 1.0})[2].next()
 
 
@@ -354,7 +354,7 @@ def test_it_goes_on_exactly_from_its_state():
 def test_wrong_options_are_one_sentence():
     with pytest.raises(ValueError, match="f32, tf32, bf16, got 'f16'"):
         ResidentPPO(SPEC, precision="f16")
-    with pytest.raises(ValueError, match="a CUDA graph needs a CUDA device, got 'cpu'"):
+    with pytest.raises(ValueError, match="graph=True needs a CUDA device, got 'cpu'"):
         ResidentPPO(SPEC, graph=True)
     with pytest.raises(ValueError, match="the games are on cpu"):
         start(Climb, {"self": 1}, graph=True)
@@ -394,7 +394,7 @@ def test_it_learns_the_bandit(device):
         download.start({"report": learner.report, "weights": learner.weights})
         told = download.take(wait=True)
     assert float(rollout.reward.mean()) > 0.95
-    assert np.array_equal(told["weights"], learner.blob()) and set(learner.told(told["report"])) == METRICS
+    assert np.array_equal(told["weights"], learner.blob()) and set(learner.report_metrics(told["report"])) == METRICS
 
 
 def test_a_download_holds_one_set():

@@ -60,9 +60,9 @@ def test_observations_are_flattened_by_gymnasium():
     "name, says",
     [
         ("gym:CartPol-v1", "Did you mean: `CartPole`"),
-        ("gym:Cartpole", "doesn't exist|cannot be made"),
+        ("gym:Cartpole", "doesn't exist|cannot create"),
         ("gym:no_such_module:Mine-v0", "No module named 'no_such_module'"),
-        (WORLDS + "Untold-v0", "cannot be learned: actions must be Discrete, .* wrap the environment"),
+        (WORLDS + "Untold-v0", "cannot train on .*: actions must be Discrete, .* wrap the environment"),
     ],
 )
 def test_what_cannot_be_made_is_said_in_one_sentence(name, says, capsys):
@@ -88,7 +88,7 @@ FREE = Actions.of(spaces.Box(-np.inf, np.inf, (2,)))
 def test_drawn_numbers_stay_within_the_bounds(distribution):
     rng = np.random.default_rng(0)
     outputs = rng.normal(size=(4000, BOX.outputs)).astype(np.float32) * 2
-    told = BOX.told(BOX.draw(outputs, distribution, rng), distribution)
+    told = BOX.to_environment(BOX.draw(outputs, distribution, rng), distribution)
     assert told.shape == (4000, 2) and told.dtype == np.float32
     assert (told >= [-2, 0]).all() and (told <= [2, 10]).all()
     assert told[:, 1].std() > 1, "the whole of the box is used"
@@ -97,13 +97,13 @@ def test_drawn_numbers_stay_within_the_bounds(distribution):
 def test_the_middle_of_the_outputs_is_the_middle_of_the_box():
     for distribution in ("gaussian", "beta"):
         drawn = BOX.draw(np.zeros((1, 4), np.float32), distribution, np.random.default_rng(0), greedy=True)
-        assert np.allclose(BOX.told(drawn, distribution), [[0, 5]])
+        assert np.allclose(BOX.to_environment(drawn, distribution), [[0, 5]])
 
 
 def test_numbers_without_bounds_are_told_as_they_are():
     drawn = np.float32([[3.5, -70.0]])
-    assert np.array_equal(FREE.told(drawn, "gaussian"), drawn)
-    with pytest.raises(GymError, match="take gaussian"):
+    assert np.array_equal(FREE.to_environment(drawn, "gaussian"), drawn)
+    with pytest.raises(GymError, match="use gaussian"):
         FREE.check("beta")
 
 
@@ -114,12 +114,12 @@ def test_choices_are_drawn_as_often_as_their_softmax_says():
     for k, logits in enumerate(([0, 1], [0, 0, 2])):
         share = np.exp(logits) / np.exp(logits).sum()
         assert np.allclose(np.bincount(drawn[:, k].astype(int)) / len(drawn), share, atol=0.015)
-    assert actions.told(drawn, "gaussian").shape == (20000, 2)
+    assert actions.to_environment(drawn, "gaussian").shape == (20000, 2)
 
 
 def test_a_discretes_first_option_has_its_own_number():
     actions = Actions.of(spaces.Discrete(2, start=3))
-    assert actions.told(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
+    assert actions.to_environment(np.float32([[0], [1]]), "gaussian").tolist() == [3, 4]
 
 
 def test_actions_survive_json():
@@ -291,7 +291,7 @@ def test_observations_that_are_no_numbers_are_refused():
     with Trainer(WORLDS + "Nan-v0", **QUICK) as trainer:
         trainer.start()
         finish(trainer, lambda: False)
-        assert "gave an observation that is not finite" in trainer.error
+        assert "returned an observation that is not finite" in trainer.error
 
 
 def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):

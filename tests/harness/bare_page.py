@@ -56,7 +56,8 @@ class KernelProcess(Kernel):
 
     def close(self) -> None:
         """End the process."""
-        super().close(lambda: self.manager.shutdown_kernel(now=True))
+        self._thread.submit(self.manager.shutdown_kernel, now=True).result()
+        super().close()
 
 
 class BarePage:

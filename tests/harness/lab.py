@@ -24,6 +24,7 @@ from jupyter_client.blocking import BlockingKernelClient
 
 START_SECONDS = 120
 STOP_SECONDS = 30
+PATIENCE = 600  # seconds for a piece of code in a kernel, which may wait for something to be learned
 
 LAB_KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
 """The kernel of the notebook in front, as JupyterLab's own JavaScript has it."""
@@ -187,11 +188,11 @@ class Kernel:
 
         return Kernel(connect)
 
-    def run(self, code: str, timeout: float = 120) -> str:
+    def run(self, code: str, timeout: float = PATIENCE) -> str:
         """Run `code`, return what it printed. Raises RuntimeError with the kernel's traceback if it failed."""
         return self._thread.submit(self._run, code, timeout).result()
 
-    def shown_by(self, cell: str, timeout: float = 120) -> list[dict[str, Any]]:
+    def shown_by(self, cell: str, timeout: float = PATIENCE) -> list[dict[str, Any]]:
         """Run `cell` as a notebook does; returns what it displays, by MIME type. Raises RuntimeError if it fails."""
         shown: list[dict[str, Any]] = []
 
@@ -217,8 +218,7 @@ class Kernel:
         if reply["content"]["status"] != "ok":
             raise RuntimeError("\n".join(reply["content"].get("traceback", [str(reply["content"])])))
 
-    def close(self, last: Callable[[], None] = lambda: None) -> None:
-        """Let go of the kernel, which keeps running, after `last` on that thread."""
-        self._thread.submit(last).result()
+    def close(self) -> None:
+        """Let go of the kernel, which keeps running."""
         self._thread.submit(self._client.stop_channels).result()
         self._thread.shutdown()

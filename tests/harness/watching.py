@@ -10,7 +10,7 @@ from tests.harness.page import NotebookPage, WidgetPage
 
 PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 
-TRAINED = 300  # seconds for the first new version on a busy machine that never compiled anything
+TRAINED = 600  # seconds for the first new version on a busy machine that never compiled anything
 
 Opened = TypeVar("Opened", NotebookPage, BarePage)
 

@@ -72,7 +72,7 @@ def test_every_drill_in_the_simulator(names):
 
 def test_copies_and_mistakes_in_the_simulator():
     said = simulated(COPIES)
-    assert "wanted a snapshot of shape" in said and "has no baseline 'nobody'" in said
+    assert "expected a snapshot of shape" in said and "has no baseline 'nobody'" in said
 
 
 @pytest.mark.parametrize("name", [pytest.param("ball", marks=pytest.mark.slow), "cartpole"])

@@ -119,8 +119,8 @@ def test_the_gradient_is_torchs(layers):
 
 def test_what_a_grid_cannot_have_is_said():
     spec = PolicySpec(LAYERS, "relu")
-    with pytest.raises(ValueError, match="normalize_observations is for dense networks"):
+    with pytest.raises(ValueError, match="normalize_observations works only with dense networks"):
         Normalizer(spec, observations=True)
     policy = Policy(LAYERS, "relu", spec.untrained(0))
-    with pytest.raises(ValueError, match="no form in ONNX"):
+    with pytest.raises(ValueError, match="cannot be exported to ONNX"):
         to_onnx(policy)

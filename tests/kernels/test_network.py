@@ -223,17 +223,20 @@ def test_a_broken_minibatch_and_a_divergence_are_left_out():
 
 def test_what_the_kernels_do_not_take_stays_with_torch():
     maze = PolicySpec.for_drill(compile_drill(drills["maze"]).spec, (32,))
-    for spec, why in ((maze, "nothing before them"), (PolicySpec((5, 16, 4)), "not two dense hidden layers")):
-        assert why in network.trouble(spec, "f32")
+    for spec, why in (
+        (maze, "exactly two dense hidden layers"),
+        (PolicySpec((5, 16, 4)), "exactly two dense hidden layers"),
+    ):
+        assert why in network.why_unsupported(spec, "f32")
         assert ResidentPPO(spec, device=DEVICE).network is None
-        with pytest.raises(ValueError, match="single launches: it has not two dense"):
+        with pytest.raises(ValueError, match="do not support this network: it does not consist"):
             ResidentPPO(spec, device=DEVICE, kernels=True)
     wide = PolicySpec((100, 128, 128, 40))
-    assert "it has 40960 weights in f32, padded; wanted 14000 or fewer" in network.trouble(wide, "f32")
-    assert network.trouble(wide, "bf16") == "" and network.padded(33) == 64 and network.padded(3) == 16
+    assert "it has 40960 weights in f32, padded; the limit is 14000" in network.why_unsupported(wide, "f32")
+    assert network.why_unsupported(wide, "bf16") == "" and network.padded(33) == 64 and network.padded(3) == 16
     assert ResidentPPO(SMALL, device=DEVICE, kernels=False).network is None
     assert (ResidentPPO(SMALL, device=DEVICE).network is None) == (DEVICE == "cpu")
-    taken = [name for name in drills if not network.trouble(of_defaults(name), "tf32")]
+    taken = [name for name in drills if not network.why_unsupported(of_defaults(name), "tf32")]
     assert set(drills) - set(taken) == {"maze", "binpack"}
 
 

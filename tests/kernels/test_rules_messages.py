@@ -116,8 +116,8 @@ def second_side(s, i):
     [
         (uses_while, "`while`", "for attempt in range"),
         (uses_break, "`break`", "flag"),
-        (mixes, "f32 and i32 do not mix", "float()"),
-        (early_return, "`return` inside a block", "return it at the end"),
+        (mixes, "cannot mix f32 and i32", "float()"),
+        (early_return, "`return` is not allowed inside a block", "return it at the end"),
         (unknown_field, "no field 'xx'", "'x'"),
         (no_lane, "the last index of a state field is the lane", "s.field[i]"),
         (unknown_name, "'GAIM'", "'GAIN'"),
@@ -127,7 +127,7 @@ def second_side(s, i):
         (bad_index, "index 3 is outside field 'row'", "0 to 2"),
         (string, "'a' is not a number", "f32"),
         (power, "no operator `**`", "x * x"),
-        (chained, "one comparison at a time", "a < b and b < c"),
+        (chained, "comparisons cannot be chained", "a < b and b < c"),
         (long_range, "must be constants", "constant"),
         (float_condition, "must be bool", "comparison"),
         (comprehension, "'sum' is not a rule", "`for` loop"),
@@ -151,32 +151,32 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
     [
         ({"state": {"x": ("i32", (4, 4))}}, "flatten it, .*16.* and .s.x.y . 4 . x, i."),
         ({"state": {"x": "f64"}}, "f32, i32, u32, bool"),
-        ({"state": {"x": "f32", "ticks": "i32"}}, "every state has that field"),
+        ({"state": {"x": "f32", "ticks": "i32"}}, "every state already has a field of this name"),
         ({"rewards": {"missing": 1.0}}, "@rule def missing"),
         ({"time_limit": 7}, "multiple of action_repeat"),
-        ({"keys": {"KeyA": ("a", "d")}}, "which is no action"),
+        ({"keys": {"KeyA": ("a", "d")}}, "which is not an action"),
         ({"keys": {"Left": ("a", "c")}}, "no key 'Left' .*did you mean 'ArrowLeft'"),
         ({"keys": {"a": ("a", "c")}}, "did you mean 'KeyA'"),
         ({"keys": {"Spase": ("a", "c")}}, "did you mean 'Space'"),
-        ({"time_limits": 2400}, "'time_limits' means nothing .*did you mean 'time_limit'"),
+        ({"time_limits": 2400}, "'time_limits' is not a drill attribute .*did you mean 'time_limit'"),
         ({"terminate": rule(reset_x)}, "did you mean 'terminated'"),
         ({"name": "not a name"}, "short identifier"),
         ({"actions": ()}, "at least one action"),
         ({"sides": 3}, "sides is 1 or 2"),
-        ({"state": {"x": 0.0}}, r"state field 'x': wanted a type of f32, .*got 0\.0"),
-        ({"state": {"x", "y"}}, r"state: wanted a dict, field: type, such as state = \{"),
-        ({"actions": Choice("a", ("b", "c"))}, r"actions: wanted a tuple of Choice, .*got Choice\(name='a'"),
-        ({"actions": (Choice("a", ("b", "b")),)}, r"choice 'a': wanted different texts as options, got \('b', 'b'\)"),
-        ({"actions": (Choice("a", ()),)}, "choice 'a': wanted different texts"),
+        ({"state": {"x": 0.0}}, r"state field 'x': expected a type of f32, .*got 0\.0"),
+        ({"state": {"x", "y"}}, r"state: expected a dict, field: type, such as state = \{"),
+        ({"actions": Choice("a", ("b", "c"))}, r"actions: expected a tuple of Choice, .*got Choice\(name='a'"),
+        ({"actions": (Choice("a", ("b", "b")),)}, r"choice 'a': expected different texts as options, got \('b', 'b'\)"),
+        ({"actions": (Choice("a", ()),)}, "choice 'a': expected different texts"),
         ({"actions": (Choice("a", ("b",)), Choice("a", ("c",)))}, "two choices are called 'a'"),
-        ({"observations": ("x",)}, r"observations: wanted a tuple of Observation, .*got \('x',\)"),
-        ({"rewards": {"win"}}, r"rewards: wanted a dict, rule: weight, .*got \{'win'\}"),
-        ({"rewards": {"win": "1"}}, "rewards: wanted a dict, rule: weight"),
-        ({"baselines": "seeker"}, r"baselines: wanted a tuple of texts, .*got 'seeker'"),
-        ({"keys": {"KeyA": "c"}}, r"keys: wanted a dict, key: \(choice, option\), .*got \{'KeyA': 'c'\}"),
-        ({"keys": {"KeyA": ("z", "d")}}, "no action; the choices are 'a'"),
-        ({"world": (0, 1)}, "world: wanted four numbers"),
-        ({"tick_rate": 0}, "tick_rate: wanted a whole number above 0"),
+        ({"observations": ("x",)}, r"observations: expected a tuple of Observation, .*got \('x',\)"),
+        ({"rewards": {"win"}}, r"rewards: expected a dict, rule: weight, .*got \{'win'\}"),
+        ({"rewards": {"win": "1"}}, "rewards: expected a dict, rule: weight"),
+        ({"baselines": "seeker"}, r"baselines: expected a tuple of texts, .*got 'seeker'"),
+        ({"keys": {"KeyA": "c"}}, r"keys: expected a dict, key: \(choice, option\), .*got \{'KeyA': 'c'\}"),
+        ({"keys": {"KeyA": ("z", "d")}}, "not an action; the choices are 'a'"),
+        ({"world": (0, 1)}, "world: expected four numbers"),
+        ({"tick_rate": 0}, "tick_rate: expected a whole number above 0"),
     ],
 )
 def test_wrong_declarations_say_what_was_wanted(members, found):
@@ -237,7 +237,7 @@ class Resetless(Heir):
     "drill, line, said",
     [
         (Misspelt, '"KeyB": ("move", "gone"),', "did you mean 'go'"),
-        (type("Misspelt", (Misspelt,), {"keys": {}}), '"y": "f23",', "wanted a type of f32"),
+        (type("Misspelt", (Misspelt,), {"keys": {}}), '"y": "f23",', "expected a type of f32"),
         (Heir, "time_limit = 7", "multiple of action_repeat"),
         (Unmarked, "def reset(s, i):", "write @rule on the line above"),
         (Resetless, "class Resetless(Heir):", "there is no rule 'reset': add `@rule def reset(s, i)"),
@@ -308,7 +308,7 @@ def returns_a_float(s, i, side):
 
 def test_a_wrong_return_names_its_line():
     line = inspect.getsourcelines(returns_a_float)[1] + 2
-    with pytest.raises(RulesError, match=f"test_rules_messages.py:{line}: .*wanted i32, got f32"):
+    with pytest.raises(RulesError, match=f"test_rules_messages.py:{line}: .*expected i32, got f32"):
         compile_drill(drill_with(reset_x, player=rule(returns_a_float), baselines=("player",)))
 
 

@@ -39,24 +39,24 @@ def file_of(tmp_path, latest, crowned, version=9):
 
 def test_the_better_champion_takes_the_place_of_the_latest(tmp_path):
     path = file_of(tmp_path, WEAK, STILL)
-    said = champion.crown(path, BALL)
+    said = champion.keep_best(path, BALL)
     kept = checkpoint.load(path)
     assert (said["version"], said["latest"]) == (4, 9) and "the champion" in said["why"]
     assert said["shares"]["v4"] > said["shares"]["v9"]
     assert (kept.version, kept.step) == (4, 4000) and np.array_equal(kept.weights, STILL)
     assert kept.metrics == {"seconds": 3.0, "version": 4, "agent_steps": 4000}
     assert kept.state and all(key.startswith("train.league.") for key in kept.state)
-    assert champion.crown(path, BALL)["version"] == 4, "asked again, it is the latest"
+    assert champion.keep_best(path, BALL)["version"] == 4, "asked again, it is the latest"
 
 
 def test_a_better_latest_stays_as_it_is(tmp_path):
     path = file_of(tmp_path, STILL, WEAK)
     before = path.read_bytes()
-    said = champion.crown(path, BALL)
+    said = champion.keep_best(path, BALL)
     assert said["version"] == 9 and "the latest" in said["why"] and path.read_bytes() == before
 
 
 def test_without_a_league_there_is_nothing_to_choose(tmp_path):
     saved = checkpoint.load(file_of(tmp_path, WEAK, WEAK))
     path = checkpoint.save(tmp_path / "plain.dshq", dataclasses.replace(saved, state={}))
-    assert champion.crown(path, BALL) is None
+    assert champion.keep_best(path, BALL) is None

@@ -222,7 +222,7 @@ def test_a_league_goes_on_from_its_state_to_the_bit(ball, cheap, tmp_path):
     assert again.rows() == found.rows() and again.champion.version == found.champion.version
     assert [w.tobytes() for w in again.draw(8)] == [w.tobytes() for w in found.draw(8)]
     wrong = {**state, "train.league.table": state["train.league.table"][:, 1:, 1:]}
-    with pytest.raises(CheckpointError, match="another network"):
+    with pytest.raises(CheckpointError, match="a different network"):
         League(drill, spec, seed=5).restore(wrong)
     with pytest.raises(CheckpointError, match="cannot be read"):
         League(drill, spec, seed=5).restore({**state, "train.league.notes": np.zeros(3, np.uint8)})

@@ -116,4 +116,4 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     with pytest.raises(OSError):
         Trainer("cartpole", log_dir=tmp_path / "file" / "run")
     assert main(["train", "cartpole", "--log-dir", str(tmp_path / "file" / "run")]) == 2
-    assert "cannot make the folder" in capsys.readouterr().err
+    assert "cannot create the folder" in capsys.readouterr().err

@@ -1,40 +1,62 @@
-"""The lessons' pages are those of their texts, ask nobody for anything, and their matches play."""
+"""The lessons' pages: every text becomes one, they ask nobody for anything, and their matches are whole."""
 
 import base64
 import gzip
 import json
 import re
+from pathlib import Path
 
 import pytest
 
-from dshq_widget.lessons import LESSONS
-from tools.notebooks import FOLDER
-from tools.pages import PAGES, index, page, shown_before
+from dshq_widget.lessons import LESSONS, lesson
+from tools.notebooks import FOLDER, notebook
+from tools.pages import build, index, page, share, shown_before
 
-rows = pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
-
-
-@rows
-def test_a_page_is_its_text_and_what_its_cells_showed(row):
-    text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
-    written = (PAGES / f"{row.stem}.html").read_text(encoding="utf-8")
-    assert written == page(row, text, shown_before(row, text)), "run `python -m tools.pages`"
+ROW = lesson("02")
 
 
-@rows
-def test_a_page_needs_no_network_and_every_match_has_its_place(row):
-    written = (PAGES / f"{row.stem}.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the page of one lesson, worked through with little training."""
+    folder = tmp_path_factory.mktemp("pages")
+    build(folder, ROW, seconds=2)
+    share(folder)
+    return folder
+
+
+def text_of(row) -> str:
+    return (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
+def test_every_text_becomes_a_page(row):
+    code = [cell.source for cell in notebook(text_of(row)).cells if cell.cell_type == "code"]
+    written = page(row, text_of(row), [f"<p>{k}</p>\n" for k in range(len(code))])
+    assert "$$" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "a formula was not turned into MathML"
     asked = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]+)\"", written)
     assert set(asked) == {"widget.css", "lessons.css", "widget.js"}
+    assert len(shown_before(row, text_of(row), written)) == len(code)
+
+
+def test_a_page_has_whole_matches_and_each_has_its_place(pages):
+    written = (pages / f"{ROW.stem}.html").read_text(encoding="utf-8")
     matches = re.findall(r'<script type="application/gzip" id="(\w+)-match">(.*?)</script>', written)
-    assert len({place for place, _ in matches}) == len(matches)
-    assert matches or "played by the kernel" in written
+    assert matches and len({place for place, _ in matches}) == len(matches)
     for place, saved in matches:
         assert f'<div class="match" id="{place}"></div>' in written
         match = json.loads(gzip.decompress(base64.b64decode(saved)))
         assert set(match["controls"]) <= {"transport", "status", "mind"}
 
 
-def test_the_list_of_lessons_is_the_table():
-    assert (PAGES / "index.html").read_text(encoding="utf-8") == index()
-    assert {path.stem for path in PAGES.glob("*.html")} == {"index", *(row.stem for row in LESSONS.values())}
+def test_a_page_keeps_its_outputs_until_the_code_changes(pages):
+    written = (pages / f"{ROW.stem}.html").read_text(encoding="utf-8")
+    shown = shown_before(ROW, text_of(ROW), written)
+    assert page(ROW, text_of(ROW), shown) == written
+    with pytest.raises(LookupError, match="lesson 02"):
+        shown_before(ROW, text_of(ROW).replace("DrillWidget(", "DrillWidget(seed=9, "), written)
+
+
+def test_the_pages_lie_beside_what_they_share(pages):
+    names = {path.name for path in pages.iterdir()}
+    assert names == {"index.html", f"{ROW.stem}.html", "widget.js", "widget.css", "lessons.css"}
+    assert [row for row in LESSONS.values() if f'href="{row.stem}.html"' not in index()] == []

@@ -77,7 +77,7 @@ def test_only_what_is_committed_is_sampled():
     commits.wait_for_commit(23)
     with pytest.raises(ValueError, match="step 24 is not committed"):
         commits.wait_for_commit(24)
-    with pytest.raises(ValueError, match="wanted 30, got 32"):
+    with pytest.raises(ValueError, match="expected 30, got 32"):
         commits.mark_written(32)
 
 
@@ -130,7 +130,7 @@ def test_broken_promises_are_found():
         (lambda ring: ring.push_step(*[torch.zeros(3)] * 5), r"of shape \(3,\)"),
         (lambda ring: ring.push_step(*[torch.zeros(GAMES)] * 5, t=5), "wanted 0, got 5"),
         (lambda ring: CommitManager(stride=0), "a stride of 1 or more"),
-        (lambda ring: ReplayRingCUDA(8, 8, device="cpu"), "take ReplayRing instead"),
+        (lambda ring: ReplayRingCUDA(8, 8, device="cpu"), "use ReplayRing instead"),
     ],
 )
 def test_wrong_requests_say_what_was_wanted(act, sentence):
@@ -172,9 +172,9 @@ def test_all_ways_to_unpack_agree_to_the_bit(impl, device):
 
 
 def test_a_way_to_unpack_that_does_not_exist():
-    with pytest.raises(ValueError, match="wanted one of lut, numba, triton, got 'warp'"):
+    with pytest.raises(ValueError, match="expected one of lut, numba, triton, got 'warp'"):
         unpackers.unpack(torch.zeros(4, dtype=torch.uint8), "warp")
-    with pytest.raises(ValueError, match="wanted contiguous bytes"):
+    with pytest.raises(ValueError, match="expected contiguous bytes"):
         unpackers.unpack(torch.zeros(4, 4, dtype=torch.uint8).T, "lut")
 
 

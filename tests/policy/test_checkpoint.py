@@ -326,7 +326,7 @@ def test_killed_while_saving(tmp_path, kills):
     script = textwrap.dedent("""
         import sys
         from tests.policy.test_checkpoint import sample
-        from dshq_widget.training import checkpoint
+        from dshq_widget.policy import checkpoint
         path = sys.argv[1]
         print("ready", flush=True)
         for version in range(1_000_000):

@@ -96,7 +96,7 @@ def test_attaching_less_than_announced_is_refused():
 
 def test_more_than_the_machine_has_is_refused_in_a_sentence():
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(MemoryError, match=r"wanted 1,000,000,000\.0 MB of shared memory, but only .* use fewer games"):
+    with pytest.raises(MemoryError, match=r"cannot get 1,000,000,000\.0 MB of shared memory: only .* use fewer games"):
         SharedBlock.create(10**15)
     assert len(os.listdir("/proc/self/fd")) == before
 

@@ -109,7 +109,7 @@ def test_foreign_memory_is_refused(block):
     with pytest.raises(ValueError, match="create them first"):
         WeightSlots.attach(block)
     WeightSlots.create(block, N)
-    with pytest.raises(ValueError, match="wanted slots for 10 weights, found slots for 8031"):
+    with pytest.raises(ValueError, match="expected slots for 10 weights, found slots for 8031"):
         WeightSlots.attach(block, 10)
     with pytest.raises(ValueError, match="multiple of 64"):
         WeightSlots.create(block, 10, offset=8)

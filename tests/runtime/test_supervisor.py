@@ -114,7 +114,7 @@ def test_an_exception_arrives_as_a_sentence_with_its_traceback(supervisor, ears)
 @pytest.mark.parametrize(
     "role, complaint",
     [
-        ("os:system", '"os:system" is no role: mark the function with @role'),
+        ("os:system", '"os:system" is not a role: mark the function with @role'),
         ("dshq_widget.runtime.probe", "a role is named"),
         ("no such module:run", "a role is named"),
         ("dshq_widget.runtime.nowhere:run", "No module named"),
@@ -150,7 +150,7 @@ def test_a_killed_child_is_replaced_and_the_others_go_on(supervisor, ears):
     os.kill(first, signal.SIGKILL)
     end = ears.ended()
     assert (end.status, end.restarting, end.expected) == (-signal.SIGKILL, True, False)
-    assert end.error.startswith(f"{PROBE} was ended by signal 9 (")
+    assert end.error.startswith(f"{PROBE} was killed by signal 9 (")
     ready = ears.wait_for("READY")
     assert ready["config"]["generation"] == child.generation == 1
     assert ready["pid"] == child.pid != first

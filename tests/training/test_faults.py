@@ -176,7 +176,7 @@ def test_a_stopped_worker_is_flagged_and_holds_nobody_up():
         pid = trainer._control.processes.workers[0].pid
         os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: f"rollout process {pid} has not answered" in trainer.status_text, "the warning")
+            until(lambda: f"rollout process {pid} is not responding" in trainer.status_text, "the warning")
             seen = trainer.version
             until(lambda: trainer.version > seen + 3, "another version")
         finally:

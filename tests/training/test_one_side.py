@@ -45,7 +45,7 @@ def test_only_one_side_has_a_target():
         name = "greedy"
         target = 1.0
 
-    with pytest.raises(ValueError, match="target .* is for drills of one side"):
+    with pytest.raises(ValueError, match="target .* is only for drills of one side"):
         compile_drill(Greedy)
 
 
@@ -64,13 +64,15 @@ def test_baselines_solve_and_chance_does_not(name):
 
 def test_what_waits_for_the_wrong_thing_says_so():
     with Trainer("cartpole") as alone, Trainer("ball") as two:
-        with pytest.raises(ValueError, match=r"'cartpole' has one side and nobody to beat: wait\(return_mean=\)"):
+        with pytest.raises(
+            ValueError, match=r"'cartpole' has one side, so it has no win rate: use wait\(return_mean=\)"
+        ):
             alone.wait(win_rate=0.5)
-        with pytest.raises(ValueError, match=r"'ball' has two sides: wait\(win_rate=\)"):
+        with pytest.raises(ValueError, match=r"'ball' has two sides: use wait\(win_rate=\)"):
             two.wait(return_mean=1)
-        with pytest.raises(ValueError, match="'ball' has no target"):
+        with pytest.raises(ValueError, match="'ball' has none"):
             two.start(until_solved=True)
-        with pytest.raises(ConfigError, match="one side and nobody to play against"):
+        with pytest.raises(ConfigError, match="one side, so there is no opponent"):
             alone.set_hyper(opponents={"random": 1.0})
 
 

@@ -96,11 +96,11 @@ def test_a_trainer_goes_on_from_it_with_its_settings(tmp_path: Path):
     assert run.version == version > 0
 
     with Trainer(Bandit, keep_in=tmp_path) as again:
-        again.go_on_from(run.path)
+        again.resume_from(run.path)
         assert (again.version, again.config.learning_rate, again.status) == (version, 0.02, "stopped")
         again.start()
         assert again.wait(updates=version + 3, progress=False)
         with pytest.raises(RuntimeError, match="stop"):
-            again.go_on_from(run.path)
+            again.resume_from(run.path)
     with Trainer("cartpole") as other, pytest.raises(checkpoint.CheckpointError):
-        other.go_on_from(run.path)
+        other.resume_from(run.path)

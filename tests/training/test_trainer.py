@@ -130,7 +130,7 @@ def test_bad_input_says_how_to_mend_it():
         Trainer("ball", learningrate=1)
     with pytest.raises(ConfigError, match="did you mean 'chaser'"):
         Trainer("ball", opponents="chasr=1")
-    with pytest.raises(ConfigError, match="nobody to play against"):
+    with pytest.raises(ConfigError, match="so there is no opponent"):
         Trainer(Walk, opponents="self=1")
     with pytest.raises(CheckpointError, match="No such file"):
         Trainer("none.dshq")
@@ -154,11 +154,11 @@ def test_save_and_resume_without_training(tmp_path):
     with Trainer(Walk, resume=path, gamma=0.9) as again:
         assert np.array_equal(again.latest_policy().weights, weights)
         assert (again.config.hidden_sizes, again.config.learning_rate, again.config.gamma) == ((8, 8), 0.01, 0.9)
-    with pytest.raises(ValueError, match="'walk', which is a drill of your own: pass its class"):
+    with pytest.raises(ValueError, match="'walk', which is not a built-in drill: pass its class"):
         Trainer(path)
-    with pytest.raises(CheckpointError, match="take a file of this drill"):
+    with pytest.raises(CheckpointError, match="choose a file for this drill"):
         Trainer("ball", resume=path)
-    with pytest.raises(CheckpointError, match="take a file of this drill"):
+    with pytest.raises(CheckpointError, match="choose a file for this drill"):
         Trainer(Walk, resume=path, hidden_sizes=(4,))
 
 
@@ -253,7 +253,7 @@ def test_settings_change_while_it_trains(trained):
     t.set_hyper(lr=0.123, lr_schedule="constant")
     until(lambda: t.metrics.get("learning_rate") == 0.123)
     t.set_hyper(num_envs=128)
-    assert t.config.num_envs == 128 and "num_envs will change at the next start" in t.status_text
+    assert t.config.num_envs == 128 and "num_envs will take effect at the next start" in t.status_text
     t.set_hyper(num_envs=SMALL["num_envs"])
 
 
@@ -305,7 +305,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_training(trained, capsys):
     finally:
         signal.signal(signal.SIGINT, before)
     assert t.status == "training"
-    assert "training goes on" in capsys.readouterr().err
+    assert "training continues" in capsys.readouterr().err
 
 
 def test_reset_goes_back_to_version_0(trained):
@@ -365,7 +365,7 @@ def test_rollout_processes_and_the_loss_of_one():
         t.start()
         assert t.wait(updates=3, progress=False) and t.workers == 2
         os.kill(t._control.processes.workers[0].pid, signal.SIGKILL)
-        until(lambda: "a rollout process was lost, it is being replaced" in t.status_text)
+        until(lambda: "a rollout process ended; it is being replaced" in t.status_text)
         until(lambda: t._control.processes.workers[0].generation == 1)
         before = t.version
         until(lambda: t.version > before + 3)

@@ -28,8 +28,8 @@ def drive(flow: Flow, seconds: float, dirty: Callable[[float], set[str]], answer
 
 def test_flow_with_a_page_that_answers():
     flow = Flow()
-    flow.heard(hello=True)
-    sent = drive(flow, 10, lambda now: {"show", "metrics", "policy"}, lambda seq, now: flow.heard(seq))
+    flow.received(hello=True)
+    sent = drive(flow, 10, lambda now: {"show", "metrics", "policy"}, lambda seq, now: flow.received(seq))
     assert len(sent) <= 10 * 30
     for key, pause in (("metrics", page_protocol.METRICS_SECONDS), ("policy", 0.25)):
         times = [now for now, keys in sent if key in keys]
@@ -42,7 +42,7 @@ def test_flow_never_sends_faster_than_acknowledged():
 
     def dirty(now: float) -> set[str]:
         while pending and pending[0][0] <= now:
-            flow.heard(pending.pop(0)[1])
+            flow.received(pending.pop(0)[1])
         return {"show"}
 
     sent = drive(flow, 10, dirty, lambda seq, now: pending.append((now + 0.4, seq)))
@@ -53,58 +53,58 @@ def test_flow_to_nobody_and_back():
     flow = Flow()
     sent = drive(flow, 10, lambda now: {"show", "policy"}, lambda seq, now: None)
     assert [keys for _, keys in sent] == [{"show", "policy"}, {"show", "policy"}]
-    flow.heard()
+    flow.received()
     assert flow.due(("metrics",), 11.0, False, 1.0) == {"show", "policy", "metrics"}, "a page that comes back"
     flow.sent({"show", "policy", "metrics"}, 11.0)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     assert flow.due((), 12.0, False, 1.0) == set()
 
 
 def test_flow_sends_again_only_what_was_not_acknowledged():
     flow = Flow()
     flow.sent(flow.due({"show", "policy"}, 0.0, True, 1.0), 0.0)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     flow.sent(flow.due({"metrics"}, 1.0, True, 1.0), 1.0)
     assert flow.due({"status"}, 1.5, True, 1.0) == set(), "one message is under way"
     assert flow.due({"status"}, 2.1, True, 1.0) == {"metrics"}
     flow.sent({"metrics"}, 2.1)
-    flow.heard(1)  # an old answer that comes late means nothing
+    flow.received(1)  # an old answer that comes late means nothing
     assert flow.due({"status"}, 2.5, True, 1.0) == set()
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     assert flow.due({"status"}, 2.6, True, 1.0) == {"status"}
 
 
 def test_flow_gives_a_page_that_lacks_something_everything():
     flow = Flow()
     flow.sent({"show"}, 0.0)
-    flow.heard(flow.seq)
-    flow.heard(flow.seq, hello=True)
+    flow.received(flow.seq)
+    flow.received(flow.seq, hello=True)
     assert flow.due((), 0.5, False, 1.0) == set(), "another view of the same page"
-    flow.heard(0, hello=True)
+    flow.received(0, hello=True)
     assert flow.due((), 0.5, False, 1.0) == set(LIVE), "a page that holds an older state"
     flow.sent(LIVE, 0.5)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     assert flow.due((), 1.5, False, 1.0) == set()
 
 
 def test_flow_gives_a_page_no_show_that_it_holds():
     flow = Flow()
     flow.sent({"show"}, 0.0)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     flow.sent({"metrics"}, 1.0)
-    flow.heard(1, hello=True)
+    flow.received(1, hello=True)
     assert flow.due((), 1.5, False, 1.0) == set(LIVE) - {"show"}, "the page may have changed it by now"
-    flow.heard(0, hello=True)
+    flow.received(0, hello=True)
     assert flow.due((), 1.5, False, 1.0) == set(LIVE)
-    flow.heard(hello=True)
+    flow.received(hello=True)
     assert flow.due((), 1.5, False, 1.0) == set(LIVE), "a page that does not say what it holds"
 
 
 def test_flow_hidden_pages_get_no_pictures():
     flow = Flow()
-    flow.heard(hello=True)
+    flow.received(hello=True)
     flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     flow.hidden = True
     assert flow.due({"policy", "metrics"}, 5.0, True, 1.0) == set()
     assert flow.due({"policy", "show"}, 5.0, True, 1.0) == {"show"}
@@ -114,23 +114,23 @@ def test_flow_hidden_pages_get_no_pictures():
 
 def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pictures():
     flow = Flow()
-    flow.heard(hello=True)
+    flow.received(hello=True)
     flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
-    flow.heard(flow.seq)
+    flow.received(flow.seq)
     assert not flow.waiting
     flow.hidden = True  # and a hidden page acknowledges nothing
     for now in (5.0, 50.0):
         flow.sent(flow.due({"show"}, now, True, 1.0), now)
         assert flow.waiting
     assert flow.due({"policy"}, 100.0, True, 1.0) == set() and not flow.reachable and not flow.waiting
-    flow.heard()
+    flow.received()
     assert flow.due({"policy", "metrics", "league"}, 101.0, True, 1.0) == {"show", "league"}
 
 
 def test_flow_beats_while_training():
     flow = Flow()
-    flow.heard(hello=True)
-    sent = drive(flow, 10, lambda now: set(), lambda seq, now: flow.heard(seq))
+    flow.received(hello=True)
+    sent = drive(flow, 10, lambda now: set(), lambda seq, now: flow.received(seq))
     assert 9 <= len(sent) <= 11 and {"seq"} in [keys for _, keys in sent]
     assert flow.due((), 100.0, False, 1.0) == set()
 
@@ -139,7 +139,7 @@ def test_flow_with_a_third_of_the_messages_lost():
     """The page holds what it received; what was lost is sent again, and every second the page speaks anyway."""
     chance = random.Random(0)
     flow = Flow()
-    flow.heard(hello=True)
+    flow.received(hello=True)
     truth, held, wrong_since, longest, spoke = 0, -1, 0.0, 0.0, 0.0
     unsent: set[str] = set()
     for k in range(60_000):
@@ -150,7 +150,7 @@ def test_flow_with_a_third_of_the_messages_lost():
         if now - spoke >= 1.0:
             spoke = now
             if chance.random() > 0.3:
-                flow.heard()
+                flow.received()
         keys = flow.due(tuple(unsent), now, True, 0.25)
         if keys:
             unsent -= keys
@@ -158,7 +158,7 @@ def test_flow_with_a_third_of_the_messages_lost():
             if chance.random() > 0.3:
                 held = truth if "show" in keys else held
                 if chance.random() > 0.3:
-                    flow.heard(flow.seq)
+                    flow.received(flow.seq)
         if held == truth:
             wrong_since = now
         longest = max(longest, now - wrong_since)

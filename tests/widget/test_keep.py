@@ -48,9 +48,9 @@ def test_upload_begins_anew_after_a_part_out_of_turn():
     upload = page_protocol.Upload()
     one, two, three = parts_of(data)
     upload.take(*one)
-    with pytest.raises(ValueError, match="out of turn"):
+    with pytest.raises(ValueError, match="out of order"):
         upload.take(*three)
-    with pytest.raises(ValueError, match="out of turn"):
+    with pytest.raises(ValueError, match="out of order"):
         upload.take(*two)
     for part in (one, two):
         assert upload.take(*part) is None
@@ -118,7 +118,7 @@ def test_settings_that_no_release_takes_change_nothing():
         saved = checkpoint.decode(trainer.policy_file())
         saved.config["learning_rate"] = "much"
         with pytest.raises(checkpoint.CheckpointError, match="settings"):
-            trainer.take_over(saved, "odd.dshq")
+            trainer.load_checkpoint(saved, "odd.dshq")
         assert trainer.latest_policy() is before
 
 
@@ -151,7 +151,7 @@ def test_training_goes_on_from_the_step_and_version_of_the_file(tmp_path):
     saved = checkpoint.parse(data, "first.dshq")
     assert saved.state == {} and len(data) < 100_000
     with Trainer("ball", **TINY) as second:
-        second.take_over(saved, "first.dshq")
+        second.load_checkpoint(saved, "first.dshq")
         assert second.version == version
         second.start()
         second.wait(updates=version + 2, progress=False)
@@ -239,7 +239,7 @@ def test_every_rung_plays_and_is_small():
 
 
 def test_a_drill_without_a_ladder_says_so():
-    with pytest.raises(checkpoint.CheckpointError, match="only 'ball' has"):
+    with pytest.raises(checkpoint.CheckpointError, match="only the built-in drill 'ball' has a ladder"):
         load_policy("cartpole:gold")
 
 

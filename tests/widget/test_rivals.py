@@ -16,17 +16,17 @@ def test_the_ladder_is_offered_and_read_when_it_is_met():
     assert rivals.opponents == ("chaser", "bronze", "silver", "gold")
     assert rivals.known == {"bronze": None, "silver": None, "gold": None}
     before = rivals.known
-    rivals.meet("chaser")
-    rivals.meet("")
+    rivals.load("chaser")
+    rivals.load("")
     assert rivals.known is before
-    rivals.meet("gold")
+    rivals.load("gold")
     gold = rivals.known["gold"]
     saved = checkpoint.load(ladder.path("ball", "gold"))
     assert (np.frombuffer(gold["data"], "<f4") == saved.weights).all() and gold["version"] == saved.version
     assert gold["shape_hash"] == protocol.shape_hash(gold["layers"], gold["activation"])
     assert rivals.known["silver"] is None
     met = rivals.known
-    rivals.meet("gold")
+    rivals.load("gold")
     assert rivals.known is met
 
 

@@ -99,11 +99,11 @@ def test_a_policy_of_ones_own_drill_asks_for_its_class(tmp_path):
 
     with Trainer(Mine) as trainer:
         bot = str(trainer.save(tmp_path / "bot.dshq"))
-    with pytest.raises(CheckpointError, match=re.escape(f"pass its class, and the file as resume={bot!r}")):
+    with pytest.raises(CheckpointError, match=re.escape(f"pass its class as the drill and resume={bot!r}")):
         DrillWidget(bot)
     with DrillWidget(Mine, resume=bot) as w:
         assert w.drill["spec"]["name"] == "mine"
-    with pytest.raises(ValueError, match=r"got the file 'mine\.py': import its class"):
+    with pytest.raises(ValueError, match=r"got the file 'mine\.py': import the class"):
         DrillWidget("mine.py")
 
 

@@ -1,6 +1,5 @@
-"""Proximal policy optimisation: runs on drills and on Gymnasium environments, and where their samples come from.
-
-Losses and learners are in learners/.
+"""Proximal policy optimisation: runs on drills and on Gymnasium environments, and the sources of their samples. Losses
+and learners are in learners/.
 """
 
 from __future__ import annotations

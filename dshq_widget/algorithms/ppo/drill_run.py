@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_kernels.backends.cuda import trouble
+from dshq_kernels.backends.cuda import why_unusable
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.algorithms.ppo.games import OwnGames, RingGames
 from dshq_widget.algorithms.ppo.learners import learners
@@ -48,7 +48,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
 
 
 class DrillPPO:
-    """What the parts of one such run are made from."""
+    """Builds the parts of one run."""
 
     def __init__(self, channel: Channel, job: Mapping[str, Any]) -> None:
         self.channel, self.job = channel, job
@@ -62,7 +62,7 @@ class DrillPPO:
         self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
-        """The run and its parts, resumed where there is something to resume from."""
+        """The run and its parts, resumed if there is something to resume from."""
         announce(self.channel, f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         drill, config, spec = self.drill, self.config, self.spec
         ppo = self.make_learner()
@@ -89,10 +89,10 @@ class DrillPPO:
         return training
 
     def warm_up(self, training: Run) -> dict[str, Any] | None:
-        """Play and learn once at a learning rate of 0, which compiles what was never compiled. -> what is sent when
-        training begins; None where a measurement says that another allocation of this machine is faster.
+        """Play and learn once at a learning rate of 0, so that everything is compiled. Returns the message sent when
+        training begins; None if a measurement shows that another allocation is faster.
         """
-        announce(self.channel, "compiling the learner; this takes a while only the first time on a machine")
+        announce(self.channel, "compiling the learner; this is slow only the first time on a machine")
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
         learner = self.make_learner()
         played = games.next(learner, self.config, 0)
@@ -105,7 +105,7 @@ class DrillPPO:
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         if self.workers:
             where += f" with {self.workers} rollout process{'es' * (self.workers > 1)}"
-        text = f"training on {where}, {self.config.num_envs:,} games at once ({tuned['why']})"
+        text = f"training on {where}, {self.config.num_envs:,} games in parallel ({tuned['why']})"
         return {
             "text": text,
             "device": self.device,
@@ -115,7 +115,7 @@ class DrillPPO:
         }
 
     def make_learner(self, threads: int = 0) -> Learner:
-        """On so many threads, or on all that the run has."""
+        """A learner on `threads` threads, or on all of the run's threads."""
         normalizer = Normalizer(self.spec, self.config.normalize_observations, self.config.normalize_rewards)
         options: dict[str, Any] = {
             "seed": self.config.seed,
@@ -138,8 +138,8 @@ class DrillPPO:
         return source
 
     def _tune(self, training: Run) -> dict[str, Any] | None:
-        """What was chosen for this machine and why; measured now where there is a choice and nobody has measured yet.
-        None where another allocation turns out to be faster.
+        """The allocation and the reason for it; measured now if there is a choice and no measurement yet. None if
+        another allocation is faster.
         """
         machine, spec = tuning.Machine(**self.job["machine"]), self.drill.spec
         if getattr(training.source, "resident", False):
@@ -149,7 +149,7 @@ class DrillPPO:
         rates = tuning.recall(spec, self.config, machine) if open_choice else None
         allocation = tuning.Allocation(self.workers, self.threads)
         if rates is None and open_choice:
-            announce(self.channel, "measuring how fast this machine plays and learns")
+            announce(self.channel, "measuring the speed of this machine")
             rates = tuning.measure(
                 lambda threads: OwnGames(self.drill, self.config, threads),
                 self.make_learner,
@@ -159,7 +159,7 @@ class DrillPPO:
             try:
                 tuning.remember(rates, spec, self.config, machine)
             except OSError as error:
-                self._warn(f"what was measured could not be kept: {error}")
+                self._warn(f"could not save the measured speed: {error}")
                 return tuning.report(self.config, machine, rates, allocation)
             wanted = tuning.choose(self.config, machine, rates)
             if (wanted.workers, wanted.threads) != (self.workers, self.threads):
@@ -173,15 +173,15 @@ class DrillPPO:
 def own_games(
     drill: CompiledDrill, config: TrainConfig, learner: Learner, device: str, threads: int
 ) -> tuple[OwnGames | ResidentGames, str]:
-    """Games played by the learner's process, and what went wrong: on a GPU they live where the learner does, unless the
-    rules cannot run there, or something stands in front of the network: cell by cell, in torch, a grid is thousands of
-    kernels, and pairs have not been tried there.
+    """Games played by the learner's process, and a warning or "". With a GPU learner the games run on the GPU, unless
+    the rules cannot run there or the network has a grid or pairs (a grid in torch takes thousands of kernels; pairs are
+    untested there).
     """
     if device == "cpu" or learner.spec.front is not None:
         return OwnGames(drill, config, threads), ""
-    if why := trouble():
-        told = f"the processor plays the games, since numba cannot use the GPU ({why}): see `dshq doctor`"
-        return OwnGames(drill, config, threads), told
+    if why := why_unusable():
+        problem = f"games run on the CPU because numba cannot use the GPU ({why}): run `dshq doctor` for details"
+        return OwnGames(drill, config, threads), problem
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames  # imports torch
 
     return ResidentGames(drill, config, learner), ""  # type: ignore[arg-type]  # such a learner is ResidentPPO

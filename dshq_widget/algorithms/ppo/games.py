@@ -1,4 +1,4 @@
-"""Where samples come from: games played by the learner's own threads, or by rollout processes through the ring."""
+"""Sources of samples: games played by the learner's threads, or by rollout processes through the ring."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 
 STALE_VERSIONS = 64
-"""Samples made by a policy older than this many versions are thrown away and counted (assumed; normal is 1 or 2)."""
+"""Samples from a policy more than this many versions old are discarded and counted (assumed; normal is 1 or 2)."""
 
 
 class Player(Protocol):
-    """What the games are played with."""
+    """A learner's policy, as the games need it."""
 
     def blob(self) -> np.ndarray:
         """The policy's flat f32 weights."""
@@ -36,7 +36,7 @@ class OwnGames:
     """The games played in this process, on `threads` threads."""
 
     resident = False
-    """Whether they live on the learner's device."""
+    """Whether the games are on the learner's device."""
     memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
@@ -75,24 +75,22 @@ class OwnGames:
         return Experience(self.samples, self.units, merge(stats))
 
     def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
-        """From now on the pool's games are played against these earlier policies, one blob for each slot."""
+        """Play the pool's games against these earlier policies from now on, one blob per slot."""
         self.opponents.set_opponents(policies)
 
     def practise(self, scenes: np.ndarray) -> None:
-        """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""
+        """Start a share of the new games from one of `scenes`, u32 `[n, words]`, from now on."""
         self.rollouts.practise(scenes)
 
     def forget_before(self, version: int) -> None:
-        """Nothing waits here: every rollout is played with the newest weights."""
+        """Does nothing: every rollout is played with the newest weights."""
 
     def mend(self, samples: Samples) -> None:
-        """Begin the games anew whose samples are not finite."""
+        """Restart the games whose samples are not finite."""
         self.rollouts.mend(samples)
 
     def state(self) -> dict[str, np.ndarray]:
-        """What an exact continuation needs of the games: every tile's bytes, running returns, the actions'
-        generator.
-        """
+        """The games' state for an exact continuation: every tile's bytes, running returns, the actions' generator."""
         return {
             "train.tiles": self.rollouts.tiles.view(np.uint8).ravel().copy(),
             "train.running": self.rollouts.running.copy(),
@@ -100,7 +98,7 @@ class OwnGames:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, if it is of the same number of games of the same rules."""
+        """Restore what `state` returned if the number of games and the rules are the same."""
         tiles = self.rollouts.tiles.view(np.uint8).reshape(-1)
         if (
             "train.tiles" in state
@@ -138,30 +136,30 @@ class RingGames:
         self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
 
     def forget_before(self, version: int) -> None:
-        """Throw away, and count, what policies older than this version have played and will yet have played."""
+        """Discard and count samples from policies older than this version, including later ones."""
         self.oldest = version
 
     def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
-        """From their next rollout on, the pool's games are played against these earlier policies."""
+        """Play the pool's games against these earlier policies from the next rollout on."""
         if self.pool is not None:
             self.pool.publish(policies)
 
     def practise(self, scenes: np.ndarray) -> None:
-        """Nothing: the workers have been told by the kernel."""
+        """Does nothing: the kernel sends scenes to the workers itself."""
 
     def mend(self, samples: Samples) -> None:
-        """Nothing: each worker mends its own games."""
+        """Does nothing: each worker restarts its own games."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """Nothing: the games live in other processes, and a continuation begins them anew."""
+        """Empty: the games are in other processes, and a continuation restarts them."""
         return {}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Nothing to take over."""
+        """Does nothing: there is no state."""
 
     @property
     def memory_mb(self) -> float:
-        """Memory of the rollout processes together, at its highest."""
+        """Peak memory of all rollout processes."""
         return sum(self.memory)
 
     @property
@@ -169,7 +167,7 @@ class RingGames:
         return self.stale + sum(lane.dropped for lane in self.lanes)
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience | None:
-        """The next chunk of any lane, or None when nothing has come for a while."""
+        """The next chunk of any lane, or None if none arrives for a while."""
         for wait in (0.0, 0.0005, 0.0005, 0.001, 0.002, 0.005):
             if wait:
                 time.sleep(wait)

@@ -1,4 +1,4 @@
-"""Where the samples of a Gymnasium environment come from: a vector of it, stepped by the learner process."""
+"""Source of samples of a Gymnasium environment: a vector of environments, stepped by the learner process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from dshq_kernels.play.returns import gae
 from dshq_kernels.play.rollout import STATS
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
 from dshq_widget.learning.parts import Experience
@@ -28,13 +29,14 @@ from dshq_widget.policy.action_spaces import GymError
 JUDGED = 100
 """Finished episodes that the mean return is taken over: Gymnasium's own measure of a solved environment."""
 PROBE_STEPS, SLOW_SECONDS = 64, 1e-3
-"""Random steps that are timed, and what a step must take before processes of their own pay (assumed: handing one over
-and back takes some 100 us)."""
+"""Random steps that are timed, and the duration of a step from which separate processes pay off (assumed: a round trip
+takes about 100 us).
+"""
 
 
 @dataclass
 class Episodes:
-    """What stands where a drill has its evaluator: the last episodes of training, which the policy plays as it is."""
+    """The evaluator for environments: it reports the last training episodes."""
 
     target: float | None
     returns: deque[float]
@@ -51,24 +53,23 @@ class Episodes:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The evaluator's part of a row; nothing before the first `JUDGED` episodes."""
+        """The evaluator's metrics; empty before the first `JUDGED` episodes."""
         if len(self.returns) < JUDGED:
             return {}
         found = {"evaluated_return": float(np.mean(self.returns))}
         return found if self.target is None else {**found, "solved": float(self.solved)}
 
     def pause(self, config: TrainConfig) -> float:
-        """Never: the episodes of training are the evaluation."""
+        """Infinite: training episodes are the evaluation."""
         return math.inf
 
     def play(self, blob: NDArray) -> None:
-        """Nothing, for the same reason."""
+        """Does nothing, for the same reason."""
 
 
 def processes(environment: Environment, config: TrainConfig, processors: int) -> int:
-    """How many processes step the environments beside the learner's: none, or one for each.
-
-    `workers` 0 or more says so; -1 looks at how long a step takes, since handing it over costs time, too.
+    """Number of processes that step the environments: 0, or one per environment. If `workers` is -1, this is decided by
+    the duration of a step, because a round trip to a process costs time.
     """
     if config.deterministic or config.workers == 0 or (config.workers < 0 and processors < 2):
         return 0
@@ -90,25 +91,25 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
 
 @contextlib.contextmanager
 def _telling(environment: Environment, what: str) -> Iterator[None]:
-    """Raises GymError, which names the environment and keeps its traceback, for whatever it raises in between."""
+    """Turn any exception of the environment into a GymError that names it and keeps the traceback."""
     try:
         yield
     except Exception as error:
-        reason = " ".join(str(error).split()) or "it gave no reason"
+        reason = " ".join(str(error).split()) or "no reason was given"
         raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
 
 
 def make_vector(environment: Environment, count: int, apart: bool) -> VectorEnv:
-    """`count` copies: one after the other in this process, or each in a process of its own."""
+    """`count` copies, stepped in this process or each in its own process."""
     makers = [maker(environment.spec["environment"]["id"])] * count
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-    # Not by fork: a copy of this process would keep its pipes open, and torch's threads in whatever state they are.
+    # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
     return AsyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
 
 
 class GymGames:
-    """`config.num_envs` environments and the episodes they are in. Raises GymError for one that fails."""
+    """`config.num_envs` environments and their current episodes. Raises GymError if one fails."""
 
     def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
         self.environment, self.actions = environment, environment.actions
@@ -136,8 +137,8 @@ class GymGames:
             seen[t] = self.obs
             said[t], values[t] = learner.look(self.obs)
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
-            told = self.actions.told(drawn[t], self.distribution)
-            obs, reward, ended[t], cut[t], infos = self._call("step", told)
+            taken = self.actions.to_environment(drawn[t], self.distribution)
+            obs, reward, ended[t], cut[t], infos = self._call("step", taken)
             rewards[t] = np.sign(reward) if self.clip_rewards else reward
             cut[t] &= ~ended[t]
             over = ended[t] | cut[t]
@@ -163,7 +164,7 @@ class GymGames:
         return Experience(samples, units, stats)
 
     def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
-        """Adds one step to the episodes, and those that are over to the sums."""
+        """Add one step to the episodes, and finished episodes to the sums."""
         self.length += 1
         self.total += reward
         for row in np.flatnonzero(over):
@@ -181,10 +182,10 @@ class GymGames:
         self.length[over], self.total[over] = 0, 0.0
 
     def _read(self, obs: Any) -> NDArray:
-        """Observations as the network reads them; raises GymError for numbers that are not finite."""
+        """Observations as the network reads them; raises GymError if they are not finite."""
         read = obs if obs.dtype == np.uint8 and obs.ndim == 4 else np.asarray(obs, np.float32)
         if read.dtype != np.uint8 and not np.isfinite(read).all():
-            raise GymError(f"{self.environment.name} gave an observation that is not finite: mend the environment")
+            raise GymError(f"{self.environment.name} returned an observation that is not finite: fix the environment")
         return read
 
     def _call(self, what: str, *arguments: Any, **named: Any) -> Any:
@@ -199,22 +200,22 @@ class GymGames:
         """Nothing waits here: every rollout is played with the newest weights."""
 
     def mend(self, samples: Any) -> None:
-        """Nothing: observations are finite, or `next` would have raised."""
+        """Does nothing: `next` raises for observations that are not finite."""
 
     @property
     def memory_mb(self) -> float:
-        """Memory of the environments' own processes."""
+        """Memory of the environments' processes."""
         pids = [process.pid for process in multiprocessing.active_children()]
         return sum(psutil.Process(pid).memory_info().rss for pid in pids if pid is not None) / 1e6
 
     def state(self) -> dict[str, NDArray]:
-        """Nothing: the environments' states cannot be saved, and a continuation begins with new episodes."""
+        """Empty: the environments' states cannot be saved; a continuation starts new episodes."""
         return {}
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Nothing to take over."""
+        """Does nothing: there is no state."""
 
 
 def _units(values: NDArray) -> NDArray:
     """`[T, N, ...]` -> `[T * N / 16, 16, ...]`."""
-    return np.ascontiguousarray(values.reshape(-1, TILE_LANES, *values.shape[2:]))
+    return np.ascontiguousarray(values.reshape(-1, LANES, *values.shape[2:]))

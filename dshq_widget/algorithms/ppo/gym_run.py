@@ -1,6 +1,6 @@
 """PPO on a Gymnasium environment, in the learner process. Role `dshq_widget.algorithms.ppo.gym_run:run`.
 
-There are no rules to compile, no league and no scenes, and the episodes of training are the evaluation.
+There are no rules, no league and no scenes; training episodes are the evaluation.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     announce(channel, f"preparing the learner on the {'GPU' if device == 'cuda' else 'CPU'}")
     learner = make_learner()
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
-    announce(channel, f"making {config.num_envs} environments {environment.spec['title']}")
+    announce(channel, f"creating {config.num_envs} environments {environment.spec['title']}")
     workers = processes(environment, config, int(job["processors"]))
     games = GymGames(environment, config, workers > 0)
     try:
@@ -64,13 +64,13 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             source=games,
             evaluator=games.episodes,
             publisher=publisher,
-            # the entropy of a distribution over numbers may be negative: a floor says nothing about it
+            # the entropy of a continuous distribution may be negative, so an entropy floor does not apply
             companions=() if environment.actions.kind == "box" else (Exploration(),),
         )
         played = games.next(learner, config.replace({"rollout_length": 1}), 0)
         make_learner().update(played.samples, played.units, Hyper(learning_rate=0.0))  # torch's first calls are slow
         where = "the GPU" if device == "cuda" else f"{threads} thread{'s' * (threads > 1)}"
-        why = f"{config.num_envs} environments {'each in a process of its own' if workers else 'in one process'}"
+        why = f"{config.num_envs} environments {'each in its own process' if workers else 'in one process'}"
         tuned = {"workers": workers, "threads": threads, "num_envs": config.num_envs, "why": why}
         text = f"training on {where}, {why}"
         training.train({"text": text, "device": device, "workers": workers, "threads": threads, "tuning": tuned})

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.play.rollout import make_groups, share_tiles
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import tuning
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig
+from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
@@ -23,13 +24,13 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 GYM_STUCK_SECONDS = 60.0
-"""An environment may be slow to start, and a rollout of it takes as long as it takes."""
+"""Long, because an environment may be slow to start and slow to step."""
 LINE = 64  # bytes; lanes begin on a cache line
 
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """Who plays how many games, on how many threads."""
+    """How many games each process plays, and the learner's threads."""
 
     games: tuple[int, ...]
     """Games of each rollout worker, in whole tiles; empty where the learner plays them itself."""
@@ -42,17 +43,17 @@ def share_out(
 ) -> Shares:
     """Split the games over the allocation that is chosen for `cpu` processors and `memory` bytes."""
     allocation = tuning.choose(config, tuning.Machine(cpu, memory, gentle), rates)
-    tiles = config.num_envs // TILE_LANES
+    tiles = config.num_envs // LANES
     workers = min(allocation.workers, tiles)
     shares = [tiles // workers + (k < tiles % workers) for k in range(workers)]
-    return Shares(tuple(TILE_LANES * share for share in shares), allocation.threads)
+    return Shares(tuple(LANES * share for share in shares), allocation.threads)
 
 
 class DrillProcesses:
-    """Started when made. Raises MemoryError.
+    """Starts the processes when created. Raises MemoryError.
 
-    `on_message(processes, message)` and `on_exit(processes, exit)` speak of the learner and come on the supervisor's
-    thread. A worker that is lost is replaced and reported as a WARNING; when none is left, the learner's exit says why.
+    `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner, on the supervisor's thread. A
+    worker that dies is replaced and reported as a WARNING; when none is left, the learner's exit says why.
     """
 
     def __init__(
@@ -68,11 +69,13 @@ class DrillProcesses:
         self._on_message, self._on_exit = on_message, on_exit
         self._lost: Exit | None = None
         self._stop_seconds: float | None = None
-        self._early: list[Message] | None = []  # what the learner was told before it began to train
+        self._early: list[Message] | None = []  # commands sent to the learner before it began to train
         self._start()
 
     def _start(self) -> None:
-        """Start everybody: those that the rates speak for, which the learner measures first where nobody has yet."""
+        """Start the processes of the best allocation by the measured rates; without rates, the learner alone measures
+        them first.
+        """
         drill, config, weights, job = self._drill, self._config, self._weights, self._job
         self._another_allocation = False
         machine = tuning.Machine.this(bool(job.get("gentle")))
@@ -105,7 +108,7 @@ class DrillProcesses:
         )
 
     def send(self, message: Message) -> None:
-        """A command for the learner; settings and scenes go to the workers, too, and to those that replace them."""
+        """Send a command to the learner; settings and scenes also go to the workers and their replacements."""
         if self._early is not None:
             self._early.append(message)
         if message["type"] == "SCENES":
@@ -139,12 +142,12 @@ class DrillProcesses:
             if block is not None:
                 block.close()
         if self._another_allocation and end.expected and self._stop_seconds is None:
-            self._start_anew()
+            self._restart()
         else:
             self._on_exit(self, self._lost or end)
 
-    def _start_anew(self) -> None:
-        """The learner has measured that others are faster: they start, and hear what it was told."""
+    def _restart(self) -> None:
+        """The learner found a faster allocation: start its processes and send them the same commands."""
         try:
             self._start()
         except MemoryError as error:
@@ -153,39 +156,39 @@ class DrillProcesses:
         early, self._early = self._early or [], []
         for message in early:
             self.send(message)
-        if self._stop_seconds is not None:  # asked for meanwhile, of those that had ended
+        if self._stop_seconds is not None:  # a stop was requested in the meantime
             self.stop(self._stop_seconds)
 
     def _worker_message(self, child: Child, message: Message) -> None:
         if message["type"] == "HEALTH" and message["health"] in ("stuck", "silent"):
-            text = f"rollout process {child.pid} has not answered for some seconds; the others go on"
+            text = f"rollout process {child.pid} is not responding; the others continue"
             self._on_message(self, {"type": "WARNING", "text": text})
 
     def _worker_exit(self, child: Child, end: Exit) -> None:
         if end.expected:
             return
-        fate = "it is being replaced" if end.restarting else "it is not replaced any more"
-        text = f"a rollout process was lost, {fate}: {end.error}"
+        fate = "it is being replaced" if end.restarting else "it will not be replaced again"
+        text = f"a rollout process ended; {fate}: {end.error}"
         self._on_message(self, {"type": "WARNING", "text": text})
         if not end.restarting and not any(worker.alive for worker in self.workers if worker is not child):
-            self._lost = end  # nobody plays any more
+            self._lost = end  # no worker is left
             self.learner.stop()
 
 
 def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
-    """Memory for the earlier policies that rollout processes play against; None where there is no pool."""
+    """Memory for the earlier policies that rollout processes play against; None without a pool."""
     count = slot_count(config)
     return OpponentSlots.create(PolicySpec.for_config(drill.spec, config).floats, count)[0] if count else None
 
 
 def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> tuple[SharedBlock | None, list[int]]:
-    """Memory with one lane for each worker, and where each lane begins."""
+    """Memory with one lane per worker, and the offset of each lane."""
     if not games:
         return None, []
     spec = drill.spec
     fields = []
     for count in games:
-        kinds = share_tiles(count // TILE_LANES, opponent_shares(config, spec))
+        kinds = share_tiles(count // LANES, opponent_shares(config, spec))
         groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
         fields.append(chunk_fields(units, spec))
@@ -207,12 +210,12 @@ def start_processes(
     on_message: Callable[[Any, Message], None],
     on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
-    """A learner with rollout workers for a drill, one learner for an environment, which it steps itself."""
+    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself."""
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     machine = tuning.Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
-    threads = processors if drill.spec["pixels"] else 1  # more only slow a small network down
+    threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
     return OneProcess(GYM_LEARNER, drill.spec, config, weights, job, on_message, on_exit, threads, **stuck)

@@ -1,4 +1,4 @@
-"""Games that live where the learner does: on a GPU, in the memory that it learns from. Importing this imports torch."""
+"""Games on the learner's device: on a GPU, in the memory that it learns from. Importing this imports torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ResidentGames:
     memory_mb = 0.0
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, learner: ResidentPPO):
-        """Raises what numba raises where it cannot use the GPU: ask `dshq_kernels.backends.cuda.trouble` first."""
+        """Raises numba's error if it cannot use the GPU: check `dshq_kernels.backends.cuda.why_unusable` first."""
         self.drill, self.dropped = drill, 0
         self.play = Play(
             make_games(drill, config.num_envs, learner.device),
@@ -48,22 +48,22 @@ class ResidentGames:
         return Experience(rollout, self.units, rollout.stats.cpu().numpy())
 
     def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
-        """From now on the pool's games are played against these earlier policies, one blob for each slot."""
+        """Play the pool's games against these earlier policies from now on, one blob per slot."""
         self.play.set_opponents(policies)
 
     def practise(self, scenes: np.ndarray) -> None:
-        """From now on a share of the new games begins as one of `scenes`, u32 `[n, words]`."""
+        """Start a share of the new games from one of `scenes`, u32 `[n, words]`, from now on."""
         self._scenes = scenes
 
     def forget_before(self, version: int) -> None:
-        """Nothing waits here: every rollout is played with the newest weights."""
+        """Does nothing: every rollout is played with the newest weights."""
 
     def mend(self, samples: object) -> None:
-        """Begin the games anew whose samples are not finite."""
+        """Restart the games whose samples are not finite."""
         self.play.mend()
 
     def state(self) -> dict[str, np.ndarray]:
-        """What an exact continuation needs of the games: their states, running returns, the actions' generator."""
+        """The games' state for an exact continuation: states, running returns, the actions' generator."""
         return {
             "train.games": self.play.games.words(),
             "train.running": self.play.running.cpu().numpy(),
@@ -71,7 +71,7 @@ class ResidentGames:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Take over what `state` returned, if it is of the same number of games of the same rules on such a device."""
+        """Restore what `state` returned if the number of games, the rules and the kind of device are the same."""
         games, generator = self.play.games.words(), self.play.generator.get_state()
         found = [state.get(name) for name in ("train.games", "train.running", "train.generator")]
         wanted = (games.shape, tuple(self.play.running.shape), tuple(generator.shape))

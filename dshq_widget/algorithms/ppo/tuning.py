@@ -1,8 +1,8 @@
-"""Who computes, and how many games at once: chosen from the processors and the memory that are ours and, where there is
-a choice, from rates that the first learner on a machine measures once (`Rates`, kept on disk).
+"""Chooses processes, threads and number of games from the available processors and memory and, if there is a choice,
+from rates that the first learner on a machine measures once (`Rates`, kept on disk).
 
-What somebody named, a person or the drill itself, is kept. Settings that change what is learned scale with the
-processors only as far as the defaults' proportions stay: the games and, with them, the minibatch.
+Settings chosen by the user or the drill are kept. Of the settings that change what is learned, only the number of games
+scales with the processors, and the minibatch with it.
 """
 
 from __future__ import annotations
@@ -21,38 +21,40 @@ import llvmlite.binding as llvm
 
 from dshq_kernels.backends.cpu import cache_dir
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
-from dshq_widget.contract.settings import TILE_LANES, TrainConfig, of_drill
+from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.contract.version import __version__
 from dshq_widget.runtime import budget
 
 FREE = ("num_envs", "rollout_length", "minibatch_size")
-"""What is fitted to the machine unless somebody named it."""
+"""Settings fitted to the machine unless the user or the drill set them."""
 REFERENCE_CPU = 2.0
-"""Processors on which the defaults were found to learn fastest (docs/LOG.md)."""
+"""Number of processors on which the defaults were tuned (docs/LOG.md)."""
 LEAST_GAMES, MOST_GAMES = 256, 4096
 """Games grow with the square root of the processors, in powers of two: 512 for half a processor, 1,024 for one to
 seven, 2,048 for eight. Twice the games took about twice the agent steps to 80 % against the chaser, half of them about
 as many (three seeds each, docs/LOG.md): more processors are better spent on more updates than on larger ones.
 """
 SAMPLE_SHARE = 1 / 16
-"""Samples take at most this share of the memory (assumed: the rest is code, network and everybody else)."""
+"""Largest share of memory for samples (assumed: the rest is code, network and other processes)."""
 PROBE_SECONDS = 0.15
-"""Spent on each number of threads that is tried, after one round to warm up."""
+"""Time to measure each number of threads, after one warm-up round."""
 MOST_BUSY = 0.1
-"""Waiting for a processor more than this share of the time means that others use the machine, too (assumed): what was
-measured then is not kept, and nothing follows from it."""
+"""If threads wait for a processor longer than this share of the time, the machine is busy (assumed) and the measurement
+is discarded.
+"""
 ADVANTAGE = 1.1
-"""Rollout processes have to be so much faster: their samples are a version or two old (assumed)."""
+"""Rollout processes must be faster by this factor, because their samples are a version or two old (assumed)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """What one learner process reaches alone, in agent steps/s: playing, and learning with all epochs."""
+    """Rates of one learner process alone, in agent steps/s: playing, and learning with all epochs."""
 
     threads: int
-    """How many the two rates of all are on."""
+    """Number of threads of the rates `play_all` and `learn_all`."""
     play_one: float
     play_all: float
     learn_one: float
@@ -62,7 +64,7 @@ class Rates:
 
     @property
     def trusted(self) -> bool:
-        """Whether the machine was free enough for the rates to say anything about it."""
+        """Whether the machine was idle enough for the rates to be valid."""
         return self.busy <= MOST_BUSY
 
     def play(self, threads: int) -> float:
@@ -76,7 +78,7 @@ class Rates:
 
 @dataclasses.dataclass(frozen=True)
 class Allocation:
-    """Who computes, and how many agent steps/s that should give (0: not known)."""
+    """Processes and threads, and the expected agent steps/s (0: unknown)."""
 
     workers: int
     """Rollout processes; 0: the learner plays the games itself."""
@@ -87,14 +89,14 @@ class Allocation:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What of this machine is ours."""
+    """The share of this machine that training may use."""
 
     cpu: float
-    """Processors, parts of one included."""
+    """Processors, including fractions."""
     memory: float
     """Bytes."""
     gentle: bool = False
-    """A page draws beside the learner and needs a processor."""
+    """Whether a page draws next to the learner and needs a processor."""
 
     @classmethod
     def this(cls, gentle: bool = False) -> Machine:
@@ -102,8 +104,8 @@ class Machine:
 
     @property
     def size(self) -> int:
-        """Processors to compute on. Beside a page one less: threads that wait for one another while it draws learn less
-        than one thread that need not (measured: docs/LOG.md).
+        """Processors to compute on. Next to a page, one less: threads that wait for each other while the page draws
+        learn slower than a single thread (measured: docs/LOG.md).
         """
         size = budget.usable_processors(self.cpu)
         return max(1, size - 1) if self.gentle else size
@@ -113,9 +115,8 @@ class Machine:
 
 
 def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], machine: Machine) -> TrainConfig:
-    """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that somebody named.
-
-    The drill's own `training` settings are named, too: they were found to learn fastest together.
+    """`config` with games, minibatch and rollouts for this machine; `keep` are the settings that the user chose. The
+    drill's own `training` settings are kept, too: they were tuned together.
     """
     if config.deterministic:
         return config
@@ -124,9 +125,9 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     if "num_envs" not in keep:
         doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
         games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
-        while games > TILE_LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
+        while games > LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
             games //= 2
-        games = max(TILE_LANES, games // TILE_LANES * TILE_LANES)
+        games = max(LANES, games // LANES * LANES)
     if "rollout_length" not in keep:
         length = base.rollout_length
         while length > 1 and sample_bytes(spec, games, length) > machine.memory * SAMPLE_SHARE:
@@ -134,21 +135,21 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     chosen = {"num_envs": games, "rollout_length": length}
     if not {"num_envs", "minibatch_size"} & keep:
         size = base.minibatch_size * games / base.num_envs
-        chosen["minibatch_size"] = max(TILE_LANES, int(min(size, games * length * spec["sides"])))
+        chosen["minibatch_size"] = max(LANES, int(min(size, games * length * spec["sides"])))
     return config.replace(chosen)
 
 
 def sample_bytes(spec: Mapping[str, Any], games: int, length: int) -> int:
-    """Memory of one rollout at most: every side of every game learns."""
-    return 4 * Samples.floats(games // TILE_LANES * length * int(spec["sides"]), *Samples.sizes(spec))
+    """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
+    return 4 * Samples.floats(games // LANES * length * int(spec["sides"]), *Samples.sizes(spec))
 
 
-# ---- who computes
+# ---- processes and threads
 
 
 def allocations(rates: Rates, machine: Machine) -> Iterator[Allocation]:
-    """Everybody there could be, with the speed that the rates promise: first the learner alone, which plays and learns
-    in turns, then with rollout processes of one thread each, where the slower of both sides sets the pace.
+    """All possible allocations with their expected speed: first the learner alone, which plays and learns in turn, then
+    with rollout processes of one thread each, where the slower side limits the speed.
     """
     alone = min(machine.size, budget.MOST_THREADS)
     yield Allocation(0, alone, 1 / (rates.play(alone) + rates.learn(alone)))
@@ -158,22 +159,20 @@ def allocations(rates: Rates, machine: Machine) -> Iterator[Allocation]:
 
 
 def open_choice(config: TrainConfig, machine: Machine) -> bool:
-    """Whether there is anything to measure: several processors, and nobody said who has to compute; with a GPU that was
-    asked for it is the GPU.
-    """
+    """Whether there is a choice: several processors, and neither `workers` nor a GPU nor lock-step is set."""
     asked = config.deterministic or config.workers >= 0 or config.device == "cuda"
     return not asked and machine.size > 1
 
 
 def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Allocation:
-    """Who computes. Without rates the learner does alone, and can measure them undisturbed.
+    """Choose an allocation. Without rates the learner runs alone and can measure them undisturbed.
 
-    Lock-step has one thread, since sums on several differ in the last bits with their number.
+    Lock-step uses one thread, because the last bits of sums depend on the number of threads.
     """
     if config.deterministic:
         return Allocation(0, 1)
     if config.workers >= 0:
-        workers = min(config.workers, config.num_envs // TILE_LANES)
+        workers = min(config.workers, config.num_envs // LANES)
         size = machine.size if workers == 0 else max(1, int(machine.cpu) - workers)
         return Allocation(workers, min(size, budget.MOST_THREADS))
     if rates is None or not rates.trusted or not open_choice(config, machine):
@@ -189,7 +188,7 @@ def choose(config: TrainConfig, machine: Machine, rates: Rates | None) -> Alloca
 def measure(
     games: Callable[[int], OwnGames], learner: Callable[[int], Learner], config: TrainConfig, threads: int
 ) -> Rates:
-    """Plays and learns for a moment on one thread and on all, at a learning rate of 0; takes well below a second."""
+    """Measure playing and learning on one thread and on all, at a learning rate of 0; takes well below a second."""
     hyper = dataclasses.replace(Hyper.at(config, 0), learning_rate=0.0)
     found = []
     before = budget.processor_seconds()
@@ -205,7 +204,7 @@ def measure(
             played = time.perf_counter()
             pupil.update(batch.samples, batch.units, hyper)
             play, learn = min(play, played - begin), min(learn, time.perf_counter() - played)
-        steps = len(batch.units) * TILE_LANES
+        steps = len(batch.units) * LANES
         found.append((steps / play, steps / learn))
     (play_one, learn_one), (play_all, learn_all) = found
     ran, waited = (after - then for after, then in zip(budget.processor_seconds(), before, strict=True))
@@ -213,8 +212,8 @@ def measure(
 
 
 def _seconds(one: float, several: float, count: int, threads: int) -> float:
-    """Seconds per step on `threads` threads, from the rates on one and on `count`: a part that nobody shares and one
-    that all do (G. M. Amdahl, "Validity of the single processor approach", AFIPS 1967).
+    """Seconds per step on `threads` threads, from the rates on one and on `count`: a serial part and a parallel part
+    (G. M. Amdahl, "Validity of the single processor approach", AFIPS 1967).
     """
     if count == 1:
         return 1 / one
@@ -230,12 +229,12 @@ def recall(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> R
     """The rates that an earlier learner measured under the same conditions, if there are any."""
     try:
         return Rates(**json.loads(_path(drill, config, machine).read_text()))
-    except (OSError, ValueError, TypeError):  # Never measured, or half a file: they are measured again.
+    except (OSError, ValueError, TypeError):  # Never measured, or an incomplete file: measure again.
         return None
 
 
 def remember(rates: Rates, drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> None:
-    """Keep trusted ones for the next start; raises OSError where the cache cannot be written."""
+    """Save valid rates for the next start; raises OSError if the cache cannot be written."""
     if not rates.trusted:
         return
     path = _path(drill, config, machine)
@@ -258,7 +257,7 @@ def _path(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> An
 
 
 def report(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: Allocation) -> dict[str, Any]:
-    """What was chosen and why, as plain values: `Trainer.tuning`."""
+    """The choice and its reason, as plain values: `Trainer.tuning`."""
     return {
         "processors": machine.cpu,
         "memory_gb": round(machine.memory / 1e9, 2),
@@ -273,20 +272,20 @@ def report(config: TrainConfig, machine: Machine, rates: Rates | None, allocatio
 def why(config: TrainConfig, machine: Machine, rates: Rates | None, allocation: Allocation) -> str:
     """The reason for this allocation, as part of a sentence."""
     if config.deterministic:
-        return "lock-step is always one thread"
+        return "lock-step uses one thread"
     if config.workers >= 0:
-        return f"workers={config.workers} was asked for"
+        return f"workers={config.workers} was set"
     if not open_choice(config, machine):
-        return f"{machine.cpu:g} processors{' beside a page' * machine.gentle}"
+        return f"{machine.cpu:g} processors{', one left for the page' * machine.gentle}"
     if rates is None:
-        return "nothing is measured yet"
+        return "not measured yet"
     if not rates.trusted:
-        return f"not measured: others use this machine, threads waited {rates.busy:.0%} of the time"
+        return f"not measured: this machine is busy, threads waited {rates.busy:.0%} of the time"
     alone, *others = allocations(rates, machine)
     if not others:
-        return f"{machine.memory / 1e9:.1f} GB of memory leave no room for rollout processes"
+        return f"{machine.memory / 1e9:.1f} GB of memory is not enough for rollout processes"
     best = max(others, key=lambda other: other.rate)
     if allocation.workers:
-        return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads without them"
+        return f"measured: {best.rate / alone.rate:.2g} times as fast as {alone.threads} threads alone"
     change = best.rate / alone.rate - 1
     return f"measured: rollout processes would be {abs(change):.0%} {'faster' if change > 0 else 'slower'}"

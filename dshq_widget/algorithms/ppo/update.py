@@ -1,4 +1,4 @@
-"""PPO's learner as a run sees it: schedules applied, and now and then held beside the torch reference."""
+"""PPO's learner for a run: applies schedules, and checks it against the torch reference at intervals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class PPOUpdate(Learner):
-    """`ppo` is one of the learners; `warn` hears where it and the reference part. `validate` is False for learners that
-    are the reference.
+    """`ppo` is one of the learners; `warn` is called if it differs from the reference. `validate` is False for the
+    reference itself.
     """
 
     def __init__(self, ppo: PPOLearner, warn: Callable[[str], None], validate: bool = True) -> None:
@@ -34,7 +34,7 @@ class PPOUpdate(Learner):
         return self.ppo.skipped
 
     def hyper(self, progress: Progress) -> Hyper:
-        """The settings of the next update, schedules and setbacks applied."""
+        """The settings of the next update, with schedules and setbacks applied."""
         hyper = Hyper.at(progress.config, progress.agent_steps)
         return replace(
             hyper,
@@ -50,7 +50,7 @@ class PPOUpdate(Learner):
         return self.ppo.update(experience.samples, experience.units, self.hyper(progress)) | compared
 
     def _compare(self, experience: Experience, progress: Progress) -> dict[str, float]:
-        """Every `validate_every` updates one minibatch through both, before it is learned from. -> metrics."""
+        """Every `validate_every` updates, compare both on one minibatch before learning from it. Returns metrics."""
         every = progress.config.validate_every
         if not self._validate or not every or progress.updates % every:
             return {}

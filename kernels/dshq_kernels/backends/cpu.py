@@ -1,4 +1,4 @@
-"""Back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk
+"""CPU back end: a `Program` as numba C functions over record tiles of 16 lanes, compiled once and cached on disk
 (docs/architecture.md, "CPU form").
 
 A tile is one record whose every field is 16 lanes wide, so each field's offset is a compile-time constant and LLVM
@@ -45,9 +45,9 @@ from dshq_kernels.language.ir import (
     Unary,
     Var,
 )
+from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import SOURCES
 
-LANES = lanes.LANES
 RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
 VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
 DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
@@ -247,12 +247,12 @@ def python_expression(value: Expr, load: Callable[[Load], str], arithmetic: Call
 
 
 def mask_verb(spec: Mapping[str, Any]) -> int:
-    """Index in `CpuGame.verbs` of a drill's mask; 0 where every action is always allowed."""
+    """Index in `CpuGame.verbs` of a drill's mask; 0 if every action is always allowed."""
     return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
 
 
 def cache_dir() -> Path:
-    """Where generated modules and their machine code live: $DSHQ_CACHE_DIR, else the user's cache folder, else a
+    """Folder of generated modules and their machine code: $DSHQ_CACHE_DIR, else the user's cache folder, else a
     temporary one.
     """
     chosen = os.environ.get("DSHQ_CACHE_DIR")
@@ -268,8 +268,8 @@ def cache_dir() -> Path:
 
 
 def load_module(source: str) -> ModuleType:
-    """Import generated source through a file in the cache folder, so that numba finds yesterday's machine code beside
-    it; under another name once this package, which the code calls, has changed.
+    """Import generated source through a file in the cache folder, so that numba finds earlier machine code next to it.
+    The name changes when this package, which the code calls, changes.
     """
     digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
     name = f"dshq_rules_{digest}"
@@ -323,22 +323,22 @@ class CpuGame:
 
     def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
-            raise ValueError(f"wanted a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+            raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
         lanes.each_tile(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, len(tiles), address, stride)
 
     def reset(self, tiles: NDArray, chosen: NDArray) -> None:
-        """New episodes where `chosen` (n_tiles, 16) is not zero."""
+        """Start new episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
-            raise ValueError(f"wanted a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
+            raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
         lanes.each_lane(
             self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
         )
 
     def decide(self, tiles: NDArray) -> None:
-        """Apply the actions that stand in `tiles["action"]` (n_tiles, sides, 16)."""
+        """Apply the actions in `tiles["action"]` (n_tiles, sides, 16)."""
         self._each(DECIDE, tiles)
 
     def tick(self, tiles: NDArray, n: int = 1) -> None:
@@ -363,7 +363,7 @@ class CpuGame:
         return result[:, 0] != 0, result[:, 1]
 
     def mask(self, tiles: NDArray) -> NDArray:
-        """Which actions each side may take: bool (n_tiles, sides, n_actions, 16)."""
+        """Allowed actions of each side: bool (n_tiles, sides, n_actions, 16)."""
         result = np.ones((len(tiles), self.sides, self.n_actions, LANES), np.int32)
         if self.masked:
             self._each(mask_verb(self.spec), tiles, result)
@@ -394,8 +394,8 @@ class CpuGame:
         return out[:n]
 
     def words(self, tiles: NDArray) -> NDArray:
-        """Each game's state in declaration order as u32 (n_tiles * 16, words): what is hashed, and the JavaScript
-        buffer of that game.
+        """Each game's state in declaration order as u32 (n_tiles * 16, words): the words that are hashed, and the
+        JavaScript buffer.
         """
         flat = tiles.view(np.uint32).reshape(len(tiles), -1, LANES)
         return np.ascontiguousarray(flat.transpose(0, 2, 1)).reshape(len(tiles) * LANES, -1)

@@ -1,8 +1,8 @@
-"""Back end: a `Program` as numba.cuda kernels, one thread a game (docs/architecture.md, "CUDA form").
+"""CUDA back end: a `Program` as numba.cuda kernels, one thread per game (docs/architecture.md, "CUDA form").
 
 The state of n games is one u32 array `[words, n]`: each field's element is a row, so that neighbouring threads read
-neighbouring words. A kernel keeps what it touches in registers and writes back at its end what it changed; array fields
-that it indexes by something unknown before the game runs stay in memory.
+neighbouring words. A kernel keeps the words it uses in registers and writes the changed ones back at its end. Array
+fields with an index that is unknown at compile time stay in memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 
 
 class Block(NamedTuple):
-    """Statements, the place where they put their results, and the loop or test that they stand under."""
+    """Statements, where they write their results, and the loop or test around them."""
 
     statements: tuple[Stmt, ...]
     place: str = ""
@@ -103,7 +103,7 @@ def _kernel(
 
 
 class _Names:
-    """What a kernel calls the words of the state: `x_field` or `x_field_2` in a register, `s[row, t]` in memory."""
+    """A kernel's names for the words of the state: `x_field` or `x_field_2` in a register, `s[row, t]` in memory."""
 
     def __init__(self, program: Program, statements: Sequence[Stmt]):
         self._rows: dict[str, int] = {}
@@ -235,15 +235,15 @@ def _expr(value: Expr, names: _Names) -> str:
     )
 
 
-def trouble() -> str:
-    """What keeps numba from compiling for the GPU of this machine, in one line; "" for nothing."""
+def why_unusable() -> str:
+    """Why numba cannot compile for a GPU on this machine, in one line; "" if it can."""
     from numba import cuda
 
     try:
         if not cuda.is_available():
             return "numba finds no CUDA device"
         cuda.compile_ptx_for_current_device(lambda: None, ())
-    except Exception as error:  # a driver, a compiler or a linker: numba has no common class for what is missing
+    except Exception as error:  # numba has no common exception class for a missing driver, compiler or linker
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     return ""
 
@@ -252,27 +252,27 @@ class CudaGame:
     """A compiled game on the GPU: calls over games whose state is one device array.
 
     `state` is u32 `[words, n]` on the device; results are device arrays with the game last, new ones unless the caller
-    gives one as `out`. Every call is put on `stream`, numba's default one at first, and returns before it is done.
-    Device arrays have `__cuda_array_interface__`: torch shares them.
+    gives one as `out`. Every call is queued on `stream` (by default numba's) and returns before it is done. Device
+    arrays have `__cuda_array_interface__`: torch shares them.
     """
 
     stream: Any = 0
 
     def __init__(self, source: str, spec: Mapping[str, Any]):
-        """Raises RuntimeError where there is no GPU that numba can use."""
+        """Raises RuntimeError if numba finds no usable GPU."""
         from numba import cuda
 
         if not cuda.is_available():
             raise RuntimeError(
-                "no CUDA device that numba can use was found: see `dshq doctor`; NUMBA_ENABLE_CUDASIM=1 runs a few "
-                "games in numba's simulator"
+                "numba found no usable CUDA device: run `dshq doctor` for details; NUMBA_ENABLE_CUDASIM=1 runs a "
+                "few games in numba's simulator"
             )
         from dshq_kernels.backends import threads
 
         if not threads.SIMULATED:
             from numba.cuda import dispatcher
 
-            dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # of few games each launch would tell
+            dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # with few games every launch would warn
         self._cuda, self._threads = cuda, threads
         self.module = load_module(source)
         self.spec = spec
@@ -293,10 +293,10 @@ class CudaGame:
         self.launch(kernel, state.shape[1], state, *arguments)
 
     def launch(self, kernel: Any, n: int, *arguments: Any) -> None:
-        """A kernel with one thread for each of `n`, on `stream`."""
+        """Launch a kernel with `n` threads on `stream`."""
         if self._threads.SIMULATED:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's scalars tell of every wrap
+                warnings.simplefilter("ignore", RuntimeWarning)  # NumPy scalars warn at every wrap
                 kernel[(n + 15) // 16, 16](*arguments)
         else:
             kernel[(n + BLOCK - 1) // BLOCK, BLOCK, self.stream](*arguments)
@@ -311,11 +311,11 @@ class CudaGame:
         return state
 
     def reset(self, state: Any, chosen: Any) -> None:
-        """New episodes where `chosen`, u8 `[n]` on the device, is not zero."""
+        """Start new episodes where `chosen`, u8 `[n]` on the device, is not zero."""
         self._run(self.module.reset, state, chosen)
 
     def decide(self, state: Any) -> None:
-        """Apply the actions that stand in the state's field `action`."""
+        """Apply the actions in the state's field `action`."""
         self._run(self.module.decide, state)
 
     def tick(self, state: Any, n: int = 1) -> None:
@@ -326,8 +326,8 @@ class CudaGame:
         self._run(self.module.turn, state, n, terms, ends)
 
     def renew(self, state: Any, chosen: Any, place: Any, last: Any, terms: Any) -> None:
-        """`reset`, and the `terms` of the new episodes. What a side of a chosen game saw last goes to the row of
-        `last`, f32 `[rows, n_obs]`, that `place`, i32 `[sides, n]`, names; -1: nowhere.
+        """`reset`, and the `terms` of the new episodes. The last observation of a side of a chosen game goes to the row
+        of `last`, f32 `[rows, n_obs]`, given by `place`, i32 `[sides, n]`; -1: nowhere.
         """
         self._run(self.module.renew, state, chosen, place, last, terms)
 
@@ -344,7 +344,7 @@ class CudaGame:
         return self._result(self.module.status, state, (2,), np.int32, out)
 
     def mask(self, state: Any, out: Any = None) -> Any:
-        """Which actions each side may take: u8 `[sides, n_actions, n]`, 0 or 1; an `out` has to be all 0."""
+        """Allowed actions of each side: u8 `[sides, n_actions, n]`, 0 or 1; `out` must be all 0."""
         shape = (self.sides, self.n_actions, state.shape[1])
         if not self.masked:
             return self._cuda.to_device(np.ones(shape, np.uint8))
@@ -356,7 +356,7 @@ class CudaGame:
     def actions(self, state: Any, who: str, out: Any = None, mask: Any = None) -> Any:
         """Actions of a baseline, of "random" (draws from the games' generators) or of "idle": i32 `[sides, n]`.
 
-        `mask` is what `mask` has said of this state, if it has been asked: only "random" needs it.
+        `mask` is this state's mask if it is already known; only "random" needs it.
         """
         if who not in ("idle", "random", *self.baselines):
             known = ", ".join(("idle", "random", *self.baselines))
@@ -384,15 +384,15 @@ class CudaGame:
         return np.ascontiguousarray(state.copy_to_host().T)
 
     def snapshot(self, state: Any) -> Any:
-        """A copy on the device."""
+        """A copy of the state on the device."""
         copy = self._cuda.device_array(state.shape, np.uint32)
         copy.copy_to_device(state)
         return copy
 
     def restore(self, state: Any, snapshot: Any) -> None:
-        """Every game as it was. Raises ValueError for a snapshot of another number of games."""
+        """Restore every game. Raises ValueError for a snapshot of a different number of games."""
         if snapshot.shape != state.shape:
-            raise ValueError(f"wanted a snapshot of shape {state.shape}, got {snapshot.shape}")
+            raise ValueError(f"expected a snapshot of shape {state.shape}, got {snapshot.shape}")
         state.copy_to_device(snapshot)
 
     def _result(self, kernel: Any, state: Any, shape: tuple[int, ...], dtype: type, out: Any = None) -> Any:

@@ -1,5 +1,5 @@
-"""Back end: a `Program` as the body of a JavaScript function that makes the game (docs/architecture.md, "JavaScript
-form").
+"""JavaScript back end: a `Program` as the body of a JavaScript function that creates the game (docs/architecture.md,
+"JavaScript form").
 
 `Math.fround` after every float operation, `| 0` and `>>> 0` after every integer one, so each intermediate is the same
 32 bits as on the CPU: a double
@@ -41,7 +41,7 @@ from dshq_kernels.language.ir import (
 ARRAYS = {F32: "Float32Array", I32: "Int32Array", U32: "Uint32Array", BOOL: "Int32Array"}
 WRAP = {I32: "({} | 0)", U32: "({} >>> 0)"}
 
-# hash32 is that of lanes.py: the generator's two rounds of lowbias32
+# hash32 equals the one in lanes.py: two rounds of lowbias32
 PRELUDE = """\
 function mix(x) {
   x = imul(x ^ (x >>> 16), 0x7feb352d);
@@ -60,7 +60,7 @@ function emit(out, n, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare) {
 }"""
 
 
-# pick is that of lanes.py; a mask that allows nothing allows everything
+# pick equals the one in lanes.py; a mask that allows nothing allows everything
 MASK = """\
 const legal = new Uint8Array({n_actions});
 function allowSome(out) {{
@@ -88,8 +88,8 @@ function random(s, out) {{
 
 
 def javascript_source(program: Program) -> str:
-    """The source; `new Function(source)()` gives the game. Built from checked syntax trees only: every name in it is
-    an identifier.
+    """The source; `new Function(source)()` returns the game. It is built only from checked syntax trees, so every name
+    in it is an identifier.
     """
     fields, offset = [], 0
     for f in program.fields:

@@ -1,5 +1,5 @@
-"""What generated CPU rules are written with: branch-free scalar operations that LLVM widens over the 16 lanes, and
-raw addresses as records.
+"""Operations used by generated CPU rules: branch-free scalar operations that LLVM widens over the 16 lanes, and raw
+addresses as records.
 
 Ternaries would become branches in numba's control flow; an LLVM `select` stays one instruction, vectorises, and
 compiles several times faster.
@@ -13,7 +13,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 16
+from dshq_kernels.simd.lanes import LANES
+
 u32 = np.uint32
 
 
@@ -84,7 +85,7 @@ def emit(out, count, kind, colour, x, y, a, b, c, d, e, alpha, tag, spare):
 
 @njit
 def allow_some(mask):
-    """Where i32 `[sides, n_actions, 16]` allows a lane nothing, it then allows everything."""
+    """Allow everything in lanes of i32 `[sides, n_actions, 16]` that allow nothing."""
     for side in range(mask.shape[0]):
         for lane in range(LANES):
             count = 0
@@ -96,9 +97,7 @@ def allow_some(mask):
 
 @njit
 def pick(actions, mask):
-    """Turns 24 random bits in i32 `[sides, 16]` into one of the actions that the mask allows, as `random_int` would
-    choose a number.
-    """
+    """Turn 24 random bits in i32 `[sides, 16]` into one of the allowed actions, like `random_int`."""
     for side in range(mask.shape[0]):
         for lane in range(LANES):
             count = 0

@@ -1,6 +1,6 @@
 """Types and constants of the rules language: which operands mix, what an int literal becomes, what is folded.
 
-Pure functions from expressions to expressions; `node` and `parsed` say where an error is.
+Pure functions from expressions to expressions; `node` and `parsed` locate an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MENDS = {
     U32: "write `u32(x)`",
     BOOL: "write a comparison",
 }
-BOOL_ARITHMETIC = "arithmetic on a bool"
+BOOL_ARITHMETIC = "arithmetic on a bool is not allowed"
 
 
 def round32(value: float) -> float:
@@ -58,7 +58,7 @@ def literal(value: Any, node: ast.AST, parsed: Parsed) -> Const:
         return Const(int(value), LITERAL)
     if isinstance(value, (float, np.floating)):
         return Const(round32(float(value)), F32)
-    raise parsed.error(node, f"{value!r} is not a number", "rules know f32, i32, u32 and bool only")
+    raise parsed.error(node, f"{value!r} is not a number", "rules support only f32, i32, u32 and bool")
 
 
 def zero(kind: str) -> Const:
@@ -76,7 +76,7 @@ def convert(value: Expr, wanted: str, node: ast.AST, parsed: Parsed) -> Expr:
         return value
     if isinstance(value, Const) and value.type == LITERAL and wanted != BOOL:
         return Const(round32(value.value) if wanted == F32 else wrap(int(value.value), wanted), wanted)
-    raise parsed.error(node, f"wanted {wanted}, got {value.type}", MENDS[wanted])
+    raise parsed.error(node, f"expected {wanted}, got {value.type}", MENDS[wanted])
 
 
 def unify(a: Expr, b: Expr, node: ast.AST, parsed: Parsed) -> tuple[Expr, Expr]:
@@ -87,11 +87,11 @@ def unify(a: Expr, b: Expr, node: ast.AST, parsed: Parsed) -> tuple[Expr, Expr]:
         return convert(a, b.type, node, parsed), b
     if b.type == LITERAL:
         return a, convert(b, a.type, node, parsed)
-    raise parsed.error(node, f"{a.type} and {b.type} do not mix", "convert one with float(), int(), u32() or i32()")
+    raise parsed.error(node, f"cannot mix {a.type} and {b.type}", "convert one with float(), int(), u32() or i32()")
 
 
 def compare(op: str, a: Expr, b: Expr) -> Expr:
-    """Of two operands of one type."""
+    """The operation on two operands of one type."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(FOLD_COMPARE[op](a.value, b.value), BOOL)
     return Compare(op, settle(a), settle(b))
@@ -122,7 +122,7 @@ def unary(value: Expr, node: ast.UnaryOp, parsed: Parsed) -> Expr:
             return replace(value, value=-value.value)
         return Unary("neg", value, value.type)
     if value.type == F32:
-        raise parsed.error(node, "`~` on a float", "use ints")
+        raise parsed.error(node, "`~` does not work on floats", "use ints")
     value = settle(value)
     return Unary("inv", value, value.type)
 
@@ -138,15 +138,15 @@ def binary(a: Expr, b: Expr, node: ast.BinOp, parsed: Parsed) -> Expr:
     if isinstance(a, Const) and isinstance(b, Const) and a.type in (LITERAL, I32):
         return fold(op, a, b)
     if a.type == F32 and op not in ("+", "-", "*", "/"):
-        mend = "use `floor(a / b)` and friends" if op in ("//", "%") else "use ints"
-        raise parsed.error(node, f"`{op}` on floats", mend)
+        mend = "use `floor(a / b)`" if op in ("//", "%") else "use ints"
+        raise parsed.error(node, f"`{op}` does not work on floats", mend)
     if a.type != F32 and op == "/":
-        raise parsed.error(node, "`/` on ints", "write `//`, or `float(a) / float(b)`")
+        raise parsed.error(node, "`/` does not work on ints", "write `//`, or `float(a) / float(b)`")
     if op in ("<<", ">>"):
         if not isinstance(b, Const):
             b = Binary("&", b, Const(31, b.type), b.type)
         elif not 0 <= int(b.value) < 32:
-            raise parsed.error(node, f"a shift by {b.value}", "shift by 0 to 31")
+            raise parsed.error(node, f"cannot shift by {b.value}", "shift by 0 to 31")
     return Binary(op, a, b, a.type)
 
 

@@ -72,21 +72,21 @@ FOREIGN = {
 )
 """What to write instead of Python's own functions."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
-# The f32 nearest to each end of i32 that lies inside it: what `int(x)` saturates to.
+# The f32 nearest to each end of i32 inside its range: `int(x)` saturates there.
 I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
 
 Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable, ...]], tuple[Expr, ...]]
 
 
 def outside(node: ast.AST) -> tuple[str, str]:
-    """What is wrong with a piece of syntax that the language does not have, and the mend."""
+    """The error and the fix for a piece of syntax that the language does not support."""
     name = type(node).__name__
     said = SAID.get(name, f"`{name.lower()}`")
-    return f"{said} is not in the rules language", MENDS.get(name, "see docs/rules.md for what is")
+    return f"{said} is not in the rules language", MENDS.get(name, "see docs/rules.md for the syntax it supports")
 
 
 class Expressions:
-    """Translates expressions of one verb. `inline` writes a called rule's body and gives what it returns."""
+    """Translates expressions of one verb. `inline` writes a called rule's body and returns its value."""
 
     def __init__(self, reader: Reader, writer: Writer, inline: Inline):
         self.reader, self.writer, self.inline = reader, writer, inline
@@ -116,7 +116,7 @@ class Expressions:
             case ast.Call():
                 values = self.call(node, scope)
                 if len(values) != 1:
-                    raise scope.error(node, f"this call gives {len(values)} values", "unpack them: `a, b = f(...)`")
+                    raise scope.error(node, f"this call returns {len(values)} values", "unpack them: `a, b = f(...)`")
                 return values[0]
         raise scope.error(node, *outside(node))
 
@@ -152,7 +152,7 @@ class Expressions:
     def subscript(self, node: ast.Subscript, scope: Scope) -> Expr:
         owner = node.value
         if scope.marks(owner, RESULT):
-            raise scope.error(node, "the result can only be written", "keep the value in a variable")
+            raise scope.error(node, "the result can be written, but not read", "keep the value in a variable")
         if not scope.marks_field(owner) and not (isinstance(owner, ast.Name) and owner.id in scope.names):
             table = self.reader.lookup(owner, scope.parsed)
             if isinstance(table, (tuple, list)):
@@ -214,7 +214,7 @@ class Expressions:
 
     def comparison(self, node: ast.Compare, scope: Scope) -> Expr:
         if len(node.ops) != 1 or type(node.ops[0]) not in COMPARE:
-            raise scope.error(node, "one comparison at a time", "write `a < b and b < c`")
+            raise scope.error(node, "comparisons cannot be chained", "write `a < b and b < c`")
         left, right = self.expr(node.left, scope), self.expr(node.comparators[0], scope)
         return compare(COMPARE[type(node.ops[0])], *unify(left, right, node, scope.parsed))
 
@@ -236,11 +236,11 @@ class Expressions:
     # -- calls
 
     def call(self, node: ast.Call, scope: Scope) -> tuple[Expr, ...]:
-        """Every value that a call returns."""
+        """All values that a call returns."""
         callee = self.reader.lookup(node.func, scope.parsed)
         name = ast.unparse(node.func)
         if node.keywords:
-            raise scope.error(node, "keyword arguments", "pass them by position")
+            raise scope.error(node, "rules do not support keyword arguments", "pass them by position")
         if isinstance(callee, str) and callee in BUILTIN.values():
             return (self.builtin(callee, node, scope),)
         if isinstance(callee, types.FunctionType):
@@ -250,14 +250,16 @@ class Expressions:
                 raise scope.error(node, error, "pass as many as it takes")
             return self.inline(parsed, [self.argument(a, scope) for a in node.args], scope.callers)
         if name in SHAPES:
-            raise scope.error(node, f"{name} draws and gives no value", "put it on a line of its own, in `scene`")
+            raise scope.error(
+                node, f"{name} draws a shape and returns no value", "put it on a line of its own, in `scene`"
+            )
         mend = FOREIGN.get(name) or suggest(
             name, [*LIBRARY, *BUILTIN, *self.reader.source.rules], "define it as a function marked @rule"
         )
         raise scope.error(node, f"{name!r} is not a rule", mend)
 
     def argument(self, node: ast.expr, scope: Scope) -> Argument:
-        """A value, or the state, the lane or the result passed on."""
+        """An argument: a value, or the state, the lane or the result."""
         passed = scope.names.get(node.id) if isinstance(node, ast.Name) else None
         return passed if isinstance(passed, Marker) else self.expr(node, scope)
 
@@ -296,7 +298,7 @@ class Expressions:
         return value
 
     def cast(self, value: Expr, wanted: str) -> Expr:
-        """What `float`, `int`, `i32`, `u32` and `bool` make of any value."""
+        """Conversion of a value by `float`, `int`, `i32`, `u32` or `bool`."""
         if isinstance(value, Const):
             return cast_constant(value, wanted)
         if value.type == wanted:

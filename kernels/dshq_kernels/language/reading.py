@@ -1,4 +1,4 @@
-"""Reading rules: what `translate` is given, a rule's syntax tree, and what the names in it stand for."""
+"""Reading rules: the input of `translate`, a rule's syntax tree, and the meaning of its names."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WORDS: dict[str, Any] = BUILTIN | LIBRARY  # the words in every rule's scope
 
 @dataclass(frozen=True)
 class Source:
-    """What `translate` needs of a drill: rules by name and the constants they may read (class attributes), beside
-    each rule's own globals.
+    """What `translate` needs from a drill: rules by name and the constants they may read (class attributes), besides
+    each rule's globals.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A rule's syntax tree with what an error message needs."""
+    """A rule's syntax tree and its place in the source, for error messages."""
 
     function: Callable
     node: ast.FunctionDef
@@ -72,7 +72,7 @@ class Reader:
         self._parsed: dict[Callable, Parsed] = {}
 
     def parse(self, function: Callable) -> Parsed:
-        """The syntax tree of a rule. Raises RulesError where it has no source or is no plain function."""
+        """The syntax tree of a rule. Raises RulesError if it has no source or is not a plain function."""
         if function not in self._parsed:
             self._parsed[function] = parse(function)
         return self._parsed[function]
@@ -120,7 +120,7 @@ def parse(function: Callable) -> Parsed:
     a = node.args
     parsed = Parsed(function, node, file, tuple(lines), first, tuple(p.arg for p in a.args))
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs:
-        raise parsed.error(node, "rules take plain positional parameters only", "remove defaults, * and **")
+        raise parsed.error(node, "rules take only plain positional parameters", "remove defaults, * and **")
     return parsed
 
 
@@ -145,16 +145,18 @@ def declared_fields(source: Source) -> list[Field]:
             mend = f"flatten it, {flat} and `s.{name}[y * {length[-1]} + x, i]`"
             raise DeclarationError(f"{where}: an array has one length: {mend}", "state", name)
         if kind not in TYPES or not isinstance(length, int) or length < 0 or not name.isidentifier():
-            wanted = f"wanted a type of {', '.join(TYPES)} or (type, length)"
+            wanted = f"expected a type of {', '.join(TYPES)} or (type, length)"
             raise DeclarationError(f"{where}: {wanted}, got {declared!r}", "state", name)
         if name in COMMON_FIELDS:
-            raise DeclarationError(f"{where}: every state has that field already; choose another name", "state", name)
+            raise DeclarationError(
+                f"{where}: every state already has a field of this name; choose another name", "state", name
+            )
         fields.append(Field(name, kind, length))
     return fields
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """The mend for a name that is not there: the nearest one that is, or what to do instead."""
+    """The fix for an unknown name: the nearest known one, or what to do instead."""
     near = get_close_matches(name, list(known), 1)
     return f"did you mean {near[0]!r}?" if near else otherwise
 

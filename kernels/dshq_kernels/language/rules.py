@@ -24,7 +24,7 @@ KEPT_BY_RESET = 3  # the generator and `practice`
 
 
 def translate(source: Source) -> Program:
-    """Flatten every verb of a drill. Raises RulesError with the line and the mend."""
+    """Flatten every verb of a drill. Raises RulesError with the line and the fix."""
     return _Translation(source).program()
 
 
@@ -76,8 +76,8 @@ class _Translation:
         selects: bool = True,
         written: Written | None = None,
     ) -> tuple[Stmt, ...]:
-        """Translate one top-level rule. Its parameters are (s, i), then `side` if it is asked per side, then the
-        result array if it is `written` one. What it returns goes to element `at` of the result, as type `result`.
+        """Translate one top-level rule. Its parameters are (s, i), then `side` if it is called per side, then the
+        result array if `written`. Its return value goes to element `at` of the result, as type `result`.
         """
         parameters: dict[str, Argument] = {"s": STATE, "i": LANE}
         if side is not None:
@@ -102,7 +102,7 @@ class _Translation:
         return tuple(writer.block)
 
     def observe(self, side: int) -> tuple[Stmt, ...]:
-        """The verb `observe` of one side. Raises RulesError where an observation may be left as it was."""
+        """The verb `observe` of one side. Raises RulesError if an observation may be left unwritten."""
         names = self.source.observations
         block = self.verb("observe", side=side, written=Written("the observation", len(names), F32))
         always, ever = (written_by(block, len(names), join) for join in (set.intersection, set.union))
@@ -129,8 +129,8 @@ class _Translation:
         return statements
 
     def random_actions(self) -> tuple[Stmt, ...]:
-        """A uniform action for each side, from the lane's own generator; where there is a mask, 24 random bits from
-        which the back ends pick one of the actions that it allows.
+        """A uniform action for each side, from the lane's generator; with a mask, 24 random bits from which the back
+        ends pick an allowed action.
         """
         writer = Writer(self.numbers, selects=True)
         statements = Statements(self.reader, writer)
@@ -144,8 +144,8 @@ class _Translation:
 
 
 def written_by(block: Iterable[Stmt], length: int, join: Callable[[set[int], set[int]], set[int]]) -> set[int]:
-    """The elements of a result of `length` that a block writes; `join` makes one set of those of an `if`'s branches.
-    An index that only the game knows counts for all that it may mean.
+    """The elements of a result of `length` that a block writes; `join` makes one set of those of an `if`'s branches. An
+    index that is unknown at compile time counts as all its possible values.
     """
     places: set[int] = set()
     for statement in block:
@@ -160,7 +160,7 @@ def written_by(block: Iterable[Stmt], length: int, join: Callable[[set[int], set
 
 
 def listed(words: Iterable[str], most: int = 4) -> str:
-    """`a, b and c`; of many the first few and how many more."""
+    """`a, b and c`; for many, the first few and the number of the others."""
     words = list(words)
     if len(words) > most:
         words = [*words[: most - 1], f"{len(words) - most + 1} more"]

@@ -1,4 +1,4 @@
-"""Where a translation stands: the names of one inlined call (`Scope`) and the statements written so far (`Writer`)."""
+"""The state of a translation: the names of one inlined call (`Scope`) and the statements written so far (`Writer`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dshq_kernels.language.subset import RulesError
 
 
 class Marker:
-    """What a name stands for that is no value: the state, the lane or the verb's result."""
+    """The meaning of a name that is not a value: the state, the lane or the verb's result."""
 
     def __init__(self, what: str):
         self.what = what
@@ -25,7 +25,7 @@ STATE, LANE, RESULT = Marker("state"), Marker("lane"), Marker("result")
 
 @dataclass(frozen=True)
 class Written:
-    """The array that a verb writes: what its rows are called, how many there are, and the type of each."""
+    """The array that a verb writes: the name of its rows, their number and their type."""
 
     what: str
     length: int
@@ -57,7 +57,7 @@ class Scope:
         return self.parsed.error(node, what, mend)
 
     def fork(self) -> Scope:
-        """The same place with names of its own: what a branch assigns is not seen outside it."""
+        """A copy with separate names: assignments in a branch are not visible outside it."""
         return replace(self, names=dict(self.names))
 
     def marks(self, node: ast.AST, marker: Marker) -> bool:
@@ -98,12 +98,12 @@ class Writer:
         return var
 
     def hold(self, stem: str, value: Expr) -> Var | Const:
-        """`value` in a form that may be mentioned twice: a variable or a constant."""
+        """`value` as a variable or a constant, which may be used twice."""
         return value if isinstance(value, (Var, Const)) else self.assign(stem, value)
 
     @contextmanager
     def nested(self) -> Iterator[list[Stmt]]:
-        """A block of its own for what is written meanwhile."""
+        """Collect the statements written inside this context in a separate block."""
         outer, self.block = self.block, []
         yield self.block
         self.block = outer

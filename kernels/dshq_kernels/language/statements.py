@@ -1,5 +1,5 @@
 """Statements of the rules language: calls are inlined, loops over small constant ranges unrolled and small `if` blocks
-turned into selects, so that a verb becomes straight lines wherever it can.
+turned into selects, so that a verb becomes straight-line code where possible.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Statements:
         self.expressions = Expressions(reader, writer, self.inline)
 
     def inline(self, parsed: Parsed, args: Sequence[Argument], callers: tuple[Callable, ...] = ()) -> tuple[Expr, ...]:
-        """Translate a call: bind the parameters, write the body into the current block, give what it returns."""
+        """Translate a call: bind the parameters, write the body into the current block, return its value."""
         if parsed.function in callers:
             raise parsed.error(parsed.node, "rules cannot call themselves", "write a loop over a constant range")
         scope = Scope(parsed, {}, (*callers, parsed.function))
@@ -89,7 +89,7 @@ class Statements:
 
     def check_size(self, node: ast.AST, scope: Scope) -> None:
         if self.writer.written > MAX_STATEMENTS:
-            error = f"the verb grows past {MAX_STATEMENTS} statements"
+            error = f"the rule expands to more than {MAX_STATEMENTS} statements"
             raise scope.error(node, error, "use shorter loops or fewer nested rules")
 
     def body(self, statements: Sequence[ast.stmt], scope: Scope) -> None:
@@ -103,11 +103,11 @@ class Statements:
             case ast.Expr(value=ast.Call() as call):
                 self.call(call, scope)
             case ast.Expr():
-                raise scope.error(node, "an expression that does nothing", "assign it or remove it")
+                raise scope.error(node, "this expression does nothing", "assign it or remove it")
             case ast.Assign(targets=[target]):
                 self.assignment(target, node.value, node, scope)
             case ast.Assign():
-                raise scope.error(node, "one assignment to several targets", "write one line for each")
+                raise scope.error(node, "an assignment can have only one target", "write one line per target")
             case ast.AnnAssign(value=ast.expr() as value):
                 self.assignment(node.target, value, node, scope)
             case ast.AugAssign():
@@ -119,7 +119,7 @@ class Statements:
                 self.loop(node, scope)
             case ast.Return():
                 mend = "keep the value in a variable and return it at the end"
-                raise scope.error(node, "`return` inside a block", mend)
+                raise scope.error(node, "`return` is not allowed inside a block", mend)
             case _:
                 raise scope.error(node, *outside(node))
         self.check_size(node, scope)
@@ -137,7 +137,7 @@ class Statements:
         else:
             raise scope.error(node, "only a call or a tuple can be unpacked", "assign each name on its own line")
         if len(values) != len(target.elts):
-            raise scope.error(node, f"{len(target.elts)} names for {len(values)} values", "make them equal")
+            raise scope.error(node, f"{len(target.elts)} names for {len(values)} values", "use as many names as values")
         held = [self.writer.assign("t", v) for v in values]  # all are read before any is written: `a, b = b, a`
         for part, v in zip(target.elts, held, strict=True):
             self.bind(part, v, node, scope)
@@ -230,7 +230,7 @@ class Statements:
             if name == target or isinstance(scope.names.get(name, Undefined(name)), Undefined):
                 scope.names[name] = Undefined(name)
             elif scope.names[name] != after:
-                error = f"{name!r} changes its variable inside the loop"
+                error = f"{name!r} first gets its value inside the loop"
                 raise scope.error(node, error, f"give {name!r} its first value before the loop")
         self.writer.append(For(var.name, rounds.start, rounds.stop, rounds.step, tuple(block)))
 
@@ -239,9 +239,9 @@ class Statements:
         call = node.iter
         over_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
         if not isinstance(call, ast.Call) or not over_range or not isinstance(node.target, ast.Name):
-            raise scope.error(node, "loops run over `range` of constants", "write `for k in range(10):`")
+            raise scope.error(node, "loops must run over a `range` of constants", "write `for k in range(10):`")
         if node.orelse:
-            raise scope.error(node, "`else` on a loop", "use a flag")
+            raise scope.error(node, "loops cannot have an `else`", "use a flag")
         bounds = [settle(self.expressions.expr(a, scope)) for a in call.args]
         numbers = [int(b.value) for b in bounds if isinstance(b, Const) and b.type == I32]
         if len(numbers) != len(bounds) or not 1 <= len(bounds) <= 3:
@@ -249,7 +249,7 @@ class Statements:
             raise scope.error(node, "the bounds of `range` must be constants", mend)
         rounds = range(*numbers)
         if len(rounds) > MAX_LOOP:
-            raise scope.error(node, f"{len(rounds)} rounds", f"at most {MAX_LOOP} are allowed")
+            raise scope.error(node, f"a loop of {len(rounds)} rounds is too long", f"at most {MAX_LOOP} are allowed")
         return node.target.id, rounds
 
     # -- calls for their effect
@@ -298,7 +298,7 @@ def selectable(statement: Stmt) -> bool:
 
 
 def guard(statement: Stmt, condition: Expr, before: set[str]) -> Stmt:
-    """The statement with its write made conditional; a variable born inside the branch needs no guard."""
+    """The statement with its write made conditional; a variable created inside the branch needs no guard."""
     assert isinstance(statement, (Assign, Store))
     kind = statement.value.type
     if isinstance(statement, Store):

@@ -1,6 +1,4 @@
-"""The mark and the errors of the rules language; a file of its own because rules are written with it before the front
-end reads them.
-"""
+"""The decorator and the errors of the rules language, separate from the front end because drills import them."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ Function = TypeVar("Function", bound=Callable)
 
 
 class RulesError(ValueError):
-    """Something in a rule is outside the subset. The text names the file, the line, what was found and what to write
-    instead.
+    """A rule uses something that the language does not support. The text names the file, the line, the problem and the
+    fix.
     """
 
 

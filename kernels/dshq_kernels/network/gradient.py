@@ -66,9 +66,10 @@ SUMS = 5
 
 
 def learn_scratch(plan: np.ndarray) -> int:
-    """Floats of scratch memory that `add_gradient` needs: activations, two slopes, one unit of logits and of slopes,
-    weights transposed; what stands in front: of a grid two maps and the ways of its sweeps, of pairs one unit of
-    traits and parts, their slopes, and what the dense layers say."""
+    """Number of floats of scratch memory for `add_gradient`: activations, two slopes, one unit of logits and of slopes,
+    weights transposed; what stands in front: of a grid two maps and the ways of its sweeps, of pairs one unit of traits
+    and parts, their slopes, and what the dense layers say.
+    """
     widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
     front = 2 * front_units(plan) + CHUNK * int(plan[0, ROWS] * plan[0, COLUMNS] * plan[0, MAPS] * plan[0, SWEEPS])
     units = front + int(plan[-1, OUT_WIDTH]) + 2 * int(outputs_width.py_func(plan))
@@ -168,7 +169,9 @@ def _loss_unit(
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def _bring_near(data, n_obs, unit):
-    """Begins to load a unit's samples; they lie scattered, and waiting for them took 10 % of an update (measured)."""
+    """Start loading a unit's samples: they are scattered in memory, and waiting for them took 10 % of an update
+    (measured).
+    """
     for k in range(n_obs):
         prefetch(data[0] + (unit * n_obs + k) * 64)
     for field in range(1, 6):

@@ -1,4 +1,4 @@
-"""What the `layers` of a network mean: dense ones, and what a drill may put in front of them.
+"""The meaning of a network's `layers`: dense layers, and the special layer that a drill may put in front of them.
 
 `Grid` looks ahead, for games on cells: maps of values that spread from cell to cell. Each map has a source and a cost
 in every cell, linear in the planes that are seen there (the cost through softplus, so that it is positive). Values
@@ -34,14 +34,14 @@ import numpy as np
 WAYS = 4
 """Up, right, down, left."""
 OUTSIDE = -1.0
-"""What stands for the difference to a neighbour that does not exist."""
+"""Stands for the difference to a missing neighbour."""
 BLOCK = 8
-"""Traits and parts are whole blocks of so many numbers (block.py)."""
+"""Traits and parts are multiples of this many numbers (block.py)."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Sizes of a layer that looks ahead, each at least 1."""
+    """Sizes of a grid layer, each at least 1."""
 
     rows: int
     columns: int
@@ -51,7 +51,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         if min(self.rows, self.columns) < 2 or min(astuple(self)) < 1:
-            raise ValueError(f"a grid has at least 2 by 2 cells, and one of everything else; got {self}")
+            raise ValueError(f"a grid needs at least 2 by 2 cells and at least one of everything else; got {self}")
 
     @property
     def cells(self) -> int:
@@ -59,17 +59,17 @@ class Grid:
 
     @property
     def inputs(self) -> int:
-        """Observations that it reads."""
+        """Number of observations it reads."""
         return (self.planes + 1) * self.cells
 
     @property
     def features(self) -> int:
-        """Numbers that come out."""
+        """Number of outputs."""
         return WAYS * self.maps
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of its weights, as those of a dense layer: planes, then costs and sources."""
+        """Shape of its weights, as of a dense layer: planes, then costs and sources."""
         return ((self.planes, 2 * self.maps),)
 
     def neighbours(self) -> np.ndarray:
@@ -82,7 +82,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sizes of a layer that judges pairs, each at least 1; `traits` and `width` are multiples of 8."""
+    """Sizes of a pairs layer, each at least 1; `traits` and `width` are multiples of 8."""
 
     items: int
     of_item: int
@@ -93,16 +93,18 @@ class Pairs:
 
     def __post_init__(self) -> None:
         if min(astuple(self)) < 1 or self.traits % BLOCK or self.width % BLOCK:
-            raise ValueError(f"pairs have one of everything, traits and width in multiples of {BLOCK}; got {self}")
+            raise ValueError(
+                f"pairs need at least one of everything, and traits and width in multiples of {BLOCK}; got {self}"
+            )
 
     @property
     def inputs(self) -> int:
-        """Observations that they read."""
+        """Number of observations they read."""
         return self.items * self.of_item + self.spaces * self.of_space
 
     @property
     def features(self) -> int:
-        """Numbers that come out: mean traits of items, then of spaces."""
+        """Number of outputs: mean traits of items, then of spaces."""
         return 2 * self.traits
 
     @property
@@ -111,26 +113,26 @@ class Pairs:
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of their weights, as those of dense layers; the last one's bias moves all logits alike."""
+        """Shapes of their weights, as of dense layers; the last bias is added to all logits."""
         traits, part = self.traits, (self.traits, self.width)
         return (self.of_item, traits), (self.of_space, traits), part, part, (self.width, 1)
 
 
 Front = Grid | Pairs
 Weights = tuple[np.ndarray, np.ndarray]
-"""Of one layer: W `[n_in, n_out]` and b `[n_out]`."""
+"""Weights of one layer: W `[n_in, n_out]` and b `[n_out]`."""
 FRONTS: dict[int, type[Grid] | type[Pairs]] = {5: Grid, 6: Pairs}
-"""What stands in front of the dense layers, by how many negative numbers stand for it in `layers`."""
+"""Layers in front of the dense ones, by the number of negative numbers that encode them in `layers`."""
 
 
 def written(front: Front | None) -> tuple[int, ...]:
-    """A layer as it stands in `layers`."""
+    """A layer as encoded in `layers`."""
     return tuple(-n for n in astuple(front)) if front else ()
 
 
 def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
-    """What stands in front of a network's dense layers, if anything, and the sizes of those. Raises ValueError for what
-    does not fit.
+    """The layer in front of a network's dense layers, or None, and the sizes of the dense layers. Raises ValueError for
+    sizes that do not fit.
     """
     layers = tuple(int(n) for n in layers)
     numbers = tuple(itertools.takewhile(lambda n: n <= 0, layers[1:]))
@@ -144,10 +146,10 @@ def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
         )
     front = FRONTS[len(numbers)](*(-n for n in numbers))
     if front.inputs > layers[0]:
-        raise ValueError(f"{front} reads {front.inputs} observations: more than {layers[0]}")
+        raise ValueError(f"{front} reads {front.inputs} observations, but there are only {layers[0]}")
     if isinstance(front, Pairs):
         if dense[-1] != front.actions + 1:
-            raise ValueError(f"{front} has {front.actions} actions, and a value; got {dense[-1]} outputs")
+            raise ValueError(f"{front} needs {front.actions} actions and a value as outputs; got {dense[-1]} outputs")
         dense = (*dense[:-1], front.width + 1)
     return front, (front.features + layers[0] - front.inputs, *dense)
 

@@ -21,6 +21,7 @@ from dshq_kernels.network.layers import Front, Grid, Pairs, parse
 from dshq_kernels.network.pairs import addresses, scratch_units
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.block import play_block
+from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import call_with, compiled, copy_bytes
 
 N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES, HALVES, N_OBS, N_ACTIONS = range(9)
@@ -83,7 +84,7 @@ def pack(plan: np.ndarray, blob: np.ndarray, out: np.ndarray | None = None) -> n
     out, places = vector.aligned(plan_floats(plan)) if out is None else out, _places(plan.tobytes())
     if blob.size != places.size:
         raise ValueError(
-            f"this network has {places.size} parameters, the blob holds {blob.size}: it is of another shape"
+            f"this network has {places.size} parameters, but the blob holds {blob.size}: it has a different shape"
         )
     out[:] = 0
     out[places] = blob
@@ -109,7 +110,7 @@ def _places(layout: bytes) -> np.ndarray:
 
 
 def front_of(plan: np.ndarray) -> Front | None:
-    """What stands in front of the dense layers, if anything."""
+    """The layer in front of the dense layers, or None."""
     grid, pairs = plan[0, ROWS:ITEMS].tolist(), plan[0, ITEMS:MEAN].tolist()
     return Grid(*grid) if grid[0] else Pairs(*pairs) if pairs[0] else None
 
@@ -127,12 +128,12 @@ def play_scratch(plan: np.ndarray) -> int:
     units = 4 * plan_width(plan) + front_units(plan)
     units += 2 * int(plan[0, IN_WIDTH]) if plan[0, ROWS] else 0
     units += 2 * int(plan[0, IN_WIDTH] + plan[0, N_ACTIONS] + 1) if plan[0, ITEMS] else 0
-    return units * vector.LANES
+    return units * LANES
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def pair_sizes(plan):
-    """What pairs.py calls `sizes`."""
+    """The argument `sizes` of pairs.py."""
     return plan[0, ITEMS], plan[0, OF_ITEM], plan[0, SPACES], plan[0, OF_SPACE], plan[0, TRAITS], plan[0, WIDTH]
 
 

@@ -19,7 +19,7 @@ def adam_step(count, params, moment, square, gradients, stride, threads, step, l
     """One Adam step on `count` floats with the sum of `threads` gradients, `stride` bytes apart, scaled down to
     `max_norm` (0: not).
 
-    Everything by address. Returns the gradient's length before scaling; where it is not finite nothing is changed.
+    Everything by address. Returns the gradient norm before scaling; if it is not finite, nothing is changed.
     """
     total = splat(0.0)
     for at in range(0, count * 4, 64):
@@ -48,7 +48,9 @@ def adam_step(count, params, moment, square, gradients, stride, threads, step, l
 
 @compiled
 def _meet(counter, threads, meeting):
-    """Returns once all `threads` have come to the `meeting`-th meeting (1, 2, ...) at the int64 counter's address."""
+    """Barrier: returns once all `threads` have called it for the `meeting`-th time (1, 2, ...); the int64 counter is at
+    an address.
+    """
     vector.atomic_add(counter, 1)
     while load_acquire(counter) < meeting * threads:
         vector.yield_thread()

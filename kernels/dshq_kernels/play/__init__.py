@@ -1,1 +1,1 @@
-"""Who decides, the compiled loops that play games, returns, rollouts, frames."""
+"""Playing games: players, compiled loops, returns, rollouts, frames."""

@@ -1,4 +1,4 @@
-"""Means and deviations of what a rollout brought: advantages, returns, observations."""
+"""Means and deviations of a rollout's advantages, returns and observations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from dshq_kernels.simd.vector import compiled, lane_sum, load, splat
 
 RUN = 64
-"""Vectors that are added up in float32 before the sum goes on in float64."""
+"""Vectors added in float32 before the sum continues in float64."""
 
 
 @compiled

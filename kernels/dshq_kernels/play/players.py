@@ -1,5 +1,6 @@
-"""Who decides: the policy, drawing from its own counter-based generator, a baseline of the game, uniform chance, or
-nobody."""
+"""Players: the policy, which draws from its own counter-based generator, a baseline of the game, uniform actions, or no
+actions.
+"""
 
 from __future__ import annotations
 

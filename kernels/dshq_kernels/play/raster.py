@@ -31,14 +31,14 @@ SHADES = {
     "player0": OWN,
     **dict.fromkeys(("ball", "target"), BALL),
 }
-"""By palette name, as side 0 sees it; all others cover nothing."""
+"""Shades by palette name, as seen by side 0; all other colours are invisible."""
 OTHER_SIDE = {"player0": "player1", "player1": "player0", "goal0": "goal1", "goal1": "goal0"}
 CIRCLE, BOX, LINE, RING = range(4)
 f32, i32, u8, u32 = np.float32, np.int32, np.uint8, np.uint32
 NOWHERE, EVERYWHERE = (i32(HEIGHT), i32(-1), i32(WIDTH), i32(-1)), (i32(0), i32(HEIGHT - 1), i32(0), i32(WIDTH - 1))
 """First and last row, first and last column."""
 FAR, INFINITE = f32(1 << 16), f32(np.inf)
-"""So many pixels away one rounding to float32 is off by a hundredth of a pixel at most."""
+"""Up to this many pixels away, one rounding to float32 is off by at most a hundredth of a pixel."""
 WORDS = 3
 CHUNK = 32 * WORDS
 """Shapes that a block prepares at once (assumed: more than one chunk is rare)."""
@@ -46,7 +46,7 @@ BAND = 24
 BLOCK = (4, BAND, 5)
 """Threads that draw a band of a frame, byte, row and strip: each warp a tile of 8 rows and 4 bytes."""
 LIMITS = {} if threads.SIMULATED else {"max_registers": 40}
-"""So that a multiprocessor holds three blocks and not two: while one prepares, others draw."""
+"""A multiprocessor holds three blocks instead of two: while one prepares, others draw."""
 
 
 def shades(spec: Mapping[str, Any], side: int = 0) -> NDArray:

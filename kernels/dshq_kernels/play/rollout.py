@@ -1,5 +1,6 @@
-"""Games for the learner and for evaluation, as Python sees them: `Rollouts` fills `Samples`, `play_matches` counts
-wins."""
+"""Playing games from Python, for the learner and for evaluation: `Rollouts` fills `Samples`, `play_matches` counts
+wins.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from dshq_kernels.play.loops import (
     shape_of,
 )
 from dshq_kernels.play.players import IDLE, POLICY, RANDOM, SELF
-from dshq_kernels.simd.vector import LANES, aligned
+from dshq_kernels.simd.lanes import LANES
+from dshq_kernels.simd.vector import aligned
 
 __all__ = [
     "AGENT_STEPS",
@@ -64,7 +66,7 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class Samples:
-    """What a rollout writes and a learner reads: `[units, ..., 16]` arrays, C-contiguous."""
+    """The samples of a rollout: C-contiguous arrays `[units, ..., 16]`."""
 
     obs: np.ndarray  # f32 [units, n_obs, 16]
     action: np.ndarray  # i32 [units, 16]
@@ -81,7 +83,7 @@ class Samples:
 
     @staticmethod
     def floats(units: int, n_obs: int, mask_words: int = 0) -> int:
-        """4-byte words that `units` units take."""
+        """Number of 4-byte words in `units` units."""
         return units * LANES * (n_obs + 5 + mask_words)
 
     @classmethod
@@ -96,7 +98,7 @@ class Samples:
 
     @classmethod
     def new(cls, units: int, n_obs: int, mask_words: int = 0) -> Samples:
-        """Samples in memory of their own."""
+        """Samples in new memory."""
         return cls.over(aligned(cls.floats(units, n_obs, mask_words)), units, n_obs, mask_words)
 
     def mean_return(self, units: np.ndarray) -> float:
@@ -104,7 +106,7 @@ class Samples:
         return float(np.mean(self.returns[units]))
 
     def addresses(self) -> tuple[int, ...]:
-        """Where each array begins, in the order of the fields; 0 for a mask of no words."""
+        """Address of each array, in the order of the fields; 0 for a mask without words."""
         return self._addresses
 
     @functools.cached_property
@@ -125,7 +127,7 @@ def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
     """int64 `[n_tiles]` opponent kinds in the given shares (largest remainders), spread evenly over the tiles."""
     total = sum(shares.values())
     if total <= 0 or min(shares.values()) < 0:
-        raise ValueError(f"opponents' shares must not be negative and must add to more than 0; got {dict(shares)}")
+        raise ValueError(f"opponents' shares must not be negative and their sum must be above 0; got {dict(shares)}")
     exact = {kind: n_tiles * share / total for kind, share in shares.items()}
     counts = {kind: int(x) for kind, x in exact.items()}
     for kind in sorted(exact, key=lambda k: counts[k] - exact[k])[: n_tiles - sum(counts.values())]:
@@ -153,7 +155,7 @@ def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
 
 
 class Rollouts:
-    """Games of one drill that go on from rollout to rollout, and the samples they yield.
+    """Games of one drill that continue from rollout to rollout, and their samples.
 
     `parts` threads may each call `play(part=...)` at once: they share no memory that both write. `spec` is a compiled
     drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games; `separate`
@@ -176,7 +178,7 @@ class Rollouts:
         separate: bool = False,
     ):
         if games % LANES or games < LANES:
-            raise ValueError(f"games come in tiles of {LANES}: wanted a positive multiple of it, got {games}")
+            raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
         self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
         self.plan = make_plan(layers, separate)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
@@ -222,10 +224,10 @@ class Rollouts:
         return stats
 
     def practise(self, scenes: np.ndarray) -> None:
-        """From now on `scene_share` of the new episodes begin as one of `scenes`, u32 `[n, words]`, all as likely."""
+        """Start a share `scene_share` of new episodes from one of `scenes`, u32 `[n, words]`, all equally likely."""
         words = self.scenes.shape[1]
         if scenes.ndim != 2 or scenes.shape[1] != words:
-            raise ValueError(f"wanted scenes of {words} words each, got an array of shape {scenes.shape}")
+            raise ValueError(f"expected scenes of {words} words each, got an array of shape {scenes.shape}")
         self.scenes = np.ascontiguousarray(scenes, np.uint32)
 
     def play(
@@ -240,8 +242,8 @@ class Rollouts:
         policies: np.ndarray | None = None,
         part: int = 0,
     ) -> None:
-        """Plays one part's games on for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of
-        the same kind.
+        """Play one part's games for `length` decisions. `params`: padded parameters; `policies`: f32 `[k, n]` of the
+        same kind.
 
         After all parts have played, call `advance`.
         """
@@ -276,13 +278,12 @@ class Rollouts:
         )
 
     def advance(self) -> None:
-        """Moves the actions' generator past the rollout just played."""
+        """Move the actions' generator past the last rollout."""
         self.count = (self.count + self.length) & 0xFFFFFFFF
 
     def mend(self, samples: Samples) -> int:
-        """Begins every game anew that has left finite numbers, and returns how many there were.
-
-        It shows in the advantages of the rollout, or in its last observations: those of a game that is still broken.
+        """Restart every game with non-finite numbers, and return how many there were. They show in the rollout's
+        advantages or in its last observations.
         """
         shape = (len(self.groups), self.length, 2)
         obs = samples.obs.reshape(*shape, -1, LANES)[:, -1]
@@ -337,7 +338,7 @@ def play_matches(
     in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
     `keep_actions` the result says how each began and what was done in it."""
     if games < 1:
-        raise ValueError(f"wanted at least one match, got {games}")
+        raise ValueError(f"the number of matches must be at least 1, got {games}")
     sides = int(spec["sides"])
     halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
     tiles_of = [-(-half // LANES) for half in halves]

@@ -1,4 +1,4 @@
-"""What follows a decision beside the rules, as kernels with one GPU thread for each game: rewards, ends, scenes."""
+"""After each decision: rewards, ends of episodes and scenes, as kernels with one GPU thread per game."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Vectors of 16 lanes, elementary functions on them, the one multiplying kernel, atomic words."""
+"""Vectors of 16 lanes, elementary functions, the matrix multiplication kernel, atomic words."""

@@ -1,5 +1,5 @@
-"""The one kernel that does all the multiplying: a block of 8 x 32 outputs, held in registers, whole or part after part,
-while it runs over the depth.
+"""The matrix multiplication kernel: a block of 8 x 32 outputs, held in registers (whole or in parts) while it loops
+over the depth.
 
 The register blocking of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; on one
 AVX-512 core it reaches 220 of 256 GFLOP/s (measured on 28-64-64-31 without activations).

@@ -22,8 +22,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
-LANES = 16
-"""Games in a record tile, samples in a unit, floats in a vector."""
+from dshq_kernels.simd.lanes import LANES
 
 intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
 
@@ -113,7 +112,7 @@ _COMPARISONS = {
 
 
 def _register(function, kinds, result, emit):
-    """Teaches numba `function(a, b)` where one or both are one of `kinds` and the other may be a scalar."""
+    """Register `function(a, b)` with numba if one or both are one of `kinds` and the other may be a scalar."""
 
     @infer_global(function)
     class _Template(AbstractTemplate):
@@ -427,7 +426,7 @@ def atomic_add(typingctx, address, amount):
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Begins to bring the cache line at `address` near; nothing waits for it, and any address is harmless."""
+    """Prefetch the cache line at `address`; it does not wait, and any address is harmless."""
 
     def lower(context, builder, sig, args):
         byte = ir.IntType(8).as_pointer()
@@ -453,8 +452,7 @@ def yield_thread(typingctx):
 
 
 def aligned(shape, dtype=np.float32) -> np.ndarray:
-    """A zeroed C-contiguous array that begins at a multiple of 64 bytes, so that no vector straddles two cache
-    lines."""
+    """A zeroed C-contiguous array aligned to 64 bytes, so that no vector straddles two cache lines."""
     dtype = np.dtype(dtype)
     count = math.prod(shape) if isinstance(shape, tuple) else int(shape)
     raw = np.zeros(count * dtype.itemsize + 64, np.uint8)

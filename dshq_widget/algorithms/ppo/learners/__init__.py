@@ -1,6 +1,5 @@
-"""PPO's learners, by name. Losses, optimiser steps and normalising live here; games and processes do not.
-
-Torch is imported by the learners that need it, when they are made.
+"""PPO's learners, by name. Losses, optimiser steps and normalisation; no games, no processes. Learners that need torch
+import it when they are created.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`normalizer.Normalizer` on the learner's device: the same moments, folded into the same weights, and nobody waits."""
+"""`normalizer.Normalizer` on the learner's device: the same moments and weights, without waiting for the host."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class DeviceMoments:
         self.load()
 
     def load(self) -> None:
-        """Take over what the host knows."""
+        """Copy the moments from the host."""
         self.mean.copy_(torch.from_numpy(self.host.mean))
         self.variance.copy_(torch.from_numpy(self.host.variance))
         self.count.fill_(float(self.host.count))
 
-    def tell(self) -> None:
-        """Let the host know; waits for the device."""
+    def store(self) -> None:
+        """Copy the moments to the host; waits for the device."""
         self.host.mean, self.host.variance = self.mean.cpu().numpy().copy(), self.variance.cpu().numpy().copy()
         self.host.count = float(self.count)
 
@@ -49,7 +49,7 @@ class DeviceMoments:
 
 
 class DeviceNormalizer:
-    """What a learner of one device knows of observations and returns; `host` is told when somebody there asks."""
+    """Moments of observations and returns on the learner's device; `store` copies them to `host`."""
 
     def __init__(self, host: Normalizer, device: torch.device):
         self.host, self.layers = host, host.spec.layers
@@ -59,20 +59,20 @@ class DeviceNormalizer:
         """f32 `[n_obs]`: what is taken from observations, before `factor` scales them."""
         self.factor = torch.ones(self.layers[0], device=device)
         self.reward_scale = torch.ones((), device=device)
-        """What values and returns are multiplied with while learning."""
+        """Factor of values and returns while learning."""
 
     @property
     def active(self) -> bool:
         return self.host.active
 
     def tensors(self) -> list[Tensor]:
-        """Whatever an update changes here."""
+        """All tensors that an update changes."""
         known = [moments for moments in (self.observations, self.returns) if moments is not None]
         moments = [x for found in known for x in (found.mean, found.variance, found.count)]
         return [*moments, self.shift, self.factor, self.reward_scale]
 
     def unfold(self, weights: Tensor) -> None:
-        """Weights that play become, in place, weights on normalised numbers; the scales are those of now."""
+        """Convert playing weights, in place, to weights on normalised numbers, with the current scales."""
         matrix, bias, head, head_bias = self._ends(weights)
         if self.returns is not None:
             deviation = self.returns.deviation
@@ -98,16 +98,16 @@ class DeviceNormalizer:
             head_bias[-1:] = head_bias[-1:].double() * self.returns.deviation
 
     def load(self) -> None:
-        """Take over what the host knows."""
+        """Copy the moments from the host."""
         for moments in (self.observations, self.returns):
             if moments is not None:
                 moments.load()
 
-    def tell(self) -> None:
-        """Let the host know; waits for the device."""
+    def store(self) -> None:
+        """Copy the moments to the host; waits for the device."""
         for moments in (self.observations, self.returns):
             if moments is not None:
-                moments.tell()
+                moments.store()
 
     def _ends(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Views of the first layer's matrix and bias, and of the last one's."""

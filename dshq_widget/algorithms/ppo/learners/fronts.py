@@ -1,4 +1,4 @@
-"""What may stand in front of a network's dense layers (dshq_kernels/network/layers.py), in torch with autograd."""
+"""Layers in front of the dense ones (dshq_kernels/network/layers.py), in torch with autograd."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class FusedPPO:
         hyper: Hyper,
         sums: np.ndarray,
     ) -> None:
-        """`learn` with what this learner keeps; `mean` and `deviation` are the advantages'."""
+        """`learn` with this learner's memory; `mean` and `deviation` are of the advantages."""
         f32 = np.float32
         mean, scale = (
             (mean, 1 / (deviation + 1e-8)) if hyper.normalize_advantages else (0.0, self.normalizer.reward_scale)
@@ -133,7 +133,7 @@ class FusedPPO:
         )
 
     def _parts(self, sums: np.ndarray) -> dict[str, float]:
-        """The loss's parts, the value's in the reward's own unit, from what the threads summed up."""
+        """The parts of the loss, from the threads' sums; the value loss is in reward units."""
         means = sums[:, :SUMS].sum(0) / sums[:, SUMS].sum()
         parts = {name: float(mean) for name, mean in zip(SUM_NAMES, means, strict=True)}
         return {**parts, "loss_value": parts["loss_value"] / self.normalizer.reward_scale**2}

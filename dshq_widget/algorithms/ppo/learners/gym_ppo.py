@@ -19,7 +19,7 @@ from dshq_widget.policy.action_spaces import FIRST_LOG_DEVIATION, LOG_DEVIATIONS
 from dshq_widget.policy.network import PolicySpec
 
 CHUNK = 1024
-"""Rows at once where nothing is learned from them: bounds the memory that pictures take."""
+"""Rows processed at once during inference; limits the memory of image observations."""
 
 
 @dataclasses.dataclass
@@ -82,8 +82,8 @@ class GymPPO(TorchPPO):
     def look(self, obs: NDArray) -> tuple[NDArray, NDArray]:
         """Outputs f32 `[N, outputs]` and values f32 `[N]` of what the environments show now, never normalised."""
         x = torch.cat([self.outputs(part.to(self.device)) for part in torch.from_numpy(obs).split(CHUNK)])
-        told = x.cpu().numpy()
-        return told[:, :-1], told[:, -1]
+        outputs = x.cpu().numpy()
+        return outputs[:, :-1], outputs[:, -1]
 
     @torch.no_grad()
     def log_prob(self, outputs: NDArray, action: NDArray) -> NDArray:

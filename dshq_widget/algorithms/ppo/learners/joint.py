@@ -1,8 +1,8 @@
 """PPO by several processes that share one network: each has its own device, games and part of every minibatch.
 
-Advantages are normalised over everybody's samples, a step follows the mean gradient over everybody's part of the
-minibatch, and whether a step is left out follows from joint numbers: so all weights stay equal, and are what one
-process with the joint batch would have. nccl carries the sums between GPUs, gloo between processors.
+Advantages are normalised over all samples, each step uses the mean gradient over all parts of the minibatch, and the
+decision to skip a step uses joint numbers. So all weights stay equal, as if one process had the joint batch. nccl
+carries the sums between GPUs, gloo between processors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dshq_widget.gpu.play import Rollout
 from dshq_widget.policy.network import PolicySpec
 
 SECONDS = 60.0
-"""How long the others are waited for (assumed: compiling a drill's kernels for the first time takes less)."""
+"""How long to wait for the others (assumed: compiling a drill's kernels takes less)."""
 
 
 def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float = SECONDS) -> None:
     """Meet the other processes: `where` is "tcp://HOST:PORT" of rank 0, "file:///PATH" on one machine, or "env://"
-    under torchrun. Raises RuntimeError, one sentence, where they do not all come within `seconds`.
+    under torchrun. Raises RuntimeError if they do not all arrive within `seconds`.
     """
     if torch.device(device).type == "cuda":
         torch.cuda.set_device(torch.device(device))
@@ -36,7 +36,7 @@ def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float =
             backend, init_method=where, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)
         )
     except RuntimeError as error:
-        raise RuntimeError(f"not all {size} joint learners came to {where} within {seconds:g} s") from error
+        raise RuntimeError(f"not all {size} joint learners reached {where} within {seconds:g} s") from error
 
 
 def leave() -> None:
@@ -61,11 +61,11 @@ class JointPPO(ResidentPPO):
     def update(self, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `ResidentPPO.update`. Raises TypeError for samples of the host."""
         if not isinstance(samples, Rollout):
-            raise TypeError("joint learners learn from rollouts of their own device, not from samples of the host")
+            raise TypeError("joint learners need rollouts on their own device, not samples on the host")
         return super().update(samples, units, hyper)
 
     def _minibatches(self, units: int, hyper: Hyper) -> int:
-        if units not in self._joint_units:  # the only time that the host waits
+        if units not in self._joint_units:  # the only place where the host waits
             counts = torch.zeros(self.size, dtype=torch.int64, device=self.device)
             counts[self.rank] = units
             everybodys = self._summed(counts).tolist()
@@ -78,7 +78,8 @@ class JointPPO(ResidentPPO):
             distributed.all_reduce(values)
         except RuntimeError as error:
             raise RuntimeError(
-                f"one of the {self.size} joint learners is gone or does not answer: end the others and start all again"
+                f"one of the {self.size} joint learners has ended or does not respond: stop the others and restart "
+                "all of them"
             ) from error
         return values
 

@@ -26,16 +26,16 @@ ADAM_EPSILON = 1e-8
 """Adam's own default. Huang et al. 2022, detail 3, has 1e-5; on the Ball Drill (measured) one seed learned much sooner
 with 1e-8, another about alike."""
 FINAL_RATE = 0.1
-"""Share of the learning rate that is left at the end of a schedule (measured: docs/LOG.md)."""
+"""Final learning rate of a schedule, as a share of the initial one (measured: docs/LOG.md)."""
 WARM_UP = 0.02
-"""Share of a cosine schedule that the rate takes to rise (assumed)."""
+"""Warm-up share of a cosine schedule (assumed)."""
 KL_MARGIN = 1.5
 """An update stops once the divergence exceeds this many times the target, after Stable-Baselines3's `ppo.py`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Hyper:
-    """What one update needs to know, schedules already applied; units and ranges in `config.TrainConfig`."""
+    """Settings of one update, with schedules applied; units and ranges in `settings.TrainConfig`."""
 
     learning_rate: float = 3e-3
     epochs: int = 1
@@ -71,14 +71,14 @@ class Hyper:
 
 
 class Learner(Protocol):
-    """The face that all learners share."""
+    """The interface of all learners."""
 
     spec: PolicySpec
     normalizer: Normalizer
     skipped: int
 
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
-        """Learns from the `units` (int64 indices) of a rollout; returns the metrics of protocol.py that it knows."""
+        """Learn from the `units` (int64 indices) of a rollout; returns metrics by the names of protocol.py."""
         ...
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
@@ -92,17 +92,17 @@ class Learner(Protocol):
         ...
 
     def load(self, blob: np.ndarray) -> None:
-        """Takes over weights and forgets the optimiser's moments; raises ValueError for another network's."""
+        """Load weights and reset the optimiser's moments; raises ValueError for weights of a different network."""
         ...
 
     def state(self) -> dict[str, np.ndarray]:
-        """What exact resuming needs beside the weights: `adam_m`, `adam_v`, `adam_step`, `generator_update`, and
+        """State for exact resuming, besides the weights: `adam_m`, `adam_v`, `adam_step`, `generator_update`, and
         `normalizer...`.
         """
         ...
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Takes over what `state` returned; call it after `load`."""
+        """Restore what `state` returned; call it after `load`."""
         ...
 
 
@@ -125,7 +125,8 @@ def plan_minibatches(
     begins and the last one ends, int64.
 
     Each epoch is cut into near-equal minibatches of about `minibatch_size` samples. Without priorities it is `units`,
-    shuffled anew or as they come; with them as many are drawn, with replacement. `advantage` is f32 `[all units, 16]`.
+    reshuffled or in order; with priorities the same number is drawn with replacement. `advantage` is f32 `[all units,
+    16]`.
     """
     count = max(1, round(len(units) * 16 / hyper.minibatch_size))
     count = min(count, len(units))
@@ -146,12 +147,12 @@ def plan_minibatches(
 
 
 def check(spec: PolicySpec, blob: np.ndarray) -> None:
-    """Raises ValueError for flat weights that are not of this network."""
+    """Raises ValueError for flat weights of a different network."""
     if not spec.fits(blob):
         raise ValueError(
-            f"these weights are not of a network of layers {list(spec.layers)}"
-            f"{' in two halves with nothing between them' if spec.separate else ''}: they have shape {blob.shape}; "
-            f"take weights of the same network and the same separate_value_net"
+            "these weights do not belong to a network of layers "
+            f"{list(spec.layers)}{' in two halves with nothing between them' if spec.separate else ''}: they have "
+            f"shape {blob.shape}; use weights of the same network with the same separate_value_net"
         )
 
 

@@ -1,4 +1,4 @@
-"""PPO's formulas as pure functions of torch tensors: what the learner runs is what the tests check.
+"""PPO's formulas as pure functions of torch tensors, used by the learner and checked by the tests.
 
 Sources: Schulman et al. 2016 (GAE) and 2017 (PPO); Huang et al. 2022 for value clipping; Schulman's note
 "Approximating KL Divergence" (2020) for the estimator.

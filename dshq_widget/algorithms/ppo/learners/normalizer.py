@@ -1,10 +1,10 @@
-"""Running normalisers of observations and rewards, folded into the network: outside the learner nobody knows of them.
+"""Running normalisers of observations and rewards, folded into the network, so that only the learner sees them.
 
-Only between `unfold` and `fold` do the weights speak of normalised numbers. Then the first layer reads observations of
+Only between `unfold` and `fold` do the weights work on normalised numbers. Then the first layer reads observations of
 mean 0 and deviation 1, and the value is in units of the deviation of returns; van Hasselt et al., "Learning values
 across many orders of magnitude", 2016, keep the value's scale in its last layer, too. Since a linear layer cannot hold
-it, observations are not clipped (usual: +-5 or +-10); `SMALLEST` keeps one that hardly ever moves from exploding.
-Rewards themselves stay as they are: rollouts, files and the page see values in the reward's own unit.
+it, observations are not clipped (usual: +-5 or +-10); `SMALLEST` keeps a nearly constant one from exploding. Rewards
+themselves stay as they are: rollouts, files and the page see values in the reward's own unit.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dshq_kernels.play.rollout import Samples
 
 FIRST_COUNT = 1e-4
-"""Weight of the mean 0 and deviation 1 that stand before anything was seen, in samples."""
+"""Weight of the initial mean 0 and deviation 1, in samples."""
 SMALLEST = 1e-2
-"""Smallest deviation that is divided by (assumed; a drill's observations are of about unit size)."""
+"""Lower limit of the deviation used as divisor (assumed; a drill's observations have about unit size)."""
 
 
 class Moments:
@@ -55,14 +55,16 @@ class Moments:
 
 
 class Normalizer:
-    """What a learner knows of observations and returns. A function that was learned does not change when the moments
-    do: the weights are taken apart and put together with the same ones. Only a network that never learned begins, after
-    its first rollout, with its fresh weights on normalised numbers.
+    """Moments of observations and returns. The learned function does not change when the moments do: the weights are
+    unfolded and folded with the same ones. Only an untrained network starts, after its first rollout, with fresh
+    weights on normalised numbers.
     """
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
         if observations and spec.front:
-            raise ValueError("normalize_observations is for dense networks: a grid and pairs read them as they are")
+            raise ValueError(
+                "normalize_observations works only with dense networks, not with a grid or pairs: set it to false"
+            )
         self.spec = spec
         self.observations = Moments(spec.layers[0]) if observations else None
         self.returns = Moments(1) if rewards else None
@@ -81,11 +83,11 @@ class Normalizer:
 
     @property
     def reward_scale(self) -> float:
-        """What values and returns are multiplied with while learning."""
+        """Factor of values and returns while learning."""
         return 1.0 if self.returns is None else float(np.float32(1 / self.returns.deviation[0]))
 
     def unfold(self, blob: np.ndarray) -> np.ndarray:
-        """Flat weights that play, as weights on normalised numbers."""
+        """Convert playing weights to weights on normalised numbers."""
         blob = blob.astype(np.float64)
         (matrix, bias), (head, head_bias) = (self.spec.split(blob)[k] for k in (0, -1))
         if self.returns is not None:
@@ -109,7 +111,7 @@ class Normalizer:
         return blob.astype(np.float32)
 
     def learned(self, blob: np.ndarray, samples: Samples, units: np.ndarray) -> np.ndarray:
-        """Takes in the rollout that was just learned from and returns the learned weights, folded."""
+        """Add the rollout that was just learned from and return the learned weights, folded."""
         folded = blob if self.fresh else self.fold(blob)
         if self.observations is not None:
             self._add(self.observations, samples.obs, units)
@@ -131,7 +133,7 @@ class Normalizer:
         return {name: moments.state() for name, moments in parts.items() if moments is not None}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Takes over what `state` returned; what it lacks stays as it is."""
+        """Restore what `state` returned; missing parts stay unchanged."""
         for name, moments in (("normalizer.observations", self.observations), ("normalizer.returns", self.returns)):
             if moments is not None and name in state and state[name].size == 2 * moments.mean.size + 1:
                 moments.restore(state[name])

@@ -1,7 +1,5 @@
-"""PPO that stays on one device: it learns from rollouts that lie there (`gpu.play`) and nothing in it waits for the
-host. What it computes is what `TorchPPO` computes.
-
-Whatever changes from update to update, the step size and the clip range too, stands in tensors that keep their
+"""PPO on one device: it learns from rollouts on that device (`gpu.play`) without waiting for the host. It computes the
+same as `TorchPPO`. Everything that changes between updates, such as step size and clip range, is in tensors with fixed
 addresses, so that on a GPU a whole update (order, gather, network, loss, gradient, Adam, normalisers) can be one CUDA
 graph. Decisions that TorchPPO leaves to the host are sums and flags here: a minibatch with a gradient that is not
 finite, and all those after the divergence has reached its limit, are computed and change nothing.
@@ -33,7 +31,7 @@ from dshq_widget.gpu.play import Rollout
 from dshq_widget.policy.network import PolicySpec
 
 PRECISIONS = ("f32", "tf32", "bf16")
-"""Of matrix products; weights, losses, moments and sums are float32 in all of them."""
+"""Precisions of matrix products; weights, losses, moments and sums are always float32."""
 UNIT = 16
 """Samples that stay together in a minibatch, as on the processor."""
 PARTS = ("loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction")
@@ -43,9 +41,9 @@ minibatches learned from, minibatches left out, and the explained variance."""
 LIMITS = ("max_grad_norm", "target_kl")
 PRIORITIES = ("priority_alpha", "priority_beta")
 SCALARS = ("learning_rate", "clip_epsilon", "value_coef", "entropy_coef", *LIMITS, *PRIORITIES)
-"""Settings that stand in tensors: they may change from update to update, and a CUDA graph reads them anew."""
+"""Settings in tensors: they may change between updates, and a CUDA graph reads the current values."""
 MOST_GRAPHS = 8
-"""Updates of another shape (settings, rollouts) that are kept ready."""
+"""Number of prepared updates of different shapes (settings, rollouts) to keep."""
 
 
 @contextmanager
@@ -92,9 +90,9 @@ class ResidentPPO(TorchPPO):
         kernels: bool | None = None,
     ):
         if precision not in PRECISIONS:
-            raise ValueError(f"precision: wanted one of {', '.join(PRECISIONS)}, got {precision!r}")
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
         if graph and torch.device(device).type != "cuda":
-            raise ValueError(f"a CUDA graph needs a CUDA device, got {device!r}: leave graph out")
+            raise ValueError(f"graph=True needs a CUDA device, got {device!r}")
         self.precision, self._wants_graph = precision, graph
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
@@ -103,7 +101,7 @@ class ResidentPPO(TorchPPO):
         self._grad = torch.zeros_like(self.weights)
         self._mean, self._scale = torch.zeros((), device=self.device), torch.ones((), device=self.device)
         self._stopped = torch.zeros((), dtype=torch.bool, device=self.device)
-        self._left_out = torch.zeros((), device=self.device)  # what Adam reads: 1 leaves a step out
+        self._left_out = torch.zeros((), device=self.device)  # read by Adam: 1 skips a step
         self.adam.found_inf = self._left_out  # type: ignore[attr-defined]
         self.report = torch.zeros(EXPLAINED + 1, dtype=torch.float64, device=self.device)
         self._rooms: dict[tuple[str, int], Tensor] = {}
@@ -111,9 +109,9 @@ class ResidentPPO(TorchPPO):
         self._uploaded: Rollout | None = None
         if kernels is None:
             on_gpu = self.device.type == "cuda"
-            kernels = on_gpu and network.usable(self.device) and not network.trouble(spec, precision)
+            kernels = on_gpu and network.usable(self.device) and not network.why_unsupported(spec, precision)
         self.network = network.Network(spec, self.weights, precision) if kernels else None
-        """The network in single launches, if it has them."""
+        """The single-launch kernels, if the network is supported."""
         normal = self._normal
         self._scales = {
             **self._hyper,
@@ -161,11 +159,11 @@ class ResidentPPO(TorchPPO):
     # ---- learning
 
     def learn(self, rollout: Rollout, hyper: Hyper, plan: Plan | None = None) -> None:
-        """Learn from a rollout of this device, and wait for nothing. `report` then says how it went, on the device;
-        `told` reads it. Raises ValueError for a rollout that is not made of units of `UNIT` samples.
+        """Learn from a rollout on this device without waiting. The result is in `report`, on the device;
+        `report_metrics` reads it. Raises ValueError for a rollout that is not made of units of `UNIT` samples.
         """
         if rollout.samples % UNIT:
-            raise ValueError(f"wanted a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
+            raise ValueError(f"expected a rollout of a multiple of {UNIT} samples, got {rollout.samples}")
         self._settings(hyper)
         how: Plan | Tensor
         if plan is not None:
@@ -210,11 +208,11 @@ class ResidentPPO(TorchPPO):
                 self._graphs.clear()
             kept = [self.weights, *self._moments.values(), self.report, self._stopped, *self._normal.tensors()]
             graph = captured(lambda: self._update(rollout, hyper, how), kept)
-            self._graphs[key] = graph, rollout  # the rollout is held, so that no other gets its id
+            self._graphs[key] = graph, rollout  # keep the rollout, so that no other gets its id
         return self._graphs[key][0]
 
     def _update(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> None:
-        """Everything of an update that the device does; `how` is a plan, or the numbers that `_plan` wants."""
+        """The device part of an update; `how` is a plan, or the arguments of `_plan`."""
         plan = how if isinstance(how, Plan) else self._plan(rollout.advantage, hyper, how)
         if self._normal.active:
             with torch.no_grad():
@@ -230,7 +228,7 @@ class ResidentPPO(TorchPPO):
                 self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
 
     def _fold(self, obs: Tensor, returns: Tensor) -> None:
-        """Take in what was just learned from, and let the weights play again; see `Normalizer.learned`."""
+        """Add the last rollout to the moments and fold the weights; see `Normalizer.learned`."""
         normal, fresh = self._normal, self.normalizer.fresh
         if not fresh:
             normal.fold(self.weights)
@@ -308,7 +306,7 @@ class ResidentPPO(TorchPPO):
 
     @torch.no_grad()
     def _step(self, slope: Tensor, parts: Tensor, size: int) -> None:
-        """Adam, unless this minibatch is to be left out, and the sums of the report."""
+        """Adam step, unless this minibatch is skipped, and the sums of the report."""
         count = torch.full((), float(size), dtype=torch.float64, device=self.device)
         slope, parts, count = self._joined(slope, parts, count)
         if self.network is not None:
@@ -337,18 +335,18 @@ class ResidentPPO(TorchPPO):
         return mean, self._summed((values - mean).square().sum(0)) / total[0], total[0]
 
     def _summed(self, values: Tensor) -> Tensor:
-        """Sums over everybody who learns the same network: here nobody else."""
+        """Sums over all learners of the same network; here there is only this one."""
         return values
 
     def _joined(self, slope: Tensor, parts: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradient, parts of the loss and samples of everybody's minibatch."""
+        """Gradient, parts of the loss and samples of the joint minibatch."""
         return slope, parts, count
 
-    # ---- for whoever works on the host
+    # ---- on the host
 
     @staticmethod
-    def told(report: NDArray) -> dict[str, float]:
-        """A `report` that has come to the host, as metrics; without those that nothing was learned for."""
+    def report_metrics(report: NDArray) -> dict[str, float]:
+        """The metrics in a `report` on the host; some are missing if nothing was learned."""
         metrics = {"explained_variance": float(report[EXPLAINED])}
         if report[APPLIED]:
             metrics |= {name: float(report[k] / report[LEARNED]) for k, name in enumerate(PARTS)}
@@ -356,7 +354,9 @@ class ResidentPPO(TorchPPO):
         return metrics
 
     def update(self, samples: Samples | Rollout, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
-        """See `learners.Learner.update`; waits for the metrics. Of a rollout of this device all is learned from."""
+        """See `learners.Learner.update`; waits for the metrics. From a rollout on this device it learns from all
+        samples.
+        """
         clock = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if self.device.type == "cuda" else []
         if clock:
             clock[0].record()
@@ -377,8 +377,8 @@ class ResidentPPO(TorchPPO):
             clock[1].record()
         report = self.report.cpu().numpy()
         self.skipped += int(report[SKIPPED])
-        self._normal.tell()
-        return self.told(report) | ({"gpu_time_ms": clock[0].elapsed_time(clock[1])} if clock else {})
+        self._normal.store()
+        return self.report_metrics(report) | ({"gpu_time_ms": clock[0].elapsed_time(clock[1])} if clock else {})
 
     def _resident(self, samples: Samples) -> Rollout:
         """Samples of the host on the device, as a rollout of one decision."""
@@ -405,7 +405,7 @@ class ResidentPPO(TorchPPO):
 
     def state(self) -> dict[str, np.ndarray]:
         """See `learners.Learner.state`."""
-        self._normal.tell()
+        self._normal.store()
         return super().state()
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:

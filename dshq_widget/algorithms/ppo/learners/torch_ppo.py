@@ -1,4 +1,4 @@
-"""PPO in torch with autograd: the reference that the fused learner is held to, and the learner on CUDA."""
+"""PPO in torch with autograd: the reference for the fused learner, and the learner on CUDA."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TorchPPO:
         return torch.log_softmax(logits, -1), x[:, -1]
 
     def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
-        """What the network's last layer says, `[N, n_actions + 1]`."""
+        """Outputs of the network's last layer, `[N, n_actions + 1]`."""
         weights = self.weights if weights is None else weights
         activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
         x, front, parts = obs, self.spec.front, self._parts(weights)
@@ -101,7 +101,7 @@ class TorchPPO:
 
     @property
     def reward_scale(self) -> Any:
-        """What values and returns are multiplied with while learning."""
+        """Factor of values and returns while learning."""
         return self.normalizer.reward_scale
 
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
@@ -186,7 +186,7 @@ class TorchPPO:
         }
 
     def _slope(self, loss: torch.Tensor, hyper: Hyper) -> torch.Tensor:
-        """Puts the loss's gradient into `weights.grad`, limited; returns its length before."""
+        """Put the clipped gradient of the loss into `weights.grad`; returns its norm before clipping."""
         self.adam.zero_grad(set_to_none=True)
         loss.backward()
         assert self.weights.grad is not None

@@ -1,4 +1,4 @@
-"""Validation mode: the same minibatch through the learner and through the torch reference, and where they part.
+"""Validation mode: compares the gradient of the learner and of the torch reference on the same minibatch.
 
 Importing this module imports torch.
 """
@@ -16,9 +16,10 @@ from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu.play import Rollout
 
 TOLERANCE = 1e-3
-"""Largest error of a weight's slope that is taken for rounding, relative to it or to the `scale` of all, whichever is
-larger. On minibatches of 4,096 agent steps the largest is about 1e-5 (measured). One sample whose ratio
-lies within rounding of the clip range can part the two harmlessly: about once in 300 minibatches (estimated)."""
+"""Largest error of a gradient entry that counts as rounding, relative to the entry or to the `scale` of all, whichever
+is larger. On minibatches of 4,096 agent steps the largest is about 1e-5 (measured). One sample whose ratio is within
+rounding of the clip range can cause a harmless difference: about once in 300 minibatches (estimated).
+"""
 
 CANCELLED = 5e-2
 """A mean of samples' slopes smaller than this share of them has lost its digits to rounding (assumed; a policy that has
@@ -27,7 +28,7 @@ converged is all noise)."""
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """How far two gradients of the same minibatch lie apart."""
+    """The difference between two gradients of the same minibatch."""
 
     largest_absolute: float
     largest_relative: float
@@ -40,11 +41,11 @@ class Finding:
     """Of the generator that chose the minibatch."""
 
     def sentence(self) -> str:
-        """What to tell people where the two have parted."""
+        """The warning when the two differ."""
         return (
-            f"validation: the learner and the torch reference part at weight {self.first}, {self.count} in all; the "
-            f"largest absolute error is {self.largest_absolute:.3g}, the largest relative one "
-            f"{self.largest_relative:.3g}, the minibatch is of seed {list(self.seed)}; training goes on"
+            f"validation: the learner's gradient differs from the torch reference at {self.count} weights, the "
+            f"first is {self.first}; largest absolute error {self.largest_absolute:.3g}, relative "
+            f"{self.largest_relative:.3g}, minibatch seed {list(self.seed)}; training continues"
         )
 
 
@@ -70,7 +71,7 @@ class Validator:
 
 
 def compare(found: np.ndarray, wanted: np.ndarray, seed: tuple[int, int], least: float = CANCELLED) -> Finding:
-    """What lies between two gradients, flat f32; a slope that is no number on one side only is beyond any tolerance.
+    """The difference between two flat f32 gradients; an entry that is NaN in only one of them exceeds any tolerance.
 
     The scale of all slopes is their root mean square, at least `least`: a part of one sample's typical slope.
     """
