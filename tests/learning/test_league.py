@@ -172,7 +172,7 @@ def test_opponents_are_half_the_newest_and_else_any_or_hard(ball, cheap):
 
 def test_the_win_rate_against_a_snapshot_is_smoothed_per_match(ball, cheap, monkeypatch):
     found = filled(ball, 1)
-    monkeypatch.setattr(League, "_meet", lambda self, w, player, matches, series: float(matches))
+    monkeypatch.setattr(League, "_match", lambda self, w, player, matches, series: float(matches))
     found.hold_round(weights(ball[1], 1), 2, 10, 100, {})
     assert found.snapshots[0].win_rate == pytest.approx(1 - 0.5 * 0.95**16)
 
@@ -180,7 +180,7 @@ def test_the_win_rate_against_a_snapshot_is_smoothed_per_match(ball, cheap, monk
 def test_the_champion_has_to_win_twice(ball, cheap, monkeypatch):
     found = filled(ball, 1)
     shares = iter([0.9, 0.9, 0.5, 0.9, 0.9, 0.2, 0.2, 0.9, 0.9, 0.95, 0.95])
-    monkeypatch.setattr(League, "_meet", lambda self, w, player, matches, series: matches * next(shares))
+    monkeypatch.setattr(League, "_match", lambda self, w, player, matches, series: matches * next(shares))
     monkeypatch.setattr(League, "_rivals", lambda self: [])
     found.champion.points = 0.8 * found.champion.matches
     first = found.champion.version

@@ -51,7 +51,7 @@ def test_a_short_league_is_sent_whole():
     assert page_protocol.league([]) == []
 
 
-def test_the_trait_follows_the_trainer(make):  # noqa: F811
+def test_the_trait_follows_the_trainer(make):
     widget = make()
     assert widget.league == []
     widget._trainer._status.league = table(snapshots=3, champion=1)
@@ -64,14 +64,14 @@ def test_the_trait_follows_the_trainer(make):  # noqa: F811
 
 
 @pytest.mark.parametrize("league", [[], "none", [{"name": "v1"}]])
-def test_the_page_cannot_change_it(make, league):  # noqa: F811
+def test_the_page_cannot_change_it(make, league):
     widget = make()
     widget.comm.say({"state": {"league": league}, "buffer_paths": []}, "update")
     widget._inbox.work()
     assert widget.league == []
 
 
-def test_warnings_of_the_trainer_reach_the_page(make):  # noqa: F811
+def test_warnings_of_the_trainer_reach_the_page(make):
     widget = make()
     widget.comm.say({"type": "HELLO"})
     widget._trainer._status.warn("something is odd")
