@@ -85,7 +85,7 @@ def test_a_replay_is_checked_against_the_policies(ball, tmp_path: Path):
     with pytest.raises(LeagueError, match="play a different game"):
         verify_replay.verify({**recording, "league": {**recording["league"], "seed": 1}}, (ada, bob))
     turned = [(action + 6) % 30 for action in recording["actions"]]
-    with pytest.raises(LeagueError, match="was published"):
+    with pytest.raises(LeagueError, match="the published hash"):
         verify_replay.verify({**recording, "actions": turned})
     (tmp_path / "broken.json").write_text('{"drill": "ball"}')
     with pytest.raises(LeagueError, match="is not a league replay"):
@@ -148,7 +148,7 @@ def test_what_is_not_admitted():
         (policy_bytes(1)[:-4], "do not match its sha256"),
         (wrong, "needs 28 inputs and 31 outputs"),
         (alone, "'cartpole', but there is no league for it"),
-        (policy_bytes(1, hidden=10_000), "takes 500,000 at most"),
+        (policy_bytes(1, hidden=10_000), "the limit is 500,000"),
     ):
         with pytest.raises(checkpoint.CheckpointError, match=why):
             admit(content)
