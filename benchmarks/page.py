@@ -162,7 +162,7 @@ def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> d
     widget.root.locator("summary", has_text="What it thinks").click()
     widget.control("Value map").click()
     training = meter.shares(notebook.page, seconds, widget)
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", PATIENCE)
     mapped = meter.shares(notebook.page, seconds, widget)
     result = {

@@ -102,8 +102,8 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   setText(
     verdict,
     agrees
-      ? `Played again in this page: it ends in state ${found.slice(0, 16)}…, as published.`
-      : `Played again in this page, it ends in state ${found}, but ${recording.sha256} was published.`,
+      ? `Replayed in this page. The final state ${found.slice(0, 16)}… matches the published one.`
+      : `Replayed in this page. The final state is ${found}, but ${recording.sha256} was published.`,
   );
   Object.assign(root.dataset, { verified: String(agrees), sha256: found, theme: detectTheme() });
 
@@ -113,8 +113,12 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   const place = h("input", { type: "range", min: 0, max: recording.ticks, step: spec.action_repeat, "aria-label": "Time" });
   const play = button("Play", { icon: "play" }, () => turn(true));
   const pause = button("Pause", { icon: "pause" }, () => turn(false));
-  const slow = button("Slower", { text: "½ ×", class: "button quiet" }, () => (reel.speed = Math.max(0.25, reel.speed / 2)));
-  const fast = button("Faster", { text: "2 ×", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
+  const slow = button(
+    "Slower",
+    { text: "Slower", title: "Slower: half the speed", class: "button quiet" },
+    () => (reel.speed = Math.max(0.25, reel.speed / 2)),
+  );
+  const fast = button("Faster", { text: "Faster", title: "Faster: twice the speed", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
   const turn = (on: boolean) => {
     if (on && reel.over) reel.rewind();
     reel.playing = on;
@@ -131,7 +135,7 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   );
   let surface = begin("webgpu", "");
   function begin(renderer: RendererKind, reason: string): Surface {
-    const canvas = h("canvas", { class: "match", role: "img", "aria-label": `A match of ${spec.title}` });
+    const canvas = h("canvas", { class: "match", role: "img", "aria-label": `Match of ${spec.title}` });
     pitch.replaceChildren(canvas);
     const { clientWidth: width, clientHeight: height } = pitch;
     const options = { id: "replay", view: 0, canvas, width, height, dpi: devicePixelRatio, theme: detectTheme(), renderer, reason };

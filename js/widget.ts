@@ -20,7 +20,7 @@ export default function widget() {
       return () => session?.dispose();
     },
     render({ el }: { model: Model; el: HTMLElement }): CleanUp {
-      if (!session) throw new Error("render came before initialize: the widget's host has to call both");
+      if (!session) throw new Error("render was called before initialize: the host must call initialize first");
       return renderView(session, el);
     },
   };
@@ -74,7 +74,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     const now = session.status;
     set("status", now);
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
-    if (!banner.hidden) banner.textContent = "The kernel is gone. The match goes on with the last policy. Run this cell again to train on.";
+    if (!banner.hidden) banner.textContent = "Kernel disconnected. The match continues with the last policy. Run this cell again to resume training.";
   };
   const show = () => set("mode", session.show.mode);
   const drill = () => {

@@ -16,7 +16,7 @@ export class Body {
     this.at = handle.index ?? 0;
     this.words = [handle.x, handle.y, handle.vx, handle.vy].map((name) => {
       const words = (state as Record<string, Words | undefined>)[name];
-      if (!words) throw new Error(`The drill has no state field "${name}": correct its \`drag\` handle "${handle.name}".`);
+      if (!words) throw new Error(`The drill has no state field "${name}". Correct its \`drag\` handle "${handle.name}".`);
       return words;
     });
   }

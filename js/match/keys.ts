@@ -12,7 +12,7 @@ export class Keys {
     for (const [code, [name, optionName]] of Object.entries(spec.keys)) {
       const choice = spec.actions.findIndex((action) => action.name === name);
       const option = spec.actions[choice]?.options.indexOf(optionName) ?? -1;
-      if (option < 0) throw new Error(`Key ${code} means "${name}: ${optionName}", which the drill has not: correct its \`keys\`.`);
+      if (option < 0) throw new Error(`Key ${code} is set to "${name}: ${optionName}", but the drill has no such option. Correct its \`keys\`.`);
       this.bindings.set(code, { choice, option });
     }
   }

@@ -32,7 +32,7 @@ export class Policy {
     }
     this.weights = new Float32Array(copyOf(data));
     if (!this.weights.every(Number.isFinite)) {
-      throw new Error(`Policy version ${version} was refused: it holds numbers that are not finite. The last good one plays on.`);
+      throw new Error(`Policy version ${version} was refused: it contains numbers that are not finite. The last valid policy keeps playing.`);
     }
     const { front, dense } = readLayers(layers);
     [this.front, this.sizes, this.features] = [front, dense, new Float32Array(front ? dense[0]! : 0)];

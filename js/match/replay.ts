@@ -18,7 +18,9 @@ export function replay(game: Game, spec: DrillSpec, recording: Recording): GameS
 /** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. */
 export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
   if (recording.rules_hash !== spec.rules_hash) {
-    throw new Error(`The recording belongs to rules ${recording.rules_hash}, these are ${spec.rules_hash}: play it with the drill it was made with.`);
+    throw new Error(
+      `The recording was made with rules ${recording.rules_hash}, but this drill has rules ${spec.rules_hash}. Play it with the drill it was made with.`,
+    );
   }
   const held = new Map<string, Motion>();
   const bodies = new Map(spec.drag.map((handle) => [handle.name, new Body(state, handle)]));
@@ -54,7 +56,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     if (rest === 0 && phase === 0) {
       const actions = recording.actions.slice(decisions, decisions + spec.sides);
       decisions += spec.sides;
-      if (actions.length < spec.sides) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}: record it again.`);
+      if (actions.length < spec.sides) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}. Record it again.`);
       state.action.set(actions);
       game.decide(state);
     }

@@ -37,11 +37,11 @@ export function loadRules(javascript: string): Game {
   try {
     game = new Function(javascript)() as Partial<Game>;
   } catch (error) {
-    throw new Error(`The drill's rules do not run in this browser (${(error as Error).message}): reload the page, and report it if it stays.`);
+    throw new Error(`The drill's rules do not run in this browser (${(error as Error).message}). Reload the page. If the error stays, report it.`);
   }
   const missing = VERBS.filter((verb) => typeof game?.[verb] !== "function");
   if (missing.length > 0) {
-    throw new Error(`The drill's rules lack ${missing.join(", ")}: kernel and page are of different versions; restart the kernel and reload the page.`);
+    throw new Error(`The drill's rules lack ${missing.join(", ")}. Kernel and page have different versions. Restart the kernel and reload the page.`);
   }
   return game as Game;
 }

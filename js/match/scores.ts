@@ -108,21 +108,21 @@ export function insight(terms: Terms, groups: readonly Group[], weights: Weights
   if (groups.length === 0) return "";
   const parts = (group: Group) => terms.map((term, k) => weightOf(term, weights) * group.earned[k]!);
   if (groups.every((group) => parts(group).every((part) => Math.abs(part) < NOTHING))) {
-    return "Under these weights nothing that was done pays: there would be nothing to learn.";
+    return "With these weights, nothing in these games is rewarded. There is nothing to learn.";
   }
   const total = (name: Group["name"]) => groups.filter((group) => group.name === name).map((group) => totalOf(terms, group, weights))[0];
   const [won, lost, drawn] = [total("won"), total("lost"), total("drawn")];
   if (won !== undefined && lost !== undefined) {
     if (lost >= won)
-      return `Under these weights losing pays as much as winning or more (${write(lost)} against ${write(won)} a game): it would not learn to win.`;
+      return `With these weights, losing pays at least as much as winning (${write(lost)} vs ${write(won)} per game). It would not learn to win.`;
     if (drawn !== undefined && drawn >= won)
-      return `Under these weights a draw pays more than a win (${write(drawn)} against ${write(won)} a game): it would learn to stall.`;
+      return `With these weights, a draw pays at least as much as a win (${write(drawn)} vs ${write(won)} per game). It would learn to stall.`;
     const gaps = terms.map((term, k) => weightOf(term, weights) * (groups[0]!.earned[k]! - groups[1]!.earned[k]!));
-    return `Under these weights winning pays ${write(won - lost).replace(/^\+/, "")} more than losing, most of it for ${largest(terms, gaps)}.`;
+    return `With these weights, winning pays ${write(won - lost).replace(/^\+/, "")} more than losing, mostly from ${largest(terms, gaps)}.`;
   }
   const group = groups[0]!;
   const nobody = group.name === "drawn" ? "Nobody has won yet. " : "";
-  return `${nobody}Under these weights a game brings ${write(totalOf(terms, group, weights))}, most of it for ${largest(terms, parts(group).map(Math.abs))}.`;
+  return `${nobody}With these weights, a game pays ${write(totalOf(terms, group, weights))}, mostly from ${largest(terms, parts(group).map(Math.abs))}.`;
 }
 
 function largest(terms: Terms, parts: readonly number[]): string {

@@ -297,7 +297,7 @@ export class Show {
   restore(snapshot: Snapshot): void {
     const bytes = this.state.buffer.byteLength;
     if (snapshot.rules_hash !== this.spec.rules_hash || snapshot.state.byteLength !== bytes) {
-      throw new Error("The saved match belongs to other rules and was left out: a new match has begun.");
+      throw new Error("The saved match was made with other rules. A new match has started.");
     }
     new Uint8Array(this.state.buffer).set(new Uint8Array(copyOf(snapshot.state)));
     this.tick = snapshot.tick;

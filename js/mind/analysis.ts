@@ -125,7 +125,7 @@ type Words = Float32Array | Int32Array | Uint32Array;
 /** The field that holds one coordinate of a handle. Throws an Error where the drill has none of that name. */
 function coordinate(state: GameState, name: string, handle: Handle): Words {
   const words = (state as unknown as Record<string, Words | undefined>)[name];
-  if (!words) throw new Error(`The drill has no state field "${name}": correct its \`drag\` handle "${handle.name}".`);
+  if (!words) throw new Error(`The drill has no state field "${name}". Correct its \`drag\` handle "${handle.name}".`);
   return words;
 }
 

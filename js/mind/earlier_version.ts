@@ -29,7 +29,7 @@ export class EarlierVersion {
 
   /** Throws an Error for a number of versions that cannot be meant. */
   goBack(versions: number): void {
-    if (!(versions >= 0)) throw new Error(`The ghost wants a number of versions back, 0 or more, got ${versions}.`);
+    if (!(versions >= 0)) throw new Error(`The ghost needs a number of versions back, 0 or more; got ${versions}.`);
     this.back = versions;
     this.follow();
   }

@@ -24,12 +24,12 @@ function build({ session, signal }: PanelView): HTMLElement {
     max: 0.9,
     step: STEP,
     "aria-label": "Share of practice games",
-    title: "How many of the practice games begin as one of the scenes. Takes effect at the next update.",
+    title: "Share of practice games that start from one of the scenes. Takes effect at the next update.",
   });
   const shareOutput = h("output", { class: "number" });
   const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
   let asked = false;
-  const drill = button("Drill this", { text: "Drill this", title: "Drill this: let practice games begin exactly as the match stands now" }, () => {
+  const drill = button("Drill this", { text: "Drill this", title: "Drill this: practise from the current position" }, () => {
     asked = true;
     session.post({ type: "CAPTURE", id: session.id });
   });
@@ -43,7 +43,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const { playing } = session.state;
     const full = scenes().length >= MOST;
     setAttribute(drill, "disabled", playing || full);
-    setText(why, full ? `${MOST} scenes are as many as it can practise: remove one first.` : playing ? "Pause the match first." : "");
+    setText(why, full ? `At most ${MOST} scenes can be practised. Remove one first.` : playing ? "Pause the match first." : "");
   };
   const followShare = () => {
     const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
@@ -57,7 +57,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const things = now.drag.map(({ name }) => name.replace(/^player (\d)$/, (_, side: string) => sideName(Number(side)))).join(", ");
     setText(
       help,
-      `Pause the match, drag what can be moved (${things}) to where you want it, and press Drill this. A share of the practice games then begins right there.`,
+      `Pause the match and drag the pieces (${things}) into position. Then press Drill this. A share of the practice games will start from that position.`,
     );
     const rows = scenes();
     setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "Arrange a scene to practise");
@@ -73,7 +73,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     ({ state, over }) => {
       if (!asked) return;
       asked = false;
-      if (over) setText(why, "The game has just ended here: press Step or Play until the next one begins, and arrange that.");
+      if (over) setText(why, "This game has just ended. Press Play until the next game starts, then pause and try again.");
       else session.kernel.send({ type: "DRILL_SCENE", state, rules_hash: spec()?.rules_hash ?? "" });
     },
     signal,
@@ -100,15 +100,15 @@ function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () =>
       "div",
       { class: "told" },
       h("span", { class: "entry-name" }, name),
-      h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from exactly there: 128 games${against}` }, success(row, who)),
+      h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from this position, measured in 128 games${against}` }, success(row, who)),
       h("span", { class: "versions" }, versions(row)),
     ),
-    button(`Remove scene ${number}`, { text: "Remove", class: "button quiet", title: `Remove scene ${number}: practise it no more` }, remove),
+    button(`Remove scene ${number}`, { text: "Remove", class: "button quiet", title: `Remove scene ${number}: stop practising it` }, remove),
   );
 }
 
 function success({ before, now }: SceneRow, who: string): string {
-  if (!before || !now) return "Measured when training begins";
+  if (!before || !now) return "Measured when training starts";
   return before.version === now.version ? `${who} wins ${percent(now.share)}` : `${who} wins: before ${percent(before.share)} · now ${percent(now.share)}`;
 }
 

@@ -12,7 +12,7 @@ export const ghost: Panel = { area: "play", build };
 function build({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0 });
   const says = h("output", { class: "who" });
-  const panel = h("div", { class: "ghost", role: "group", "aria-label": "Ghost of yesterday" }, field("Ghost: versions back", slider), says);
+  const panel = h("div", { class: "ghost", role: "group", "aria-label": "Ghost" }, field("Ghost: versions back", slider), says);
   /** Earlier than the one that plays, latest first: what the slider's stops stand for; its first stop is off. */
   const stops = () => session.past.versions.filter((version) => version < session.state.version).reverse();
 
@@ -43,10 +43,10 @@ function build({ session, signal }: PanelView): HTMLElement {
   };
   const sentence = (playing: number, count: number, alone: boolean): string => {
     const { version } = session.state;
-    if (!alone) return "An earlier version plays in the mode AI vs AI only.";
+    if (!alone) return "Available only in the mode AI vs AI.";
     if (playing >= 0)
-      return `Blue is v${version}, as it plays now. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
-    return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier version yet: those that this page sees are kept.";
+      return `Blue is v${version}, the current version. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
+    return count > 0 ? "Off. Drag the slider to let an earlier version play orange." : "No earlier versions yet. This page keeps the versions it shows.";
   };
   const followDrill = () => {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;

@@ -22,7 +22,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   session.events.on("history", follow, signal);
   follow();
 
-  return h("div", { class: "tiles", role: "group", "aria-label": "Headline numbers" }, ...tiles.map(({ tile }) => tile));
+  return h("div", { class: "tiles", role: "group", "aria-label": "Key numbers" }, ...tiles.map(({ tile }) => tile));
 }
 
 interface Headline {
@@ -39,16 +39,16 @@ const winsAgainst = (script?: string): Headline => ({
 });
 const RETURN: Headline = {
   caption: "mean return",
-  title: "Mean reward of an episode, by the last evaluation",
+  title: "Mean return per episode in the last evaluation",
   read: (row) => compact(row.evaluated_return),
 };
 const OTHERS: Headline[] = [
   {
     caption: "steps / s",
-    title: "Decisions that the learning sides make and learn from per second",
+    title: "Agent steps per second. An agent step is one decision of one learning side.",
     read: (row) => compact(row.agent_steps_per_second),
   },
-  { caption: "updates", title: "Rollouts learned from since the start", read: (row) => compact(row.updates) },
+  { caption: "updates", title: "Updates since the start. Each update learns from one rollout.", read: (row) => compact(row.updates) },
   {
     caption: "trained",
     title: "Time spent training since the start",

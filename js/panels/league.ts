@@ -8,8 +8,8 @@ import { h, icon, setText } from "../ui/dom";
 import { compact, percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
-const ELO = "Elo says who wins: 200 points more win three matches in four, 400 more ten in eleven. The bar is the range that holds it with 95 % certainty.";
-const EMPTY = "No league yet. While training runs, versions meet one another and the scripts every few seconds; the table begins with the first round.";
+const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. The bar shows the 95 % confidence interval.";
+const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
 const AIR = 0.04; // of the scale, left and right of the bars
 
 export const league: Panel = { area: "more", build };
@@ -30,12 +30,12 @@ function build({ session, signal }: PanelView): HTMLElement {
       h(
         "tr",
         {},
-        h("th", { scope: "col", class: "number", title: "Place among all players" }, "#"),
+        h("th", { scope: "col", class: "number", title: "Rank among all players" }, "#"),
         h("th", { scope: "col" }, "player"),
         h("th", { scope: "col", class: "number" }, "Elo"),
-        h("th", { scope: "col", class: "band" }, "95 % band"),
+        h("th", { scope: "col", class: "band" }, "95 % interval"),
         against,
-        h("th", { scope: "col", class: "number steps", title: "Agent steps it was trained for" }, "trained"),
+        h("th", { scope: "col", class: "number steps", title: "Agent steps of training" }, "trained"),
       ),
     ),
     body,
@@ -51,12 +51,12 @@ function build({ session, signal }: PanelView): HTMLElement {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;
     const rows = session.model.get("league") ?? [];
     const best = rows.find((row) => row.champion);
-    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "Who is how strong");
+    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "Elo ratings");
     if (!panel.open) return;
     empty.hidden = rows.length > 0;
     table.hidden = rows.length === 0;
     setText(against, `vs ${script()}`);
-    against.title = `Points per match against ${script()}; a draw is half a point`;
+    against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
     body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest)));
@@ -90,7 +90,7 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): H
     h("th", { scope: "row" }, row.name, mark ? h("span", { class: "mark", title: MARKS[mark] }, mark) : null),
     h(
       "td",
-      { class: "number elo", title: row.pinned ? "Pinned: the others are measured against it" : `${range}, with 95 % certainty` },
+      { class: "number elo", title: row.pinned ? "Fixed rating: the others are rated against it" : `95 % confidence interval: ${range}` },
       String(Math.round(row.elo)),
     ),
     h(
@@ -98,18 +98,18 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): H
       { class: "band", title: range },
       h(
         "div",
-        { class: "lane", role: "img", "aria-label": row.pinned ? "pinned" : range },
+        { class: "lane", role: "img", "aria-label": row.pinned ? "fixed" : range },
         row.pinned ? null : h("span", { class: "range", style: `left: ${low}%; width: ${high - low}%` }),
         h("span", { class: "middle", style: `left: ${middle}%` }),
       ),
     ),
-    h("td", { class: "number", title: matches ? `${matches} matches` : "They did not meet" }, matches ? percent(points / matches) : "–"),
+    h("td", { class: "number", title: matches ? `${matches} matches` : "They have not played each other" }, matches ? percent(points / matches) : "–"),
     h("td", { class: "number steps" }, row.step === undefined ? "–" : compact(row.step)),
   );
 }
 
 const MARKS = {
-  champion: "The best so far against the scripts, confirmed by as many matches again; training goes back to it should it fall apart",
-  script: "A script: its rating stands, and the others are measured against it",
+  champion: "Best version so far against the scripts, confirmed in a second set of matches. If training collapses, it reverts to this version.",
+  script: "A script. Its rating is fixed, and the others are rated against it.",
   newest: "The newest version in the league",
 } as const;

@@ -19,7 +19,7 @@ export const log: Panel = { area: "more", build };
 function build({ session, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
-  const empty = h("p", { class: "sentence" }, "Nothing yet: goals, new policies and changed settings will stand here.");
+  const empty = h("p", { class: "sentence" }, "No events yet. Goals, new policies and changed settings will appear here.");
   const panel = h(
     "details",
     { class: "log fold" },

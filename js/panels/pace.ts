@@ -18,7 +18,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     max: PACES.length - 1,
     step: 1,
     "aria-label": "Learning pace",
-    title: "Learning pace: decisions that the learning sides make and learn from per second, at most. Takes effect at once.",
+    title: "Learning pace: maximum number of agent steps per second. Takes effect immediately.",
   });
   const value = h("output", { class: "number" });
   const sentence = h("p", { class: "help" });
@@ -58,12 +58,12 @@ export function nearestStop(pace: number): number {
 
 /** How often an update comes at that pace, in a sentence. */
 export function updatesAt(pace: number, row: MetricsRow | undefined, values: Record<string, ConfigValue>, spec: DrillSpec | undefined): string {
-  if (pace === FULL) return "As fast as this machine can. Turn it down to watch it learn.";
+  if (pace === FULL) return "As fast as this machine can. Lower the pace to watch it learn.";
   const seconds = stepsPerUpdate(row, values, spec) / pace;
-  if (!Number.isFinite(seconds) || seconds <= 0) return "A better policy comes more seldom, so each can be watched.";
-  if (seconds < 0.95) return `At most about ${compact(Math.round(1 / seconds))} updates a second.`;
-  if (seconds < 100) return seconds < 1.5 ? "At most about one update a second." : `At most one update in about ${Math.round(seconds)} seconds.`;
-  return `At most one update in about ${Math.round(seconds / 60)} minutes.`;
+  if (!Number.isFinite(seconds) || seconds <= 0) return "Updates come less often, so you can watch each one.";
+  if (seconds < 0.95) return `At most about ${compact(Math.round(1 / seconds))} updates per second.`;
+  if (seconds < 100) return seconds < 1.5 ? "At most about one update per second." : `At most about one update every ${Math.round(seconds)} seconds.`;
+  return `At most about one update every ${Math.round(seconds / 60)} minutes.`;
 }
 
 /** As measured in this run, else what the settings come to: every decision of every learning side of a rollout. */

@@ -2,7 +2,7 @@
  * A place on a shared server: how long training may still run, the run that a lost kernel left behind, and sending the policy to the
  * class league. Hidden where the server has none of these.
  */
-import { button, h, setText } from "../ui/dom";
+import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock, compact } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -13,7 +13,7 @@ export const quota: Panel = { area: "learn", build };
 function build({ session, signal }: PanelView): HTMLElement {
   const { kernel, model } = session;
   const left = h("output", { class: "number", "aria-label": "Training time left" });
-  const extend = button("More training time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
+  const extend = button("More time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
   const time = h("div", { class: "cluster allowance" }, h("span", { class: "caption" }, "Training time left"), left, extend);
 
   const found = h("span", { class: "caption" });
@@ -36,18 +36,21 @@ function build({ session, signal }: PanelView): HTMLElement {
       left.toggleAttribute("data-short", (now.left ?? 0) <= SHORT);
       const more = `+${now.minutes} min`;
       setText(extend, more);
-      extend.title = `More training time: ${now.minutes} minutes more before training stops by itself`;
+      setAttribute(extend, "aria-label", more);
+      extend.title = `${more}: add ${now.minutes} minutes before training stops automatically`;
       extend.disabled = gone;
     }
     earlier.hidden = !now.earlier || gone;
     if (now.earlier) {
-      setText(resume.querySelector(".text")!, `Resume run from ${moment(now.earlier.saved_at)}`);
-      resume.title = "Resume run: train on from where a kernel that is gone left this drill";
+      const name = `Resume run from ${moment(now.earlier.saved_at)}`;
+      setText(resume.querySelector(".text")!, name);
+      setAttribute(resume, "aria-label", name);
+      resume.title = `${name}: continue the training that an earlier kernel did not finish`;
       setText(found, `version ${now.earlier.version}, ${compact(now.earlier.step)} agent steps`);
     }
     league.hidden = !now.league || gone;
     submit.disabled = now.sent?.state === "sending" || !model.get("policy")?.version;
-    setText(answer, now.sent?.state === "sending" ? "Sending." : (now.sent?.text ?? ""));
+    setText(answer, now.sent?.state === "sending" ? "Sending…" : (now.sent?.text ?? ""));
     answer.dataset.state = now.sent?.state ?? "";
     answer.hidden = !answer.textContent;
     panel.hidden = time.hidden && earlier.hidden && league.hidden;

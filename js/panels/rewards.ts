@@ -14,14 +14,14 @@ export const rewards: Panel = { area: "more", build };
 type Term = DrillSpec["terms"][number];
 
 const KINDS: Record<Term["kind"], string> = {
-  reward: "A reward: paid for what happens.",
-  potential: "A potential: only its change is paid for. Coming nearer pays, going away costs as much; the best play stays the same.",
+  reward: "Reward: paid when something happens.",
+  potential: "Potential: only a change is paid. Moving closer pays, moving away costs the same amount. The optimal policy stays the same.",
 };
 const FATES: Record<Group["name"], [who: string, help: string]> = {
-  won: ["winner", "What a game brought who won it, on average"],
-  lost: ["loser", "What a game brought who lost it, on average"],
-  drawn: ["draw", "What a game that nobody won brought each player, on average"],
-  all: ["a game", "What a game brought, on average"],
+  won: ["winner", "Mean reward per game for the winner"],
+  lost: ["loser", "Mean reward per game for the loser"],
+  drawn: ["draw", "Mean reward per drawn game for each player"],
+  all: ["a game", "Mean reward per game"],
 };
 const MOST = 1000; // of a weight, as dshq_widget/contract/settings.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
@@ -32,7 +32,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const lesson = h("p", { class: "lesson", role: "status" });
   const list = h("div", { class: "terms" });
   const sum = h("div", { class: "sum" });
-  const reset = button("Reset rewards", { text: "Reset to defaults", title: "Reset rewards: back to the drill's own weights" }, () => {
+  const reset = button("Reset rewards", { text: "Reset rewards", title: "Reset rewards: restore the drill's default weights" }, () => {
     put({});
     rebuild();
   });
@@ -66,7 +66,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     );
     total = new Bars();
     list.replaceChildren(...rows.map(({ element }) => element));
-    sum.replaceChildren(h("span", { class: "entry-name" }, "All together"), total.element);
+    sum.replaceChildren(h("span", { class: "entry-name" }, "Total"), total.element);
     sum.hidden = terms.length < 2;
     follow();
   };
@@ -82,7 +82,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const waits = "reward_weights" in session.drafts();
     setText(
       effect,
-      `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights count from the next Train on." : "New weights count from the next update on."}`,
+      `${effectOf(session.scores.length, drill.sides)} ${waits ? "New weights take effect when you next press Train." : "New weights take effect at the next update."}`,
     );
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
@@ -106,9 +106,9 @@ function build({ session, signal }: PanelView): HTMLElement {
 }
 
 function effectOf(games: number, sides: number): string {
-  if (games === 0) return "What each term pays shows here once a game has ended; let the match play on.";
-  const who = sides === 2 ? " their winners and losers" : "";
-  return games === 1 ? "What the last game would have brought." : `What the last ${games} games would have brought${who}, on average.`;
+  if (games === 0) return "Let the match run. After the first game, this panel shows what each term pays.";
+  const who = sides === 2 ? " for winners and losers" : "";
+  return games === 1 ? `Rewards of the last game${who} with these weights.` : `Mean rewards of the last ${games} games${who} with these weights.`;
 }
 
 interface Row {
@@ -137,7 +137,7 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
     inputmode: "decimal",
     autocomplete: "off",
     "aria-label": `Weight of ${name}`,
-    title: `Weight of ${name}, ${term.weight} by default`,
+    title: `Weight of ${name} (default ${term.weight})`,
   });
   const problem = h("span", { class: "problem", role: "alert" });
   const bars = new Bars();
@@ -155,7 +155,7 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
   number.addEventListener("change", () => {
     const weight = Number(number.value.trim() || Number.NaN);
     const good = Math.abs(weight) <= MOST;
-    setText(problem, good ? "" : `Wanted a number from −${MOST} to ${MOST}, got ${number.value.trim() || "nothing"}.`);
+    setText(problem, good ? "" : `Enter a number from −${MOST} to ${MOST}.`);
     setAttribute(number, "aria-invalid", good ? null : "true");
     if (good) chosen(weight);
   });
@@ -195,7 +195,7 @@ class Bars {
       old: h("span", { class: "old" }),
       fill: h("span", { class: "fill" }),
       number: h("span", { class: "number" }),
-      was: h("span", { class: "was", title: "Under the drill's own weights" }),
+      was: h("span", { class: "was", title: "With the drill's default weights" }),
     }));
     this.element.replaceChildren(
       ...this.rows.map(({ name, old, fill, number, was }) => {

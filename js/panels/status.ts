@@ -10,23 +10,23 @@ const NAMES: Record<Status, string> = {
   training: "Training",
   stopping: "Stopping",
   stopped: "Stopped",
-  error: "Needs attention",
-  disconnected: "Kernel gone",
+  error: "Error",
+  disconnected: "Disconnected",
 };
 
 /** Said where the kernel says nothing more exact. */
 export const SENTENCES: Record<Status, string> = {
-  idle: "Press Train: the players learn in the background, and every better policy joins the match you are watching.",
-  starting: "Getting processes and compiled rules ready.",
-  training: "Learning. Every better policy joins the match as it is published.",
+  idle: "Press Train. The players learn in the background. Each new policy joins the match you are watching.",
+  starting: "Starting processes and compiling the rules.",
+  training: "Each new policy joins the match as soon as it is published.",
   stopping: "Finishing the last update.",
-  stopped: "Training rests here. Train goes on from the last update.",
+  stopped: "Training is stopped. Press Train to continue.",
   error: "Training stopped because of an error.",
-  disconnected: "Run this cell again to train on.",
+  disconnected: "Run this cell again to resume training.",
 };
 
 /** The same of a match that was saved without its kernel. */
-const SAVED = { name: "Saved match", sentence: "The match plays on by itself, and you can play against it. Training it further needs a kernel." };
+const SAVED = { name: "Saved match", sentence: "The match runs in your browser, and you can play in it. Further training needs a Python kernel." };
 
 const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where the kernel knows more
 

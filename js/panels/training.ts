@@ -5,27 +5,29 @@ import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
-const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match goes on with the policy as it is" };
-const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume learning: at the pace that is set" };
+const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match continues with the current policy" };
+const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume learning: continue at the chosen pace" };
 
 export const training: Panel = { area: "learn", build };
 
 function build({ session, signal }: PanelView): HTMLElement {
-  const train = button("Train", { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match goes on" }, () =>
-    session.train(),
+  const train = button(
+    "Train",
+    { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match continues" },
+    () => session.train(),
   );
-  const stop = button("Stop training", { icon: "stop", text: "Stop", title: "Stop training: keep what was learned" }, () =>
+  const stop = button("Stop", { icon: "stop", text: "Stop", title: "Stop: end training and keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
   );
   const reset = button(
     "Reset training",
-    { icon: "reset", text: "Start over", class: "button quiet", title: "Reset training: forget what was learned; the match goes on" },
+    { icon: "reset", text: "Reset training", class: "button quiet", title: "Reset training: discard what was learned; the match continues" },
     () => session.kernel.send({ type: "RESET_TRAINER" }),
   );
   const hold = button(HOLD.name, { icon: "pause", text: HOLD.text, title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
-  const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: learn once from one round of games, then hold" }, () =>
+  const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: run one update, then pause learning" }, () =>
     session.nextUpdate(),
   );
 

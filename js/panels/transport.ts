@@ -20,32 +20,30 @@ const LARGEST_SEED = 2 ** 32 - 1;
 export const transport: Panel = { area: "play", build };
 
 function build({ session, signal }: PanelView): HTMLElement {
-  const play = button("Play", { icon: "play", title: "Play: let the match go on" }, () => session.setShow({ playing: true }));
-  const pause = button("Pause", { icon: "pause", title: "Pause: hold the match" }, () => session.setShow({ playing: false }));
-  const tick = button("Step", { icon: "tick", text: "Step", title: "Step: one tick of simulation" }, () => session.step("tick"));
-  const decision = button("Step decision", { icon: "decision", text: "Decision", title: "Step decision: up to the players' next choice" }, () =>
+  const play = button("Play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
+  const pause = button("Pause", { icon: "pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
+  const tick = button("Step", { icon: "tick", text: "Step", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
+  const decision = button("Step decision", { icon: "decision", text: "Step decision", title: "Step decision: advance to the players' next decision" }, () =>
     session.step("decision"),
   );
 
-  const goal = button("Skip to next goal", { icon: "goal", text: "Goal", title: "Skip to next goal: run fast until somebody scores" }, () =>
-    session.skipToGoal(),
-  );
+  const goal = button("Next goal", { icon: "goal", text: "Next goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
 
   const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
   const chosenSeed = () => {
     const value = Math.trunc(Number(seed.value));
     return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
   };
-  const reset = button("Reset match", { icon: "reset", text: "Reset", title: "Reset match: a new match from this seed, at 0 – 0" }, () =>
+  const reset = button("Reset match", { icon: "reset", text: "Reset match", title: "Reset match: start a new match from this seed, at 0 – 0" }, () =>
     session.resetMatch(chosenSeed()),
   );
-  const dice = button("Random seed", { icon: "dice", class: "button quiet", title: "Random seed: a new match that nobody has seen" }, () =>
+  const dice = button("Random seed", { icon: "dice", class: "button quiet", title: "Random seed: start a new match from a random seed" }, () =>
     session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
   );
   seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
 
   const speed = select(
-    { title: "How fast the match runs" },
+    { title: "Speed of the match" },
     SPEEDS.map((value) => [String(value), speedName(value)]),
   );
   speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
@@ -53,7 +51,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({}, []);
   const swap = select(
-    { title: "How a better policy takes over: at its next decision, when the next game begins, or fading in" },
+    { title: "When a new policy takes over: at the next decision, when the next game starts, or gradually" },
     [...SWAPS, "blend" as const].map((name) => [name, SWAP_NAMES[name]]),
   );
   let blend = session.show.blend_ms || BLEND_MS;
@@ -68,7 +66,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   const players = field("Mode", mode);
   if (session.pictures) {
     for (const element of [decision, goal, players]) element.hidden = true;
-    tick.title = "Step: one step of the environment";
+    tick.title = "Step: advance by one environment step";
     swap.querySelector("option[value=blend]")?.remove();
   }
 
@@ -97,7 +95,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
     selectValue(opponent, session.opponent);
     opponent.disabled = show.mode !== "sandbox";
-    opponent.title = opponent.disabled ? "Whom to play against, in the mode AI vs opponent" : "Who plays the other side: a script, or a trained policy";
+    opponent.title = opponent.disabled ? "Available in the mode AI vs opponent" : "Plays the other side: a script or a trained policy";
     if (document.activeElement !== seed) seed.value = String(show.seed);
   };
   for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);

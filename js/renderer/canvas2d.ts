@@ -241,7 +241,7 @@ export class Canvas2dRenderer implements Renderer {
 /** `willReadFrequently` keeps the canvas off the GPU, which is a slow one here or none: 15 frames/s became 50 in software (measured). */
 function penOf(canvas: Canvas, alpha = false): Pen {
   const pen = canvas.getContext("2d", { alpha, willReadFrequently: true }) as Pen | null;
-  if (!pen) throw new Error("The canvas gives no 2d context.");
+  if (!pen) throw new Error("The canvas has no 2D context.");
   return pen;
 }
 

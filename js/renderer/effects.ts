@@ -68,7 +68,7 @@ class Mover {
     const { x, y, vx, vy } = handle;
     const field = (name: string): Words => {
       const words = (match.state as unknown as Record<string, Words | undefined>)[name];
-      if (!words) throw new Error(`The drill has no state field "${name}": correct its \`drag\` handle "${handle.name}".`);
+      if (!words) throw new Error(`The drill has no state field "${name}". Correct its \`drag\` handle "${handle.name}".`);
       return words;
     };
     this.words = { x: field(x), y: field(y), vx: field(vx), vy: field(vy) };

@@ -18,7 +18,7 @@ export function choose(worker: Capabilities | null, page: Capabilities | null): 
   if (page?.device) return { renderer: "webgpu", thread: "page", reason: sentence(whyNotWorker(worker)) };
   const facts = page ?? worker;
   const thread = drawsInWorker ? "worker" : "page";
-  const reasons = [facts ? whyNoGpu(facts) : "nothing is known of this browser"];
+  const reasons = [facts ? whyNoGpu(facts) : "the features of this browser are unknown"];
   if (!drawsInWorker) reasons.push(whyNotWorker(worker));
   return { renderer: "canvas2d", thread, reason: sentence(reasons.join(", and ")) };
 }
@@ -30,13 +30,13 @@ export function settle(wanted: RendererKind, reason: string, here: Capabilities)
 }
 
 function whyNoGpu(facts: Capabilities): string {
-  if (!facts.secure) return "this page is not served over https, so the browser offers no WebGPU";
+  if (!facts.secure) return "this page is not served over https, so WebGPU is not available";
   if (!facts.gpu) return "this browser has no WebGPU, or it is switched off";
-  return `the browser found no graphics adapter to use${facts.error ? ` (${facts.error})` : ""}`;
+  return `the browser found no usable graphics adapter${facts.error ? ` (${facts.error})` : ""}`;
 }
 
 function whyNotWorker(worker: Capabilities | null): string {
-  if (!worker) return "this page may not start workers";
+  if (!worker) return "this page cannot start workers";
   if (!worker.offscreen) return "this browser cannot draw from a worker";
   return "this browser has no WebGPU inside workers";
 }

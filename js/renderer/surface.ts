@@ -78,7 +78,7 @@ export class Surface {
     if (this.renderer?.kind !== "webgpu") return;
     this.renderer.dispose();
     this.renderer = null;
-    if ((await this.gpu.device()) === null) this.replace("The browser took the graphics adapter away.");
+    if ((await this.gpu.device()) === null) this.replace("The browser lost the graphics adapter.");
     else await this.start();
   }
 
@@ -142,7 +142,7 @@ export class Surface {
     try {
       this.renderer = device ? new WebGpuRenderer(device, canvas) : new Canvas2dRenderer(canvas);
     } catch (error) {
-      this.post({ type: "ERROR", id, text: `Nothing can be drawn here: ${(error as Error).message}` });
+      this.post({ type: "ERROR", id, text: `The match cannot be drawn here: ${(error as Error).message}` });
       return;
     }
     this.renderer.resize(width, height, dpi);

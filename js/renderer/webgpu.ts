@@ -48,7 +48,7 @@ export class WebGpuRenderer implements Renderer {
     private readonly canvas: Canvas,
   ) {
     const context = canvas.getContext("webgpu") as GPUCanvasContext | null;
-    if (!context) throw new Error("The canvas gives no WebGPU context.");
+    if (!context) throw new Error("The canvas has no WebGPU context.");
     this.context = context;
     const usage = GPUTextureUsage.RENDER_ATTACHMENT | GPUTextureUsage.COPY_DST;
     context.configure({ device, format: this.format, usage, alphaMode: "opaque" });

@@ -39,7 +39,7 @@ export class Journal {
       this.tick = tick;
       const name = names[side] === "AI" ? `v${version}` : names[side];
       if (kind === "swap") this.swapped(version);
-      else if (kind === "reset" && this.started) this.add("goal", "A new match, at 0 – 0.");
+      else if (kind === "reset" && this.started) this.add("goal", "New match at 0 – 0.");
       else if (kind === "goal" && sides > 1) this.add("goal", `${capital(sideName(side))} scores (${name}).`);
       else if (kind === "draw" && sides > 1) this.add("goal", "Time is up: a draw.");
     }
@@ -60,11 +60,11 @@ export class Journal {
     const before = this.status;
     this.status = status;
     if (status === before || before === null) return;
-    if (status === "training") this.add("training", version > 0 ? `Training goes on from v${version}.` : "Training begins.");
-    else if (status === "stopped") this.add("training", `Training rests at v${version}.`);
-    else if (status === "idle") this.add("training", "Training was reset: back to the untrained v0.");
+    if (status === "training") this.add("training", version > 0 ? `Training resumed from v${version}.` : "Training started.");
+    else if (status === "stopped") this.add("training", `Training stopped at v${version}.`);
+    else if (status === "idle") this.add("training", "Training was reset to the untrained v0.");
     else if (status === "error") this.warning(text || "Training stopped because of an error.");
-    else if (status === "disconnected") this.warning("The kernel is gone: the match goes on with the last policy.");
+    else if (status === "disconnected") this.warning("Kernel disconnected. The match continues with the last policy.");
   }
 
   league(rows: readonly LeagueRow[]): void {
@@ -87,7 +87,7 @@ export class Journal {
     const recent = this.swap && this.now() - this.swap.since < SWAP_MS ? this.swap : null;
     const { from, since } = recent ?? { from: this.version, since: this.now() };
     this.version = version;
-    const untrained = version === 0 ? "The untrained network plays." : `v${version} plays.`;
+    const untrained = version === 0 ? "The untrained network is playing." : `v${version} is playing.`;
     if (recent) this.lines = this.lines.filter((line) => line !== recent.line);
     const line = this.add("swap", from >= 0 && version > from ? `v${version} takes over from v${from}.` : untrained);
     this.swap = { from, since, line };
@@ -136,7 +136,7 @@ export function keepJournal(session: Source, signal: AbortSignal): Journal {
 }
 
 function written(value: ConfigValue | undefined): string {
-  return value === undefined || value === "" ? "nothing" : String(value).split(",").join(", ");
+  return value === undefined || value === "" ? "none" : String(value).split(",").join(", ");
 }
 
 function capital(text: string): string {

@@ -68,7 +68,7 @@ export class Screen implements ShowHost {
       for (const { canvas } of this.views.values()) this.draw(canvas);
       this.drawn.push(performance.now());
     } catch (error) {
-      this.ends.toPage({ type: "ERROR", id: this.ends.id, text: `A picture of the show could not be read: ${(error as Error).message}` });
+      this.ends.toPage({ type: "ERROR", id: this.ends.id, text: `A frame of the match could not be read: ${(error as Error).message}` });
     }
     this.report(frame);
     this.unanswered = frame.tick;

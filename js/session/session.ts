@@ -29,7 +29,7 @@ import { KernelLink } from "./kernel_link";
 import { registry, type ShowHost } from "./registry";
 import { type Ends, Screen } from "./screen";
 
-const NO_GOAL = "Nobody scored in two minutes of play: the match goes on from there.";
+const NO_GOAL = "No goal in two minutes of play. The match continues from here.";
 
 type Buffers = readonly DataView<ArrayBuffer>[] | undefined;
 

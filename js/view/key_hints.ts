@@ -7,7 +7,7 @@ import type { View } from "./view";
 /** What the keys do, shown while a person plays. */
 export function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTMLElement {
   const keys = h("div", { class: "keys" });
-  const invitation = h("p", { class: "invitation" }, "Click the pitch to play, Escape to let go.");
+  const invitation = h("p", { class: "invitation" }, "Click the pitch to play. Press Escape to stop.");
   const help = h("div", { class: "key-help" }, invitation, keys);
 
   const rebuild = () => {
@@ -49,7 +49,7 @@ export function buildHint({ session, signal }: View, pitch: HTMLElement): HTMLEl
       h("span", { class: "choice" }, h("span", { class: "verb" }, choice), ...options.map(({ caps }) => h("kbd", {}, caps[0]!)));
     const invitation = [
       h("span", { class: "choice" }, "Hold", h("kbd", {}, "Shift"), "to take over"),
-      ...(spec.drag.length ? [h("span", { class: "choice" }, "Drag what you like")] : []),
+      ...(spec.drag.length ? [h("span", { class: "choice" }, "Drag to move things")] : []),
     ];
     hint.classList.toggle("taken", session.taken);
     hint.replaceChildren(...(session.taken ? keyHelp(spec).map(words) : invitation));

@@ -18,8 +18,8 @@ export function buildMapLegend({ session, signal }: View): HTMLElement {
     const number = range > 0 ? compact(Number(range.toPrecision(2))) : "";
     setText(bad, number && `−${number}`);
     setText(good, number && `+${number}`);
-    scale.setAttribute("aria-label", `Orange: bad for ${sideName(0)}, blue: good for ${sideName(0)}`);
-    setText(text, `Reward ahead for ${sideName(0)}, were the ${spec?.drag[0]?.name ?? "ball"} there`);
+    scale.setAttribute("aria-label", `Orange is bad for ${sideName(0)}, blue is good for ${sideName(0)}`);
+    setText(text, `Expected return for ${sideName(0)} if the ${spec?.drag[0]?.name ?? "ball"} were there`);
   };
   session.events.on("mind", follow, signal);
   session.events.on("drill", follow, signal);

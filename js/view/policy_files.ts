@@ -23,7 +23,7 @@ export function savePolicy(session: Session, signal: AbortSignal): void {
 
 /** Sends a file to the kernel, which says what became of it. Throws an Error for one that is too large. */
 export async function loadPolicy(session: Session, file: File): Promise<void> {
-  if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than ${MOST_BYTES >> 20} MB: load it from Python, widget.load(path).`);
+  if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than ${MOST_BYTES >> 20} MB. Load it from Python with widget.load(path).`);
   session.events.emit("notice", "");
   const parts = Math.max(1, Math.ceil(file.size / PART_BYTES));
   for (let part = 0; part < parts; part++) {
@@ -51,7 +51,7 @@ export function takeDrops(root: HTMLElement, session: Session, signal: AbortSign
     root.removeAttribute("data-dropping");
     const file = event.dataTransfer?.files[0];
     if (!file) return;
-    if (!session.kernel.connected) session.events.emit("notice", "Loading a policy needs a kernel: run the cell again.");
+    if (!session.kernel.connected) session.events.emit("notice", "Loading a policy needs a kernel. Run the cell again.");
     else loadPolicy(session, file).catch((error: Error) => session.events.emit("notice", error.message));
   };
   root.addEventListener("dragover", over, { signal });

@@ -11,7 +11,7 @@ const REST_MS = 1500; // a version that comes sooner after another one does not 
 export function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: HTMLElement): HTMLElement {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
-  const time = h("span", { class: "time", title: "Match time since the widget began" }, "0:00");
+  const time = h("span", { class: "time", title: "Match time since the widget started" }, "0:00");
   const version = h("span", { class: "version" }, "v0");
   const fps = h("span", { class: "fps" });
   let [counted, swapped] = [-Infinity, -Infinity]; // ms: when frames/s were last written, when the policy last changed
@@ -23,11 +23,11 @@ export function buildScoreboard({ session, signal }: View, stage: HTMLElement, s
     setText(names[0], blue);
     setText(names[1], alone ? "steps" : orange);
     setAttribute(names[0], "title", blue); // a long name is cut
-    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "The ghost: an earlier version of the same training" : names[1].textContent);
+    setAttribute(names[1], "title", ghostOf(session) >= 0 ? "Ghost: an earlier version from this training run" : names[1].textContent);
     setAttribute(goals[0], "title", alone ? "Return of this episode" : "Goals");
     setAttribute(goals[1], "title", alone ? "Decisions of this episode" : "Goals");
     setText(version, `v${playing}`);
-    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} plays` : "No policy was trained yet");
+    setAttribute(version, "title", playing > 0 ? `Policy version ${playing} is playing` : "No policy has been trained yet");
   };
   const state = () => {
     const { tick, score, fps: rate } = session.state;

@@ -6,10 +6,10 @@ import { button, download, h, type Icon, setText } from "../ui/dom";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
 
-const NEEDS_KERNEL = "This needs a kernel: run the cell again";
+const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 
-const SAVE = "Save policy: the network that plays now, as a .dshq file";
-const LOAD = "Load policy: a .dshq file; dropping one on the match does the same";
+const SAVE = "Save policy: the newest policy as a .dshq file";
+const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
 
 /** The button and its menu; `stage` is what the menu lies over, and takes policy files that are dropped. */
 export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement } {
@@ -20,8 +20,8 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
     setText(said, text);
   };
   /** One entry: what it does may take a while and may fail, and both are written under the entries. */
-  const entry = (name: string, text: string, icon: Icon, title: string, act: () => void | Promise<void>) => {
-    const element = button(name, { icon, text, title, class: "button entry" }, async () => {
+  const entry = (name: string, icon: Icon, title: string, act: () => void | Promise<void>) => {
+    const element = button(name, { icon, text: name, title, class: "button entry" }, async () => {
       if (element.getAttribute("aria-busy") === "true") return;
       element.setAttribute("aria-busy", "true");
       say("");
@@ -47,9 +47,9 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
       );
   });
 
-  const save = entry("Save policy", "Save policy", "save", SAVE, () => savePolicy(session, signal));
-  const load = entry("Load policy", "Load policy", "open", LOAD, () => file.click());
-  const replay = entry("Save replay", "Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
+  const save = entry("Save policy", "save", SAVE, () => savePolicy(session, signal));
+  const load = entry("Load policy", "open", LOAD, () => file.click());
+  const replay = entry("Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();
     download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
   });
@@ -62,9 +62,9 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
     say("");
     download(`${spec.name}.${format}`, content);
   };
-  const picture = entry("Save picture", "Picture", "picture", "Save picture: the match as it stands, as PNG", () => film("png", "picture"));
-  const gif = entry("Save GIF", "GIF, last 10 s", "film", "Save GIF: the last 10 seconds of play, small and for everywhere", () => film("gif", "GIF"));
-  const video = entry("Save video", "Video, last 10 s", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
+  const picture = entry("Save picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));
+  const gif = entry("Save GIF (last 10 s)", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
+  const video = entry("Save video (last 10 s)", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
 
   const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, save, picture, load, gif, replay, video, file, said);
   for (const element of [picture, gif, replay, video]) element.hidden = session.pictures; // they play the match again, by its rules

@@ -169,7 +169,7 @@ class Video implements Reel {
     const { width, height } = canvas;
     const config: VideoEncoderConfig = { codec: "vp8", width, height, bitrate: BITS_PER_SECOND, framerate: rate, latencyMode: "realtime" };
     const able = typeof VideoEncoder !== "undefined" && (await VideoEncoder.isConfigSupported(config)).supported;
-    if (!able) throw new Error("This browser encodes no video here: save a GIF instead.");
+    if (!able) throw new Error("This browser cannot encode video here. Save a GIF instead.");
     return new Video(canvas, rate, config);
   }
 
@@ -179,7 +179,7 @@ class Video implements Reel {
     frame.close();
     do {
       await pause();
-      if (this.failure) throw new Error(`The browser could not encode the video (${this.failure.message}): save a GIF instead.`);
+      if (this.failure) throw new Error(`The browser could not encode the video (${this.failure.message}). Save a GIF instead.`);
     } while (this.encoder.encodeQueueSize > QUEUE);
   }
 

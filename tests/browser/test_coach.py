@@ -72,7 +72,7 @@ def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, ope
     slider.focus()
     slider.press("End")
     widget.until(lambda: told(notebook, WEIGHTS), lambda now: now == "goal=3", 60, "the slider's weight in the kernel")
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
 
 
 def test_drill_this(plain_chromium, open_page: OpenPage):
@@ -94,7 +94,7 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     drill.click()
     scenes = coach.locator(".scene")
     widget.until(scenes.count, lambda count: count == 1, 60, "the scene")
-    assert "training begins" in scenes.inner_text()
+    assert "training starts" in scenes.inner_text()
     [place] = [row["places"][0] for row in told(notebook, "w.scenes")]
     assert abs(place[0] - 3.0) < 0.3 and abs(place[1]) < 0.3
 
@@ -112,5 +112,5 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     share.focus()
     share.press("End")
     widget.until(lambda: told(notebook, SHARE), lambda now: now == 0.9, 60, "the share in the kernel")
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)

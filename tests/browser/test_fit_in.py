@@ -242,7 +242,7 @@ def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: 
     assert widget.colours(widget.picture()) > 5
     widget.control("Train").click()
     assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
 
 

@@ -35,7 +35,7 @@ def test_cartpole_of_gymnasium_is_seen_learned_and_closed(plain_chromium, open_p
     before = widget.picture()
     assert widget.colours(before) > 5
     widget.until(widget.picture, lambda now: now != before, SLOW, "another picture")
-    for name in ("Mode", "Step decision", "Skip to next goal", "Take over"):
+    for name in ("Mode", "Step decision", "Next goal", "Take over"):
         assert not widget.control(name).is_visible()
     assert widget.root.locator(".mind, .coach, .rewards").count() == 0
 
@@ -57,6 +57,6 @@ def test_cartpole_of_gymnasium_is_seen_learned_and_closed(plain_chromium, open_p
     notebook.reload()
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > still + 20, SLOW)
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", SLOW)
     assert "left []" in notebook.kernel.run(LEFT)

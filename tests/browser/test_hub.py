@@ -93,7 +93,7 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
     hers.wait_for_function(f"{LAB_KERNEL}.status === 'idle'", timeout=120_000)
     pages["ada"].run_all()
     widget = pages["ada"].widget()
-    resume = widget.control("Resume run")
+    resume = widget.root.get_by_role("button", name="Resume run from")
     resume.wait_for(timeout=60_000)
     assert resume.inner_text().startswith("Resume run from ")
     picture(widget, "resume")

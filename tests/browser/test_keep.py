@@ -76,7 +76,7 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     widget = WidgetPage(page, page.locator(".dshq-widget"))
     widget.wait_number("tick", lambda tick: tick > 60)
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
-    assert "needs a kernel" in widget.root.inner_text()
+    assert "needs a Python kernel" in widget.root.inner_text()
 
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
@@ -87,7 +87,7 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     widget.wait_attribute("playing", lambda playing: playing == "true")
 
     assert saved(widget, "Save picture", tmp_path).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    gif = saved(widget, "Save GIF", tmp_path).read_bytes()
+    gif = saved(widget, "Save GIF (last 10 s)", tmp_path).read_bytes()
     assert gif[:6] == b"GIF89a" and gif[-1:] == b";"
     assert problems == []
     context.close()
@@ -154,7 +154,7 @@ def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
     widget.control("Share").click()
     told, before = [], widget.number("tick")
     with widget.page.expect_download(timeout=300_000) as download:
-        widget.control("Save video").click()
+        widget.control("Save video (last 10 s)").click()
         said = widget.root.locator(".share-menu .said")
         told.append(widget.until(said.inner_text, lambda text: "%" in text, 60, "how much of it is made"))
     assert widget.number("tick") > before, "the match went on"

@@ -38,7 +38,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     before, after = (sum(map(int, text.split("-"))) for text in (score, widget.attribute("score")))
     assert after >= before
 
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
     slider.focus()
     widget.page.keyboard.press("Home")
@@ -80,10 +80,10 @@ def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
         curve.locator("canvas").wait_for(state="visible", timeout=TRAINED * 1000)
         assert "hould rise" in curve.locator(".help").inner_text()
 
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
-    lines = widget.until(log, lambda now: any("Training rests" in line for line in now), 60, "the end of the training")
-    assert any(line == "Training begins." for line in lines) and len(lines) <= 200
+    lines = widget.until(log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training")
+    assert any(line == "Training started." for line in lines) and len(lines) <= 200
 
 
 def test_a_drill_of_one_side_has_neither_league_nor_ghost(plain_chromium, open_page: OpenPage):

@@ -117,7 +117,7 @@ def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     with widget.page.expect_download() as download:
         widget.control("Export PNG").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
 
     figure = widget.root.locator("figure.curve", has=widget.page.get_by_text("Return", exact=True))

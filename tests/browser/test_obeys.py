@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 def test_every_control_of_the_contract_has_its_name(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium)
     names = ["Train", "Reset training", "Pause", "Step", "Step decision", "Reset match", "Speed", "Mode", "Seed"]
-    names += ["Stop training", "Full screen", "Match"]
+    names += ["Stop", "Full screen", "Match"]
     assert [name for name in names if widget.control(name).count() != 1] == []
 
 

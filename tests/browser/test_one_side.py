@@ -27,7 +27,7 @@ def test_cartpole_plays_learns_and_obeys(plain_chromium, open_page: OpenPage):
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version >= 1, TRAINED)
     assert "True" in notebook.kernel.run("print(w.wait(return_mean=475))")
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.control("Speed").select_option("4")
     widget.until(lambda: steps(widget), lambda count: count > 250, 120, "a pole that stands for 250 steps")
 

@@ -88,6 +88,6 @@ def test_a_content_policy_that_forbids_workers(lenient_chromium, open_page: Open
         context.route("**/?token=*", answer)
 
     page, widget = begin(open_page, lenient_chromium, prepare=forbid)
-    assert plays_on(widget, "webgpu", "page") == "This page may not start workers."
+    assert plays_on(widget, "webgpu", "page") == "This page cannot start workers."
     assert page.page.workers == []
     page.console_errors.clear()  # the browser's own words on that policy

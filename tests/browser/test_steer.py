@@ -41,7 +41,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     turn(widget, "1 k")
     pace = "print(w.config['values']['pace'])"
     widget.until(lambda: notebook.kernel.run(pace).strip(), lambda said: float(said) == 1000, 60, "the pace")
-    assert widget.root.locator(".pace .help").inner_text() == "At most one update in about 4 seconds."
+    assert widget.root.locator(".pace .help").inner_text() == "At most about one update every 4 seconds."
     learned = "import time; v = w._trainer.version; time.sleep(2); print(w._trainer.version - v)"
     widget.until(
         lambda: notebook.kernel.run(learned).strip(), lambda said: said == "0", 60, "a rest between two updates"
@@ -56,7 +56,7 @@ def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     notebook.reload()
     again = notebook.widget()
     assert again.control("Resume learning").is_visible(), "a reload keeps the pause"
-    again.control("Stop training").click()
+    again.control("Stop").click()
     again.wait_attribute("status", lambda status: status == "stopped")
     notebook.kernel.run("w.close()")
 

@@ -57,7 +57,7 @@ def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, ope
     assert widget.number("version") > first
     notebook.kernel.run("assert w.status == 'training' and w.version >= 1 and w.metrics['agent_steps'] > 0")
 
-    widget.control("Stop training").click()
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
     assert ticks_on(widget)
 

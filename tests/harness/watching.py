@@ -46,8 +46,8 @@ def learns(widget: WidgetPage) -> float:
 
 
 def stops(widget: WidgetPage) -> None:
-    """Press Stop training and wait until it has."""
-    widget.control("Stop training").click()
+    """Press Stop and wait until it has."""
+    widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
 
 
@@ -66,10 +66,10 @@ def plays_on(widget: WidgetPage, renderer: str, thread: str) -> str:
 
 
 def stands_alone(widget: WidgetPage) -> None:
-    """The kernel is gone: the page says so and what to do, and the match goes on."""
+    """The kernel is disconnected: the page says so and what to do, and the match continues."""
     widget.wait_attribute("status", lambda status: status == "disconnected")
     banner = widget.root.get_by_role("alert")
-    assert "kernel is gone" in banner.inner_text()
+    assert "Kernel disconnected" in banner.inner_text()
     assert "Run this cell again" in banner.inner_text()
     assert ticks_on(widget)
 

@@ -27,7 +27,7 @@ export function pngOf(charts: readonly Drawn[], look: { background: string; text
   sheet.width = dpi * (Math.max(...sizes.map(({ width }) => width)) + 2 * GAP);
   sheet.height = dpi * sizes.reduce((sum, { height }) => sum + HEAD + height + GAP, GAP);
   const pen = sheet.getContext("2d");
-  if (!pen) throw new Error("The browser gives no canvas to draw the charts on: save them as CSV instead.");
+  if (!pen) throw new Error("This browser cannot draw the charts as PNG. Export CSV instead.");
   pen.scale(dpi, dpi);
   pen.fillStyle = look.background;
   pen.fillRect(0, 0, sheet.width, sheet.height);
@@ -49,6 +49,6 @@ export function pngOf(charts: readonly Drawn[], look: { background: string; text
     y += HEAD + height + GAP;
   });
   return new Promise((resolve, reject) =>
-    sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no PNG of the charts: save them as CSV instead."))), "image/png"),
+    sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("This browser could not write the PNG. Export CSV instead."))), "image/png"),
   );
 }

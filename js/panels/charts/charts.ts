@@ -18,10 +18,10 @@ function build(view: PanelView): HTMLElement {
   const cursor = `dshq-${session.id}-${serial++}`;
   const figures = curvesOf(session.model.get("drill")?.spec).map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
-  const axis = select({ class: "quiet", title: "What the curves run over", "aria-label": "Chart axis" }, AXES);
+  const axis = select({ class: "quiet", title: "Horizontal axis of the charts", "aria-label": "Chart axis" }, AXES);
   const log = buildLogButton(() => refresh());
   const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, ...buildExports(session, figures));
-  const empty = h("p", { class: "sentence" }, "The curves begin with the first update.");
+  const empty = h("p", { class: "sentence" }, "The curves appear after the first update.");
   const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);
   const grid = h("div", { class: "curves" }, ...others);
 
@@ -59,8 +59,8 @@ function build(view: PanelView): HTMLElement {
 let serial = 0;
 
 function buildLogButton(changed: () => void): HTMLButtonElement {
-  const title = "Log scale: for losses and speed, where small changes hide beside large ones";
-  const log = button("Log scale", { text: "Log", class: "button quiet toggle", title }, () => {
+  const title = "Log scale: makes small changes of losses and speed visible beside large ones";
+  const log = button("Log scale", { text: "Log scale", class: "button quiet toggle", title }, () => {
     setAttribute(log, "aria-pressed", String(log.getAttribute("aria-pressed") !== "true"));
     changed();
   });
@@ -71,10 +71,10 @@ function buildLogButton(changed: () => void): HTMLButtonElement {
 /** Every metric as CSV, the curves as PNG. */
 function buildExports(session: PanelSession, figures: readonly Figure[]): HTMLButtonElement[] {
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
-  const csv = button("Export CSV", { text: "CSV", class: "button quiet", title: "Export CSV: every metric of this training, one row per report" }, () =>
+  const csv = button("Export CSV", { text: "Export CSV", class: "button quiet", title: "Export CSV: all metrics of this run, one row per report" }, () =>
     download(`${fileName()}.csv`, new Blob([csvOf(session.history.rows)], { type: "text/csv" })),
   );
-  const png = button("Export PNG", { text: "PNG", class: "button quiet", title: "Export PNG: the curves as they are drawn" }, () => {
+  const png = button("Export PNG", { text: "Export PNG", class: "button quiet", title: "Export PNG: the charts as shown" }, () => {
     const { backgroundColor, color, fontFamily } = getComputedStyle(png.closest(".dshq-widget")!);
     const drawn = figures.flatMap((figure) => figure.drawn() ?? []);
     pngOf(drawn, { background: backgroundColor, text: color, font: fontFamily }).then(

@@ -27,7 +27,7 @@ const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear ar
 
 const ELO: Curve = {
   title: "Elo",
-  help: "Strength of the newest version in the league; the band holds it with 95 % certainty. Should rise.",
+  help: "Elo rating of the newest version in the league, with its 95 % confidence interval. Should rise.",
   series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
   band: ["elo_high", "elo_low"],
   format: (value) => (value == null ? "–" : String(Math.round(value))),
@@ -52,7 +52,7 @@ const CURVES: Curve[] = [
   },
   {
     title: "Losses",
-    help: "How wrong policy and value still are. The value's should fall; the policy's hovers around zero.",
+    help: "Losses of policy and value. The value loss should fall; the policy loss stays near zero.",
     series: [
       { key: "loss_policy", name: "policy", colour: "--curve-1" },
       { key: "loss_value", name: "value", colour: "--curve-2" },
@@ -76,7 +76,7 @@ function duelsOf(spec: DrillSpec | undefined): Curve[] {
   if (spec?.sides === 1) return [];
   const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_rate_ema", name, colour: "--curve-1" }));
   const series = [...script, { key: "win_rate_random", name: "random", colour: "--curve-2" }];
-  const help = "Won of decided matches against each opponent, smoothed. Should rise.";
+  const help = "Share of decided matches won against each opponent, smoothed. Should rise.";
   return [{ title: "Win rate", help, series, format: percent, range: [0, 1] }, ELO];
 }
 
@@ -88,7 +88,7 @@ function rewardsOf(spec: DrillSpec | undefined): Curve[] {
     colour: COLOURS[k % COLOURS.length]!,
     dashed: k >= COLOURS.length,
   }));
-  const help = `${REWARD_TERM.text.replace("this", "each")} Their sum, the return, should rise; one may fall for another's sake.`;
+  const help = `${REWARD_TERM.text.replace("this", "each")} Their sum, the return, should rise. A single term may fall.`;
   return series.length > 1 ? [{ title: "Reward by term", help, series, format: compact }] : [];
 }
 

@@ -12,9 +12,9 @@ type Setting = ConfigSchemaEntry & { group?: string };
 
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
 const EFFECT_HELP: Record<string, string> = {
-  now: "A change takes effect at once.",
-  "next update": "A change takes effect at the next update.",
-  restart: "A change takes effect when training starts again: Stop, then Train.",
+  now: "Changes take effect immediately.",
+  "next update": "Changes take effect at the next update.",
+  restart: "Changes take effect when training restarts: press Stop, then Train.",
 };
 const EFFECT_NAMES: Record<string, string> = { now: "now", "next update": "next update", restart: "next start" };
 
@@ -89,7 +89,7 @@ interface Control {
 
 function buildControl(key: string, entry: Setting, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
   const input = buildInput(entry);
-  const tooltip = [entry.label, entry.help, entry.unit && `In ${entry.unit}.`, range(entry), EFFECT_HELP[entry.effect]];
+  const tooltip = [entry.label, entry.help, entry.unit && `Unit: ${entry.unit}.`, range(entry) && `Enter ${wanted(entry)}.`, EFFECT_HELP[entry.effect]];
   input.title = tooltip.filter(Boolean).join("\n");
   input.setAttribute("aria-label", key);
   const problem = h("span", { class: "problem", role: "alert" });
@@ -103,7 +103,7 @@ function buildControl(key: string, entry: Setting, change: (key: string, value: 
     problem,
   );
   input.addEventListener("change", () => {
-    const { value, problem: text } = parse(key, entry, input);
+    const { value, problem: text } = parse(entry, input);
     change(key, value, text);
   });
   const write = (value: ConfigValue) => {
@@ -126,7 +126,7 @@ function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
 }
 
 /** What a control holds, or one sentence about what is wrong with it. */
-export function parse(key: string, entry: Setting, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
+export function parse(entry: Setting, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
   if (input instanceof HTMLInputElement && input.type === "checkbox") return { value: input.checked, problem: "" };
   const text = input.value.trim();
   if (entry.kind !== "int" && entry.kind !== "float") return { value: text, problem: "" };
@@ -134,10 +134,14 @@ export function parse(key: string, entry: Setting, input: HTMLInputElement | HTM
   const whole = entry.kind === "int";
   const outside = (entry.min != null && value < entry.min) || (entry.max != null && value > entry.max);
   if (text === "" || !Number.isFinite(value) || outside || (whole && !Number.isInteger(value))) {
-    const wanted = `${whole ? "a whole number" : "a number"}${range(entry) ? ` ${range(entry)}` : ""}`;
-    return { value: null, problem: `${key} wants ${wanted}, got ${text || "nothing"}.` };
+    return { value: null, problem: `Enter ${wanted(entry)}.` };
   }
   return { value, problem: "" };
+}
+
+/** What may be entered, such as "a whole number from 1 to 8". */
+function wanted(entry: Setting): string {
+  return `${entry.kind === "int" ? "a whole number" : "a number"} ${range(entry)}`.trim();
 }
 
 function range({ min, max }: Setting): string {

@@ -6,7 +6,7 @@ import type { PanelSession, PanelView } from "../panel";
 import { pythonOf } from "./python_code";
 
 const CUSTOM = ""; // settings that are no preset's
-const CUSTOM_HELP = "Settings of your own.";
+const CUSTOM_HELP = "Your own settings.";
 const COPIED_MS = 2000;
 
 export function buildPresets({ session, signal }: PanelView): HTMLElement {
@@ -23,7 +23,7 @@ export function buildPresets({ session, signal }: PanelView): HTMLElement {
     const [name = CUSTOM, preset] = Object.entries(presets()).find(([, preset]) => matches(preset)) ?? [];
     chosen.value = name;
     chosen.options[0]!.hidden = name !== CUSTOM;
-    chosen.title = "Preset: how much is computed, and where. It sets the device, the processes, the games at once and the pace.";
+    chosen.title = "Preset: sets the device, the number of processes and parallel games, and the pace.";
     setText(help, preset?.help ?? CUSTOM_HELP);
   };
   session.events.on("config", follow, signal);
@@ -36,24 +36,28 @@ export function buildPresets({ session, signal }: PanelView): HTMLElement {
 /** A button, and the code as selected text where the page may not write to the clipboard, as on plain http. */
 function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLElement } {
   const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", "aria-label": "Settings as Python" });
-  const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "Copy it from here: this page may not write to the clipboard."), code);
+  const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "This page may not write to the clipboard. Copy the code from here."), code);
   shown.hidden = true;
-  const copy = button("Copy as Python", { icon: "copy", text: "Copy as Python", title: "Copy as Python: the code that gives these settings" }, async () => {
-    const config = session.model.get("config");
-    const drill = session.model.get("drill")?.python ?? "drill";
-    const text = pythonOf({ drill, config, drafts: session.drafts(), show: session.show, controls: session.model.get("controls") });
-    const written = await write(text);
-    shown.hidden = written;
-    if (written) {
-      setText(label, "Copied");
-      setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
-    } else {
-      code.value = text;
-      code.rows = text.trimEnd().split("\n").length;
-      code.focus();
-      code.select();
-    }
-  });
+  const copy = button(
+    "Copy as Python",
+    { icon: "copy", text: "Copy as Python", title: "Copy as Python: code that creates a widget with these settings" },
+    async () => {
+      const config = session.model.get("config");
+      const drill = session.model.get("drill")?.python ?? "drill";
+      const text = pythonOf({ drill, config, drafts: session.drafts(), show: session.show, controls: session.model.get("controls") });
+      const written = await write(text);
+      shown.hidden = written;
+      if (written) {
+        setText(label, "Copied");
+        setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
+      } else {
+        code.value = text;
+        code.rows = text.trimEnd().split("\n").length;
+        code.focus();
+        code.select();
+      }
+    },
+  );
   const label = copy.querySelector(".text")!;
   label.setAttribute("aria-live", "polite");
   return { copy, shown };

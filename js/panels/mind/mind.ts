@@ -16,27 +16,25 @@ function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const player = select({ class: "player" }, []);
   player.addEventListener("change", () => session.choosePlayer(Number(player.value)));
-  const map = button(
-    "Value map",
-    { text: "Value map", class: "button toggle", title: "Value map: colour the pitch by how good it would be for blue to have the ball there" },
-    () => session.setMap(!session.map),
+  const map = button("Value map", { text: "Value map", class: "button toggle", title: "Value map: colours show how good each ball position is for blue" }, () =>
+    session.setMap(!session.map),
   );
   const worth = h("output", { class: "worth" });
   const about = h("span", { class: "caption" });
-  const none = h("p", { class: "sentence" }, "No network plays yet. Press Train, and see it make up its mind.");
+  const none = h("p", { class: "sentence" }, "No network is playing yet. Press Train to see what it thinks.");
   const moves = h("div", { class: "moves" });
   const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
   const thoughts = h(
     "div",
     { class: "thoughts" },
-    part("What it would do", "How likely it is to choose each option now; the dot marks what it is doing.", moves),
+    part("What it would do", "Probability of each option now. The dot marks the current choice.", moves),
     part("What else it could do", "", buildOutcomes(view)),
-    part("What it sees", "Each number as the network gets it, and how strongly it weighs on the present move.", inputs),
+    part("What it sees", "The inputs of the network, and how strongly each one affects the current move.", inputs),
   );
   const body = h(
     "div",
     { class: "body" },
-    h("div", { class: "cluster" }, field("Player", player), map, h("span", { class: "field" }, h("span", { class: "caption" }, "Reward ahead"), worth)),
+    h("div", { class: "cluster" }, field("Player", player), map, h("span", { class: "field" }, h("span", { class: "caption" }, "Expected return"), worth)),
     none,
     thoughts,
   );
@@ -59,7 +57,7 @@ function build(view: PanelView): HTMLElement {
     const { player: side, version, thought } = session.mind;
     setAttribute(map, "aria-pressed", String(session.map));
     player.value = String(side);
-    setText(about, panel.open ? `${sideName(side)} · v${version}` : "moves, senses, value map");
+    setText(about, panel.open ? `${sideName(side)} · v${version}` : "Moves, inputs, value map");
     panel.dataset.side = String(side);
     if (!panel.open) return;
     none.hidden = thought !== null;
@@ -119,14 +117,14 @@ function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
       "div",
       { class: "sense", role: "row" },
       h("span", { class: "label", role: "rowheader", title: name }, name),
-      h("span", { class: "track middle", title: `From −${compact(scale)} to +${compact(scale)} ${unit}: the scale it is divided by` }, fill),
+      h("span", { class: "track middle", title: `From −${compact(scale)} to +${compact(scale)} ${unit}` }, fill),
       number,
-      h("span", { class: "span", role: "cell", title: "Scale: the network sees the value divided by this" }, `±${compact(scale)} ${unit}`.trim()),
+      h("span", { class: "span", role: "cell", title: "Scale: the network gets the value divided by this" }, `±${compact(scale)} ${unit}`.trim()),
       h("span", { class: "track weight", role: "cell" }, weight),
     );
     return { row, fill, number, weight };
   });
-  const titles = () => ["input", "value", "", "scale", "weight"].map((title) => h("span", { role: "columnheader" }, title));
+  const titles = () => ["input", "value", "", "scale", "effect"].map((title) => h("span", { role: "columnheader" }, title));
   const heads = [h("div", { class: "sense head", role: "row" }, ...titles()), h("div", { class: "sense head", "aria-hidden": "true" }, ...titles())];
   inputs.replaceChildren(
     h("div", { class: "heads", role: "rowgroup" }, ...heads),
@@ -153,7 +151,7 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
     setText(number, `${fixed(value * scale, Math.abs(value * scale) < 9.995 ? 2 : 1)} ${unit}`.trim());
     setSpan(weight, 0, slope / most);
     const track = weight.parentElement!;
-    setAttribute(track, "title", `${compact(slope)}: how much the log-probability of its present move changes per whole scale of this input`);
+    setAttribute(track, "title", `${compact(slope)}: change of the current move's log-probability per scale of this input`);
     setAttribute(track, "aria-label", compact(slope));
   });
 }

@@ -7,19 +7,19 @@ import { percent, signed } from "../../ui/format";
 import type { PanelView } from "../panel";
 
 const AFTERWARDS = [
-  ["policy", "play as it likes"],
-  ["repeat", "keep doing it"],
+  ["policy", "follow the policy"],
+  ["repeat", "repeat the move"],
 ] as const;
 const TOLD: Record<string, string> = {
-  policy: "Each move, then a second of the likeliest moves of everybody: by how much the reward ahead changes.",
-  repeat: "Each move for a whole second, while the others make their likeliest: by how much the reward ahead changes.",
+  policy: "Each move is tried once, then everyone plays their likeliest moves for a second. The number is the change of the expected return.",
+  repeat: "Each move is repeated for a second, while the others play their likeliest moves. The number is the change of the expected return.",
 };
 const ALIKE = 0.005; // reward: nearer changes read the same
 const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
 
 export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const afterwards = select({ title: "What the player does after the first decision" }, AFTERWARDS);
-  const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries its likeliest moves on copies of the match" }, () =>
+  const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries the likeliest moves on copies of the match" }, () =>
     session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" }),
   );
   const help = h("p", { class: "help" });
@@ -30,7 +30,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     const { playing } = session.state;
     setAttribute(why, "disabled", playing);
-    const still = "Pause the match to try its likeliest moves and see where each leads.";
+    const still = "Pause the match to see where the likeliest moves lead.";
     setText(help, playing ? still : TOLD[afterwards.value]!);
   };
   const clear = () => {
@@ -63,14 +63,14 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
           return item;
         }),
       );
-      if (!asked) list.replaceChildren(h("li", { class: "help" }, "Nobody decides here: the game has just ended, or no network plays."));
+      if (!asked) list.replaceChildren(h("li", { class: "help" }, "No decision here: the game has just ended, or no network is playing."));
     },
     signal,
   );
   session.events.on("state", follow, signal);
   session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
   follow();
-  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Then", afterwards, "Afterwards")), help, list);
+  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Afterwards", afterwards)), help, list);
 }
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */
@@ -79,7 +79,7 @@ function entry(spec: DrillSpec, player: number, outcome: Outcome, enter: () => v
   const tone = Math.abs(change) < ALIKE ? "even" : change > 0 ? "good" : "bad";
   const item = h(
     "button",
-    { type: "button", class: "outcome", title: "Point here to see the way on the pitch" },
+    { type: "button", class: "outcome", title: "Point here to see the path on the pitch" },
     h("span", { class: "label" }, nameOf(spec, outcome.action)),
     h("span", { class: "share" }, percent(probability)),
     h("span", { class: "change", "data-tone": tone }, signed(change)),

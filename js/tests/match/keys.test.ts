@@ -44,6 +44,6 @@ describe("Keys", () => {
 
   it("refuses a binding to an option the drill has not", () => {
     const spec = { ...TOY.spec, keys: { KeyX: ["move", "fly"] as [string, string] } };
-    expect(() => new Keys(spec)).toThrow('Key KeyX means "move: fly"');
+    expect(() => new Keys(spec)).toThrow('Key KeyX is set to "move: fly"');
   });
 });

@@ -77,7 +77,7 @@ describe("a recorded match", () => {
     const show = newShow();
     show.stepBy("tick", 100);
     const recording = show.recording();
-    expect(() => replayed({ ...recording, rules_hash: "other" })).toThrow("belongs to rules other, these are toy");
+    expect(() => replayed({ ...recording, rules_hash: "other" })).toThrow("made with rules other, but this drill has rules toy");
     expect(() => replayed({ ...recording, actions: recording.actions.slice(0, 10) })).toThrow("has no actions for tick 20");
   });
 });

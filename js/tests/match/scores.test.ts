@@ -117,18 +117,18 @@ describe("what weights would teach", () => {
   const taught = (episodes: Episode[], weights: Record<string, number>) => insight(spec.terms, groupsOf(spec, episodes, 1), weights, signed);
 
   it("says what pays most for winning", () => {
-    expect(taught([won], {})).toBe("Under these weights winning pays 4.00 more than losing, most of it for goal.");
-    expect(taught([won], { near_ball: 9 })).toContain("most of it for near ball");
+    expect(taught([won], {})).toBe("With these weights, winning pays 4.00 more than losing, mostly from goal.");
+    expect(taught([won], { near_ball: 9 })).toContain("mostly from near ball");
   });
 
   it("warns of weights that reward losing, stalling or nothing", () => {
-    expect(taught([won], { goal: -1, near_ball: 0 })).toContain("losing pays as much as winning or more (+1.00 against −1.00");
-    expect(taught([won, drawn], {})).toContain("a draw pays more than a win (+6.00 against +2.00");
-    expect(taught([won], { goal: 0, near_ball: 0 })).toContain("nothing that was done pays");
+    expect(taught([won], { goal: -1, near_ball: 0 })).toContain("losing pays at least as much as winning (+1.00 vs −1.00");
+    expect(taught([won, drawn], {})).toContain("a draw pays at least as much as a win (+6.00 vs +2.00");
+    expect(taught([won], { goal: 0, near_ball: 0 })).toContain("nothing in these games is rewarded");
   });
 
   it("speaks of draws where nobody won, and is silent where nobody played", () => {
-    expect(taught([drawn], {})).toBe("Nobody has won yet. Under these weights a game brings +6.00, most of it for near ball.");
+    expect(taught([drawn], {})).toBe("Nobody has won yet. With these weights, a game pays +6.00, mostly from near ball.");
     expect(taught([], {})).toBe("");
   });
 });

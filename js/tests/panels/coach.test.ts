@@ -111,7 +111,7 @@ describe("rewards", () => {
   it("takes numbers only", () => {
     for (const wrong of ["", "x", "1e9", "NaN"]) {
       weigh("Weight of goal", wrong);
-      expect(root.querySelector(".term .problem")!.textContent, wrong).toContain("Wanted a number");
+      expect(root.querySelector(".term .problem")!.textContent, wrong).toContain("Enter a number");
     }
     control("Train").click();
     expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING" }]);
@@ -148,7 +148,7 @@ describe("the coach", () => {
 
   it("lists the scenes with what came of them", async () => {
     model.set("scenes", [scene]);
-    expect(texts(".success")).toEqual(["Measured when training begins"]);
+    expect(texts(".success")).toEqual(["Measured when training starts"]);
     expect(root.querySelector(".thumbnail")!.getAttribute("aria-label")).toBe("Scene 1: ball at 1.0, 2.0; player 0 at -4.6, 3.0");
     expect([...root.querySelectorAll(".thumbnail circle")].map((dot) => dot.getAttribute("class"))).toEqual(["ball", "side-0"]);
     const before = { share: 0.12, version: 3 };
@@ -168,6 +168,6 @@ describe("the coach", () => {
       Array.from({ length: 8 }, (_, k) => ({ ...scene, key: String(k) })),
     );
     expect(control("Drill this").disabled).toBe(true);
-    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("remove one first");
+    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("Remove one first");
   });
 });

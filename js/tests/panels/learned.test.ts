@@ -47,7 +47,7 @@ describe("the ghost", () => {
     expect(slider().disabled).toBe(true);
     await report([412]);
     expect(slider().disabled).toBe(true);
-    expect(one(".ghost .who").textContent).toContain("No earlier version yet");
+    expect(one(".ghost .who").textContent).toContain("No earlier versions yet");
   });
 
   it("goes back by the stop that was chosen; the last stop is the first version, whatever comes", async () => {
@@ -75,7 +75,7 @@ describe("the ghost", () => {
     drag(2);
     await report([0, 37, 405, 412], 37);
     expect(all(".name")).toEqual(["v412", "v37"]);
-    expect(one(".ghost .who").textContent).toBe("Blue is v412, as it plays now. Orange is v37, 375 versions back.");
+    expect(one(".ghost .who").textContent).toBe("Blue is v412, the current version. Orange is v37, 375 versions back.");
     expect(slider().getAttribute("aria-valuetext")).toBe("375 back, version 37");
     model.set("show", { ...model.get("show"), mode: "sandbox" });
     expect(all(".name")).toEqual(["AI", "chaser"]);

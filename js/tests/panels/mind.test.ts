@@ -154,7 +154,7 @@ describe("what it thinks", () => {
     expect(legend.hidden).toBe(false);
     expect(control("Value map").getAttribute("aria-pressed")).toBe("true");
     expect(legend.textContent).toContain("−0.8");
-    expect(legend.textContent).toContain("were the ball there");
+    expect(legend.textContent).toContain("if the ball were there");
     control("Value map").click();
     expect(legend.hidden).toBe(true);
   });

@@ -18,6 +18,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
+const resume = () => root.querySelector<HTMLButtonElement>(".seat .before button")!;
 const control = (name: string) => root.querySelector<HTMLButtonElement>(`.seat [aria-label="${name}"]`)!;
 const shown = (selector: string) => {
   const element = root.querySelector<HTMLElement>(`.seat${selector}`)!;
@@ -37,8 +38,8 @@ describe("a place on a shared server", () => {
     model.set("seat", { minutes: 30, left: 61 });
     expect(control("Training time left").textContent).toBe("1:01");
     expect(control("Training time left").hasAttribute("data-short")).toBe(true);
-    expect(control("More training time").textContent).toBe("+30 min");
-    control("More training time").click();
+    expect(control("+30 min").textContent).toBe("+30 min");
+    control("+30 min").click();
     expect(model.sentOf("EXTEND_TRAINING")).toHaveLength(1);
     expect([shown(" .before"), shown(" .send")]).toEqual([false, false]);
   });
@@ -48,13 +49,14 @@ describe("a place on a shared server", () => {
     saved.setHours(14, 2, 30);
     await open({ minutes: 0, left: 0, earlier: { saved_at: saved.getTime() / 1000, version: 41, step: 3_200_000 } });
     expect(shown(" .allowance")).toBe(false);
-    expect(control("Resume run").textContent).toMatch(/^Resume run from (2:02\sPM|14:02)/u);
+    expect(resume().textContent).toMatch(/^Resume run from (2:02\sPM|14:02)/u);
+    expect(resume().getAttribute("aria-label")).toBe(resume().textContent);
     expect(root.querySelector(".before .caption")!.textContent).toBe("version 41, 3.2M agent steps");
-    control("Resume run").click();
+    resume().click();
     expect(model.sentOf("RESUME_RUN")).toHaveLength(1);
     saved.setDate(saved.getDate() - 1);
     model.set("seat", { earlier: { saved_at: saved.getTime() / 1000, version: 41, step: 3_200_000 } });
-    expect(control("Resume run").textContent).toContain(String(saved.getDate()));
+    expect(resume().textContent).toContain(String(saved.getDate()));
     model.set("seat", { earlier: null });
     expect(shown("")).toBe(false);
   });
@@ -77,7 +79,7 @@ describe("a place on a shared server", () => {
     expect(model.sentOf("SUBMIT_POLICY")).toHaveLength(1);
     const answer = root.querySelector<HTMLElement>(".answer")!;
     model.set("seat", { league: true, sent: { state: "sending", text: "" } });
-    expect([control("Submit").disabled, answer.textContent]).toEqual([true, "Sending."]);
+    expect([control("Submit").disabled, answer.textContent]).toEqual([true, "Sending…"]);
     model.set("seat", { league: true, sent: { state: "failed", text: "<b>no round is open</b>" } });
     expect([answer.textContent, answer.dataset.state, answer.querySelector("b")]).toEqual(["<b>no round is open</b>", "failed", null]);
   });

@@ -55,7 +55,7 @@ describe("the learning pace", () => {
   it("tells how often an update comes, as this run makes them", () => {
     model.set("metrics", row(100_000, { updates: 10 }));
     turn(1e3);
-    expect(root.querySelector(".pace .help")!.textContent).toBe("At most one update in about 10 seconds.");
+    expect(root.querySelector(".pace .help")!.textContent).toBe("At most about one update every 10 seconds.");
   });
 
   it.each([
@@ -67,10 +67,10 @@ describe("the learning pace", () => {
   ])("shows %d at the nearest stop", (pace, stop) => expect(nearestStop(pace)).toBe(pace === 3e3 ? 1 : stop));
 
   it.each([
-    [1e6, "At most about 20 updates a second."],
-    [5e4, "At most about one update a second."],
-    [1e4, "At most one update in about 5 seconds."],
-    [100, "At most one update in about 8 minutes."],
+    [1e6, "At most about 20 updates per second."],
+    [5e4, "At most about one update per second."],
+    [1e4, "At most about one update every 5 seconds."],
+    [100, "At most about one update every 8 minutes."],
   ])("counts a rollout's decisions before anything is measured: %d", (pace, sentence) => {
     const values = { num_envs: 1000, rollout_length: 40, opponents: "self=0.25,chaser=0.75" };
     expect(updatesAt(pace, undefined, values, spec)).toBe(sentence);

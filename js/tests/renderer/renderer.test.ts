@@ -18,13 +18,13 @@ describe("the ladder", () => {
   });
 
   it.each([
-    ["no worker", null, top, "webgpu", "page", "may not start workers"],
+    ["no worker", null, top, "webgpu", "page", "cannot start workers"],
     ["no OffscreenCanvas", { ...top, offscreen: false }, top, "webgpu", "page", "cannot draw from a worker"],
     ["no WebGPU in workers", bare, top, "webgpu", "page", "no WebGPU inside workers"],
     ["no https", { ...bare, secure: false }, { ...bare, secure: false }, "canvas2d", "worker", "not served over https"],
     ["no WebGPU", bare, bare, "canvas2d", "worker", "has no WebGPU"],
     ["no adapter", { ...top, device: false }, { ...top, device: false, error: "blocked" }, "canvas2d", "worker", "(blocked)"],
-    ["nothing at all", null, bare, "canvas2d", "page", "may not start workers"],
+    ["nothing at all", null, bare, "canvas2d", "page", "cannot start workers"],
   ] as [string, Capabilities | null, Capabilities, string, string, string][])(
     "steps down and says why: %s",
     (_name, worker, page, renderer, thread, reason) => {

@@ -38,7 +38,7 @@ describe("Journal", () => {
     match([happened("goal", 2200, 0, 21)]);
     clock += 1000;
     match([happened("swap", 2400, -1, 28)]);
-    expect(texts()).toEqual(["v28 takes over from v21.", "Blue scores (v21).", "v21 takes over from v0.", "The untrained network plays."]);
+    expect(texts()).toEqual(["v28 takes over from v21.", "Blue scores (v21).", "v21 takes over from v0.", "The untrained network is playing."]);
     expect(journal.lines[2]!.tick).toBe(2100);
   });
 
@@ -52,7 +52,7 @@ describe("Journal", () => {
   it("tells of training, but not of the state that it found", () => {
     journal.training("training", 12, "");
     for (const status of ["stopping", "stopped", "starting", "training", "error", "idle"] as const) journal.training(status, 12, "no memory");
-    expect(texts()).toEqual(["Training was reset: back to the untrained v0.", "No memory.", "Training goes on from v12.", "Training rests at v12."]);
+    expect(texts()).toEqual(["Training was reset to the untrained v0.", "No memory.", "Training resumed from v12.", "Training stopped at v12."]);
   });
 
   it("tells of new champions only", () => {

@@ -64,7 +64,7 @@ describe("a show that the kernel plays", () => {
     vi.stubGlobal("createImageBitmap", () => Promise.reject(new Error("no JPEG")));
     await arrive(model, frame(3));
     vi.stubGlobal("createImageBitmap", () => Promise.resolve({ width: 600, height: 400, close: () => {} }));
-    expect(root.textContent).toContain("A picture of the show could not be read: no JPEG");
+    expect(root.textContent).toContain("A frame of the match could not be read: no JPEG");
     expect(model.sentOf("FRAME_SHOWN")).toHaveLength(1);
     end();
   });
@@ -77,7 +77,7 @@ describe("a show that the kernel plays", () => {
     await settle();
     expect(model.sentOf("STEP")).toEqual([step]);
     expect(model.get("show").playing).toBe(false);
-    for (const name of ["Step decision", "Skip to next goal", "Save replay", "Save GIF"]) expect(named(name).hidden).toBe(true);
+    for (const name of ["Step decision", "Next goal", "Save replay", "Save GIF (last 10 s)"]) expect(named(name).hidden).toBe(true);
     expect(named("Save policy").hidden).toBe(false);
     expect(root.querySelector(".hint")).toBeNull();
     end();

@@ -62,19 +62,7 @@ afterEach(() => {
 describe("page contract", () => {
   it("names every control", () => {
     const names = {
-      BUTTON: [
-        "Train",
-        "Stop training",
-        "Reset training",
-        "Play",
-        "Pause",
-        "Step",
-        "Step decision",
-        "Skip to next goal",
-        "Reset match",
-        "Share",
-        "Full screen",
-      ],
+      BUTTON: ["Train", "Stop", "Reset training", "Play", "Pause", "Step", "Step decision", "Next goal", "Reset match", "Share", "Full screen"],
       SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
       INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],
@@ -135,7 +123,7 @@ describe("training", () => {
     expect(root.querySelector(".sentence")!.textContent).toBe(SENTENCES[status]);
     const busy = (["starting", "training", "stopping"] as Status[]).includes(status);
     expect(control("Train").disabled).toBe(busy);
-    expect(control("Stop training").disabled).toBe(!["starting", "training"].includes(status));
+    expect(control("Stop").disabled).toBe(!["starting", "training"].includes(status));
   });
 
   it("prefers the kernel's own sentence, and shows errors", () => {
@@ -156,7 +144,7 @@ describe("training", () => {
     expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", learning_rate: 0.001, hidden_sizes: "32, 32" }]);
     model.set("config", { ...config, values: { ...config.values, learning_rate: 0.001, hidden_sizes: [32, 32] } });
     model.set("status", "training");
-    control("Stop training").click();
+    control("Stop").click();
     control("Reset training").click();
     model.set("status", "stopped");
     control("Train").click();
@@ -172,10 +160,10 @@ describe("training", () => {
   });
 
   it.each([
-    ["learning_rate", "fast", "learning_rate wants a number from 0 to 1, got fast."],
-    ["learning_rate", "2", "learning_rate wants a number from 0 to 1, got 2."],
-    ["epochs", "1.5", "epochs wants a whole number from 1 to 100, got 1.5."],
-    ["epochs", "", "epochs wants a whole number from 1 to 100, got nothing."],
+    ["learning_rate", "fast", "Enter a number from 0 to 1."],
+    ["learning_rate", "2", "Enter a number from 0 to 1."],
+    ["epochs", "1.5", "Enter a whole number from 1 to 100."],
+    ["epochs", "", "Enter a whole number from 1 to 100."],
   ])("refuses %s = %s with one sentence", (key, text, problem) => {
     const input = change(key, text);
     expect(input.closest(".setting")!.querySelector(".problem")!.textContent).toBe(problem);
@@ -188,7 +176,9 @@ describe("training", () => {
   });
 
   it("explains every hyper-parameter", () => {
-    expect(control("learning_rate").title).toBe("Learning rate\nAdam's step size.\nIn 1/step.\nfrom 0 to 1\nA change takes effect at the next update.");
+    expect(control("learning_rate").title).toBe(
+      "Learning rate\nAdam's step size.\nUnit: 1/step.\nEnter a number from 0 to 1.\nChanges take effect at the next update.",
+    );
     expect(control<HTMLInputElement>("opponents").value).toBe("self=0.75, chaser=0.25");
     expect(control("opponents").closest(".setting")!.querySelector(".effect")!.textContent).toBe("next start");
   });
@@ -366,7 +356,7 @@ describe("the show", () => {
     expect(root.querySelector(".name")!.textContent).not.toBe("You");
     expect(root.querySelector(".hint")!.textContent).toContain("Shift");
     worker().say({ type: "CURSOR", id, view: 0, cursor: "grab" });
-    control("Skip to next goal").click();
+    control("Next goal").click();
     await settle();
     expect(control("Match").dataset.cursor).toBe("grab");
     expect(
@@ -377,7 +367,7 @@ describe("the show", () => {
     expect(worker().of("SKIP")).toHaveLength(1);
     worker().say({ type: "STATE", id, ...state, events: [{ kind: "goalless", tick: 9, side: -1, version: 1 }] });
     await settle();
-    expect(root.querySelector(".status .notice")!.textContent).toContain("Nobody scored");
+    expect(root.querySelector(".status .notice")!.textContent).toContain("No goal");
   });
 
   it("gets a fresh canvas when the old one is lost", async () => {
@@ -449,7 +439,7 @@ describe("the kernel", () => {
       vi.advanceTimersByTime(3_000);
       expect(root.dataset.status).toBe("disconnected");
       expect(root.querySelector<HTMLElement>(".banner")!.hidden).toBe(false);
-      expect(root.querySelector(".banner")!.textContent).toContain("The match goes on with the last policy. Run this cell again");
+      expect(root.querySelector(".banner")!.textContent).toContain("The match continues with the last policy. Run this cell again");
       model.set("seq", 2);
       expect(root.dataset.status).toBe("training");
       expect(root.querySelector<HTMLElement>(".banner")!.hidden).toBe(true);
