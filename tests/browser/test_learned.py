@@ -82,7 +82,9 @@ def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
 
     widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
-    lines = widget.until(log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training")
+    lines = widget.until(
+        log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training"
+    )
     assert any(line == "Training started." for line in lines) and len(lines) <= 200
 
 
