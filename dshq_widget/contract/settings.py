@@ -441,7 +441,7 @@ def field_docs() -> dict[str, str]:
     for node in ast.walk(tree):
         for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                docs[ast.unparse(field.target)] = inspect.cleandoc(str(text.value.value))
+                docs[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return docs
 
 
