@@ -1,4 +1,4 @@
-/** What the bundler turns into text: the worker's own bundle and WGSL shaders. */
+/** Types of imports that the bundler turns into text: the worker's bundle and WGSL shaders. */
 declare module "worker-source" {
   const source: string;
   export default source;

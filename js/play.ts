@@ -1,4 +1,4 @@
-/** The page of `dshq play`: the widget's own module, as anywidget loads it, over a websocket of dshq_widget/widget/play_server.py. */
+/** The page of `dshq play`: the widget's module over a websocket of dshq_widget/widget/play_server.py. */
 
 import { SocketModel } from "./session/socket_model";
 import { h } from "./ui/dom";

@@ -1,5 +1,5 @@
 /**
- * Matches in an HTML file: the widget's page over traits that were saved, with nobody behind it. `dshq_widget/widget/export_html.py`
+ * Matches in an HTML file: the widget's page over saved traits, without a kernel. `dshq_widget/widget/export_html.py`
  * writes such files, of one match each; the traits stand in them as JSON, bytes as base64.
  */
 import type { Model, Traits } from "./contract/model";

@@ -1,4 +1,4 @@
-/** The widget's page as anywidget loads it: one session per model, one view per place it is shown in. */
+/** Entry point of the widget, which anywidget loads: one session per model, one view per place it is shown in. */
 
 import type { Model } from "./contract/model";
 import type { Ready } from "./session/events";

@@ -1,4 +1,4 @@
-/** The typed face of an anywidget model: its synced traits, events and custom messages. */
+/** Types of an anywidget model: its synced traits, events and custom messages. */
 import type {
   ConfigTrait,
   DrillTrait,

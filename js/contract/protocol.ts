@@ -1,5 +1,5 @@
 /**
- * What travels: traits between kernel and page, and messages between page and show worker.
+ * The protocol: traits between kernel and page, and messages between page and show worker.
  * `dshq_widget/contract/protocol.py` holds the same names; docs/architecture.md describes them.
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.

@@ -1,4 +1,4 @@
-/** What the sides are called: the colours they are drawn in. */
+/** Names of the two sides: the colours they are drawn in. */
 const NAMES = ["blue", "orange"];
 
 export function sideName(side: number): string {

@@ -1,4 +1,4 @@
-/** A gamepad plays like the keyboard, while the match has the focus: stick and cross for directions, buttons for the rest. */
+/** Gamepad input, while the match has the focus: stick and cross for directions, buttons for everything else. */
 
 import type { DrillSpec } from "../contract/protocol";
 import { type HeldKeys, TAKE_OVER } from "./held_keys";

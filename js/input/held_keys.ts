@@ -1,5 +1,5 @@
 /**
- * The keys that a person holds, whatever they are held with.
+ * The keys that are held down now, from keyboard, gamepad and touch pad together.
  *
  * Folder `input`: keyboard, gamepad, touch pad and pointers. Knows neither session nor match, only a drill's keys.
  */

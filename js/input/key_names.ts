@@ -1,4 +1,4 @@
-/** What the keys of a drill are called, and what they do. */
+/** Names and meanings of a drill's keys. */
 import type { DrillSpec } from "../contract/protocol";
 
 /** How a KeyboardEvent.code reads on a key cap. */

@@ -1,6 +1,6 @@
 /**
- * Keys act on the match only while its canvas has the focus, and never reach the notebook's own shortcuts. Escape gives the focus
- * back; whatever takes it away lets go of every key held.
+ * Keyboard input. Keys act on the match only while its canvas has the focus, and never reach the notebook's own shortcuts. Escape
+ * gives up the focus; when the focus is lost, every held key is released.
  */
 import type { DrillSpec } from "../contract/protocol";
 import { type HeldKeys, TAKE_OVER } from "./held_keys";

@@ -1,4 +1,4 @@
-/** Mouse, pen and fingers on the match. */
+/** Mouse, pen and touch input on the match. */
 import type { PointerInput } from "../contract/protocol";
 
 /** Pointers over the canvas, as the show receives them. */

@@ -1,4 +1,4 @@
-/** A stick and buttons below the pitch, for fingers: there while a person plays on a screen that is touched. */
+/** The touch pad: a stick and buttons below the pitch, shown while a person plays on a touch screen. */
 
 import type { DrillSpec } from "../contract/protocol";
 import { h } from "../ui/dom";

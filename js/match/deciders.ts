@@ -1,6 +1,6 @@
 /**
- * Who decides for each side of a match: the person, a network, a script, chance; and when the next policy takes over from the one
- * that plays. Nothing is allocated per decision.
+ * Chooses the action of each side of a match: by a person, a network, a script or at random. Also decides when the next policy
+ * takes over. Nothing is allocated per decision.
  */
 
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";

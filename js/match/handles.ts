@@ -1,4 +1,4 @@
-/** What a drill lets a pointer move, by the names of its state fields. */
+/** The objects that a pointer can drag, by the names of their state fields. */
 import type { Handle } from "../contract/protocol";
 
 type Words = Float32Array | Int32Array | Uint32Array;

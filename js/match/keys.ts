@@ -1,4 +1,4 @@
-/** The person's keys -> a factored action index. */
+/** Converts held keys to a factored action index. */
 import type { DrillSpec, KeyInput } from "../contract/protocol";
 
 export class Keys {

@@ -1,5 +1,5 @@
 /**
- * What a network's `layers` mean, as dshq_kernels/network/layers.py defines it: dense ones, and what a drill may put in front of them,
+ * Reads a network's `layers`, as dshq_kernels/network/layers.py defines them: dense layers, and an optional front layer of the drill,
  * written as negative numbers.
  */
 import { Grid } from "./grid";

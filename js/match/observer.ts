@@ -1,4 +1,4 @@
-/** What one side of a game sees and may do: what a policy is asked with, and what chance chooses from. */
+/** Observation and allowed actions of one side of a game. */
 
 import type { DrillSpec } from "../contract/protocol";
 import type { Policy } from "./policy";

@@ -1,6 +1,6 @@
 /**
- * What was done to a match, decision by decision, so that it can be played again: seed or starting state, inputs, actions. Bounded: when
- * a part is full the one before it is let go, and the recording begins where that ended.
+ * Records a match for replay: seed or starting state, inputs and actions of every decision. Bounded: when a part is full, the part
+ * before it is dropped, and the recording starts where that part ended.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";

@@ -1,4 +1,4 @@
-/** Plays a recorded match again, to the bit. `dshq_widget/env/replay.py` does the same on the CPU. */
+/** Replays a recorded match bit for bit. `dshq_widget/env/replay.py` does the same on the CPU. */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
 import { REST_SECONDS } from "../contract/tables";

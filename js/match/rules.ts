@@ -1,4 +1,4 @@
-/** A drill's rules as the kernel translated them to JavaScript (docs/architecture.md, "JavaScript form"). */
+/** Loads a drill's rules, which the kernel translated to JavaScript (docs/architecture.md, "JavaScript form"). */
 
 /** A game: one block of 4-byte words, seen through one typed array per field. The drill's own fields are there by name. */
 export interface GameState {

@@ -1,6 +1,6 @@
 /**
- * What reward terms pay: the last finished games summed up term by term, so that they can be weighed anew at any time, and one
- * sentence on what that would teach. Free of DOM and clock.
+ * Reward sums of the last finished games, term by term, so that new weights can be tried at any time, and one sentence on what
+ * those weights would teach. Free of DOM and clock.
  */
 import type { DrillSpec, Episode } from "../contract/protocol";
 import type { Game, GameState } from "./rules";

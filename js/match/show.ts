@@ -1,6 +1,6 @@
 /**
- * The match being watched: fixed ticks, decisions, episodes, score, events. Free of DOM, GPU and clock; nothing is allocated per
- * tick. Whoever drives it calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
+ * Runs the match on the page: fixed ticks, decisions, episodes, score, events. Free of DOM, GPU and clock; nothing is allocated per
+ * tick. The caller calls `advance(seconds)` once a frame and draws `previous` -> `current` at `alpha`.
  *
  * Folder `match`: the game, its players and its recording. Free of DOM, GPU and threads.
  */

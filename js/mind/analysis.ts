@@ -1,6 +1,6 @@
 /**
- * What a policy thinks: how it likes a position, what it would do there, what made it, and where each move leads. Functions
- * of a game, a policy and a state; the state is only read, and what has to be tried is tried on copies.
+ * Analysis of a policy in one state: value, action probabilities, saliency of the inputs, and where each move leads. The state is
+ * only read; moves are tried on copies.
  */
 
 import type { DrillSpec, Handle, Outcome, Thought } from "../contract/protocol";

@@ -1,6 +1,6 @@
 /**
- * The ghost of yesterday: lets an earlier version of the policy play side 1 of AI vs AI. Keeps the versions that were seen and
- * tells the show who is to play; the match itself goes on as it is.
+ * The ghost: lets an earlier version of the policy play side 1 of AI vs AI. Keeps the versions that the page has received and
+ * tells the show which one plays. The match is not restarted.
  */
 
 import type { FromWorker } from "../contract/protocol";

@@ -1,6 +1,6 @@
 /**
- * Watches one match for the person who asks what the policy thinks: keeps the value map fresh, a few rows per frame, reports the
- * chosen player's thoughts a few times a second, follows moves that were not made. Reads the match, never writes to it.
+ * Inspects the policy in a running match: updates the value map a few rows per frame, reports the chosen player's analysis a few
+ * times a second, and follows alternative moves. Reads the match, never writes to it.
  *
  * Folder `mind`: what a policy thinks, and which policies there were. Reads matches, never changes their state.
  */

@@ -1,6 +1,6 @@
 /**
- * The policies that a match has seen, for the ghost of yesterday. What it may hold is bounded in bytes: beyond that it thins out
- * the middle of the training, so that the first steps and the latest ones stay close together.
+ * Archive of the policies that a match has received, for the ghost. Its size in bytes is bounded: when it is full, it thins out the
+ * middle of the training and keeps the first and the latest versions.
  */
 import { countFloats } from "../match/layers";
 import type { Policy } from "../match/policy";

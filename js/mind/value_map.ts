@@ -1,6 +1,6 @@
 /**
- * The value of side 0's position if the first handle (the ball) were elsewhere, on a coarse grid. Filled a few rows at a time from one
- * snapshot of the state, so that a frame never waits for it, and shown only when a whole grid is done.
+ * The value map: the value for side 0 with the first handle (the ball) at each point of a coarse grid. It is computed a few rows at a
+ * time from one snapshot of the state, so that no frame waits for it, and shown when the whole grid is done.
  */
 
 import { KIND, SHAPE_FLOATS } from "../contract/protocol";

@@ -1,6 +1,6 @@
 /**
- * Coach by dragging: arrange the ball and the players while the match is paused, and let a share of the practice games begin
- * right there. Says how often blue wins from each scene, when it was first practised and now.
+ * The coach panel: drag the ball and the players while the match is paused, and let a share of the practice games start from that
+ * scene. Shows how often blue wins from each scene, before practice and now.
  */
 
 import type { DrillSpec, SceneRow } from "../contract/protocol";

@@ -1,6 +1,6 @@
 /**
- * The ghost of yesterday: a slider over the versions that this page has seen. The one it stands at plays orange in AI vs AI against
- * the version of now, and says so. The match goes on; nothing is restarted.
+ * The ghost panel: a slider over the versions that this page has received. The selected version plays orange in AI vs AI against
+ * the current version. The match is not restarted.
  */
 
 import { ghostOf } from "../session/player_names";
@@ -46,7 +46,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     if (!alone) return "Available only in the mode AI vs AI.";
     if (playing >= 0)
       return `Blue is v${version}, the current version. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
-    return count > 0 ? "Off. Drag the slider to let an earlier version play orange." : "No earlier versions yet. This page keeps the versions it shows.";
+    return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier versions yet.";
   };
   const followDrill = () => {
     panel.hidden = session.model.get("drill")?.spec.sides === 1;

@@ -1,4 +1,4 @@
-/** The four numbers that say how the training goes. */
+/** The headline panel: four key numbers of the training. */
 
 import type { MetricsRow } from "../contract/protocol";
 import { h, setText } from "../ui/dom";

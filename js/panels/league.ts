@@ -1,6 +1,6 @@
 /**
- * The league: how strong the champion, the newest versions and the best earlier ones are, each with the band in which its
- * rating lies, drawn on one scale. Drawn only while it is open.
+ * The league panel: Elo ratings of the champion, the newest versions and the best earlier ones, each with its confidence interval
+ * on one scale. Drawn only while it is open.
  */
 
 import type { LeagueRow } from "../contract/protocol";

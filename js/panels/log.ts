@@ -1,4 +1,4 @@
-/** What happened, newest first. Lines are only made while it is open, and each of them once. */
+/** The event log panel, newest first. Lines are built only while it is open, each of them once. */
 
 import type { Kind, Line } from "../session/journal";
 import { h, icon, setText } from "../ui/dom";

@@ -1,4 +1,4 @@
-/** The learning pace: a dial from a pace at which every update can be watched to all that the machine can do. */
+/** The learning pace: a slider from slow, where each update can be watched, to full speed. */
 
 import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
 import { h, setText } from "../ui/dom";
@@ -58,7 +58,7 @@ export function nearestStop(pace: number): number {
 
 /** How often an update comes at that pace, in a sentence. */
 export function updatesAt(pace: number, row: MetricsRow | undefined, values: Record<string, ConfigValue>, spec: DrillSpec | undefined): string {
-  if (pace === FULL) return "As fast as this machine can. Lower the pace to watch it learn.";
+  if (pace === FULL) return "As fast as possible. Lower the pace to watch it learn.";
   const seconds = stepsPerUpdate(row, values, spec) / pace;
   if (!Number.isFinite(seconds) || seconds <= 0) return "Updates come less often, so you can watch each one.";
   if (seconds < 0.95) return `At most about ${compact(Math.round(1 / seconds))} updates per second.`;

@@ -1,4 +1,4 @@
-/** What a panel is: a function from a view to an element, and what it may use there. */
+/** Types of a panel: a function from a view to an element, and the parts of the session that it may use. */
 import type { Model } from "../contract/model";
 import type { Session } from "../session/session";
 

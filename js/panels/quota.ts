@@ -1,6 +1,6 @@
 /**
- * A place on a shared server: how long training may still run, the run that a lost kernel left behind, and sending the policy to the
- * class league. Hidden where the server has none of these.
+ * The panel of a shared server: the training time that is left, resuming the run of an earlier kernel, and submitting the policy to
+ * the class league. Hidden where the server has none of these.
  */
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock, compact } from "../ui/format";

@@ -1,6 +1,6 @@
 /**
- * What the drill pays for: every reward term with its weight, and what the last games would have brought their winners and
- * losers under it. Works before any training; a change is one of the hyper-parameter `reward_weights`.
+ * The rewards panel: every reward term with its weight, and the rewards of winners and losers in the last games with these weights.
+ * Works before any training; a change sets the hyper-parameter `reward_weights`.
  */
 
 import type { DrillSpec } from "../contract/protocol";

@@ -1,4 +1,4 @@
-/** One pill and one sentence: what the training is doing, what went wrong and how to mend it. */
+/** The status of the training: one pill, and one sentence on what it does or what went wrong. */
 
 import type { Status } from "../contract/protocol";
 import { h, setText } from "../ui/dom";

@@ -1,4 +1,4 @@
-/** Train, stop and start over; hold the learning while the match goes on, and let it have one update at a time. */
+/** Buttons of the training: train, stop, reset, pause learning, and run one update. */
 
 import type { Status } from "../contract/protocol";
 import { button, h, icon, setAttribute, setText } from "../ui/dom";

@@ -1,4 +1,4 @@
-/** The show's transport: play, pause, step, reset, speed, who plays, and the seed. */
+/** Controls of the match: play, pause, step, reset, speed, players and seed. */
 
 import type { Mode, Swap } from "../contract/protocol";
 import { MODES, SPEEDS, SWAPS } from "../contract/tables";

@@ -1,5 +1,5 @@
 /**
- * What makes the match feel alive and is no part of its rules: sparks where the ball is struck, its trail, dust of a dash, confetti
+ * Visual effects, which are not part of the rules: sparks where the ball is struck, its trail, dust of a dash, confetti
  * and a wash of colour at a goal. Looks only at the drill's `drag` handles, never writes to the state, and is drawn as shapes.
  */
 import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS, type ShowEvent } from "../contract/protocol";

@@ -1,5 +1,5 @@
 /**
- * A grid of numbers as a picture to lay over the ground: interpolated smoothly, blue where it is good for side 0, orange where it
+ * Draws a grid of numbers as a colour map over the pitch: interpolated smoothly, blue where it is good for side 0, orange where it
  * is bad, clear in between. Blue and orange stay apart for the common kinds of colour blindness (Okabe and Ito, 2008).
  */
 import type { Theme } from "../contract/protocol";

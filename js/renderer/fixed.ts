@@ -1,5 +1,5 @@
 /**
- * Which leading shapes of a scene stand still, so that a renderer paints them once and copies them under every frame. Static
+ * Finds the leading shapes of a scene that do not move, so that a renderer paints them once and copies them under every frame. Static
  * parts come first in a scene; where an earlier shape does move after all, the fixed part ends before it for good.
  */
 import { SHAPE_FLOATS } from "../contract/protocol";

@@ -1,4 +1,4 @@
-/** The one GPU device of a thread, shared by everything drawn there, and asked for again when it is lost. */
+/** The GPU device of a thread: shared by everything drawn there, and requested again when it is lost. */
 import type { Capabilities } from "../contract/protocol";
 
 export class Gpu {

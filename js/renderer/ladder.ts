@@ -1,5 +1,5 @@
 /**
- * Which renderer, where: WebGPU in the worker, WebGPU on the page, Canvas2D. A canvas whose WebGPU context failed may not give
+ * Chooses the renderer and its thread: WebGPU in the worker, WebGPU on the page, Canvas2D. A canvas whose WebGPU context failed may not give
  * a 2d one, and a canvas handed to a worker never comes back, so the page asks first (PROBE -> CAPABILITIES, in the worker, and if
  * that has no device, on the page), chooses, and only then touches the canvas.
  */

@@ -1,4 +1,4 @@
-/** What a palette name looks like, by theme: the table of dshq_widget/drill/palette.py as renderers want it. */
+/** Colours of the palette names by theme: the table of dshq_widget/drill/palette.py in the renderers' form. */
 import type { Theme } from "../contract/protocol";
 import { GROUNDS, PAINTS } from "../contract/tables";
 

@@ -1,5 +1,5 @@
 /**
- * One canvas and what draws on it. Climbs back after a lost device; asks for a fresh canvas when the GPU is gone for good.
+ * One canvas and its renderer. Recovers after a lost device; asks for a new canvas when there is no GPU any more.
  *
  * Folder `renderer`: shapes to pixels. Knows no rules, no policy and no page around its canvas.
  */

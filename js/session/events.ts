@@ -1,4 +1,4 @@
-/** What happens in a session, and who listens. */
+/** Events of a session and their listeners. */
 import type { Cursor, FromWorker } from "../contract/protocol";
 
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;

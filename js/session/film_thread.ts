@@ -1,6 +1,6 @@
 /**
- * Orders a film (js/worker/film.ts) from a thread of its own, which runs the show worker's code and ends with the film; on the page, where
- * the browser starts no worker.
+ * Makes a film (js/worker/film.ts) in a separate worker, which runs the show worker's code and ends with the film. Where the browser
+ * starts no worker, the film is made on the page.
  */
 import workerSource from "worker-source";
 import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";

@@ -1,5 +1,5 @@
 /**
- * What happened, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
+ * The event log, newest first: goals, swaps of policy, settings that were changed, training that began or ended, champions,
  * warnings. Bounded; it only compares what it receives with what it received before.
  */
 

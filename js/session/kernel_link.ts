@@ -1,6 +1,6 @@
 /**
  * The page's end of the comm: acknowledges what it receives while somebody looks, sends the kernel the state of the show about once
- * a second, and notices when the kernel is gone. Messages are few and leave together: at each of them Jupyter's toolbar shows
+ * a second, and detects a lost kernel. Messages are few and leave together: at each of them Jupyter's toolbar shows
  * a busy kernel and then an idle one, and where no GPU composes the page that costs the match frames (docs/LOG.md).
  */
 import { listen, type Model } from "../contract/model";

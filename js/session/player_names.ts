@@ -1,4 +1,4 @@
-/** Who plays on each side, in a word or two: the scoreboard's names and the log's. */
+/** Names of the players on each side, for the scoreboard and the event log. */
 import type { Model } from "../contract/model";
 import type { ShowTrait } from "../contract/protocol";
 import type { PastState, ShowState } from "./events";

@@ -1,6 +1,6 @@
 /**
- * A widget's traits over a websocket, for a page without a notebook: what ipywidgets' model is where there is one. The page's end of
- * dshq_widget/widget/play_comm.py, which says what a frame looks like. It connects again by itself; until then it has said `comm:close`.
+ * A widget's traits over a websocket, for a page without a notebook, in place of the ipywidgets model. The page's end of
+ * dshq_widget/widget/play_comm.py, which describes a frame. It emits `comm:close` when the connection is lost and reconnects by itself.
  */
 import type { Model, Traits } from "../contract/model";
 import type { PageToKernel } from "../contract/protocol";

@@ -1,4 +1,4 @@
-/** Light or dark: what the notebook says (JupyterLab, VS Code, marimo and docs themes), else what the system says. */
+/** Detects the light or dark theme: from the notebook (JupyterLab, VS Code, marimo, docs themes), else from the system. */
 import type { Theme } from "../contract/protocol";
 
 export function detectTheme(): Theme {

@@ -1,4 +1,4 @@
-/** What a person may do with the match, said where it is played: a row of keys, and a hint on the pitch. */
+/** Help for playing the match: a row of keys, and a hint on the pitch. */
 
 import { keyHelp } from "../input/key_names";
 import { h } from "../ui/dom";

@@ -1,4 +1,4 @@
-/** Below the match while the value map lies on it: what its colours mean, and how strong the strongest is. */
+/** Legend of the value map: the meaning and the range of its colours. */
 
 import { sideName } from "../contract/sides";
 import { h, setText } from "../ui/dom";

@@ -1,4 +1,4 @@
-/** Which panels stand in a view: the trait `controls` names them. A panel is built when it is first wanted, and kept. */
+/** Places the panels of a view: the trait `controls` names them. A panel is built when it is first needed, and kept. */
 import type { PanelName } from "../contract/protocol";
 import { PANEL_NAMES, PANELS } from "../panels";
 import type { Area } from "../panels/panel";

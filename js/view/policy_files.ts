@@ -1,4 +1,4 @@
-/** Policies as `.dshq` files: the kernel packs and checks them, here they are only handed over. */
+/** Saves and loads policies as `.dshq` files. The kernel packs and checks them. */
 
 import { listen } from "../contract/model";
 import type { KernelToPage } from "../contract/protocol";

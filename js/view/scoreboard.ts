@@ -1,4 +1,4 @@
-/** Names, score, clock and policy version, as on television. */
+/** The scoreboard: names, score, clock and policy version. */
 import { ghostOf, playerNames } from "../session/player_names";
 import { button, h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";

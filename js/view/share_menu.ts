@@ -1,4 +1,4 @@
-/** The Share menu on the scoreboard: the policy as a file, the match as a recording, the picture as a picture. */
+/** The Share menu: saves and loads the policy, and saves the match as replay, picture, GIF or video. */
 
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";

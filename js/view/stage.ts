@@ -1,5 +1,5 @@
 /**
- * The match as one sees it: a scoreboard over a canvas, and what belongs to them.
+ * The stage: the scoreboard, the canvas of the match, and the parts around them.
  *
  * Folder `view`: one place where a widget is shown, and what stands there besides the panels.
  */

@@ -1,4 +1,4 @@
-/** One place where a widget is shown: what its parts are built with. */
+/** Type of a view, one place where a widget is shown: what its parts are built with. */
 import type { PanelView } from "../panels/panel";
 import type { Session } from "../session/session";
 

@@ -1,6 +1,6 @@
 /**
- * The end of a match as a film. The match is played again from its recording, drawn with Canvas2D on a canvas of its own and encoded
- * as fast as that goes; the match that is being watched is not touched.
+ * Makes a film of the end of a match. The match is replayed from its recording, drawn with Canvas2D on a separate canvas and encoded
+ * as fast as possible. The running match is not changed.
  */
 import { applyPalette, GIFEncoder, quantize } from "gifenc";
 import { type FilmFormat, type FilmOrder, SHAPE_FLOATS } from "../contract/protocol";

@@ -1,4 +1,4 @@
-/** What this page uses of gifenc, which brings no types of its own. */
+/** Types for the part of gifenc that this page uses; gifenc has no types. */
 declare module "gifenc" {
   export interface Encoder {
     writeFrame(indices: Uint8Array, width: number, height: number, options: FrameOptions): void;

@@ -1,6 +1,6 @@
 /**
- * Pointers on the match: what they are over, what they hold, how fast they let it go, and the rings that say so. A press takes hold
- * once it moves or lasts; a mere click is left to whoever wants to know what is there.
+ * Dragging with pointers on the match: the object under a pointer, the object it holds, its speed at release, and the rings that
+ * show this. A press grabs an object once it moves or lasts; a short click only selects.
  */
 
 import { type Cursor, KIND, type PointerInput, SHAPE_FLOATS, type Theme } from "../contract/protocol";

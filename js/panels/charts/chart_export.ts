@@ -1,4 +1,4 @@
-/** Learning curves to take away: every metric as CSV, the drawn charts as one PNG. */
+/** Export of the learning curves: every metric as CSV, the charts as one PNG. */
 import type { MetricsRow } from "../../contract/protocol";
 
 const GAP = 16; // CSS pixels between charts

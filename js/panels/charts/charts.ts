@@ -1,4 +1,4 @@
-/** Live learning curves, what they run over, and taking them away as CSV or PNG. */
+/** The charts panel: live learning curves, their horizontal axis, and export as CSV or PNG. */
 import { button, download, h, select, setAttribute } from "../../ui/dom";
 import type { Panel, PanelSession, PanelView } from "../panel";
 import { csvOf, pngOf } from "./chart_export";

@@ -1,4 +1,4 @@
-/** Which curves there are. Each says in a sentence what it shows and whether it should rise. */
+/** The list of learning curves. Each has a sentence on what it shows and whether it should rise. */
 import type uPlot from "uplot";
 import type { DrillSpec } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";

@@ -1,6 +1,6 @@
 /**
- * When curves are drawn. New rows only mark them as behind; a clock draws one of them at a time, each once a second, so that no frame
- * of the match pays for all of them.
+ * Schedules the drawing of curves. New rows only mark curves as outdated; a timer draws one at a time, each once a second, so that no
+ * frame of the match waits for all of them.
  */
 import type { Figure } from "./figure";
 

@@ -1,4 +1,4 @@
-/** Above the hyper-parameters: a preset for the machine at hand, and the present settings as Python. */
+/** Presets of the hyper-parameters, and a button that copies the current settings as Python. */
 
 import type { ConfigValue } from "../../contract/protocol";
 import { button, field, h, select, setText } from "../../ui/dom";

@@ -1,4 +1,4 @@
-/** The present settings as Python: the shortest `DrillWidget(...)` that gives them, and nothing that is a default anyway. */
+/** Writes the current settings as Python: the shortest `DrillWidget(...)` with these settings, without defaults. */
 import type { ConfigSchemaEntry, ConfigTrait, ConfigValue, ShowTrait } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
 

@@ -1,6 +1,6 @@
 /**
- * What it thinks: the chosen player's likely moves, what it sees and what of that weighs on the move it is making, the value map,
- * and, while the match stands, what other moves would have led to. Asks the show for thoughts only while it is open.
+ * The panel "What it thinks": the chosen player's action probabilities, its inputs and their effect on the current move, the value
+ * map, and, while the match is paused, the outcomes of other moves. Requests the analysis only while it is open.
  */
 
 import type { DrillSpec, Thought } from "../../contract/protocol";

@@ -1,4 +1,4 @@
-/** "Why that move?": what the likeliest moves lead to within a second, tried on copies while the match stands. */
+/** "Why that move?": outcomes of the likeliest moves after one second, tried on copies while the match is paused. */
 
 import type { DrillSpec, Outcome } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
