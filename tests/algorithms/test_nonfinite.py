@@ -80,7 +80,7 @@ def test_a_lasting_fault_ends_training_with_a_sentence(caplog):
         with pytest.raises(RuntimeError, match="check the rewards and observations"):
             trainer.wait(updates=1000, progress=False)
         assert caplog.text.count("reverted to version 0") == MOST_RETURNS
-        assert "0.5 of the learning rate" in caplog.text and "0.25 of the learning rate" in caplog.text
+        assert "the learning rate times 0.5" in caplog.text and "the learning rate times 0.25" in caplog.text
         assert trainer.status == "error" and trainer.version == 0
         assert np.array_equal(trainer.latest_policy().weights, before)
 
@@ -158,7 +158,7 @@ def test_weights_that_are_not_finite_are_taken_back_at_once(ward):
     ward.learner.ppo.illness = "weights"
     turns(ward, 1)
     assert ward.publisher.slots.latest == ward.version == 3 and np.array_equal(ward.learner.blob(), good[2])
-    assert "reverted to version 3; continuing with 0.5 of the learning rate" in ward.channel.warnings()[0]
+    assert "reverted to version 3; continuing with the learning rate times 0.5" in ward.channel.warnings()[0]
     assert ward.learner.hyper(ward.progress).learning_rate == pytest.approx(rate / 2, rel=1e-3)
     ward.learner.ppo.illness = ""
     turns(ward, 2)

@@ -376,7 +376,7 @@ def test_validation_finds_an_injected_error():
     finding = Validator(learner).compare(learner, samples, np.arange(64), Hyper(minibatch_size=256), (7, 3))
     assert (finding.first, finding.count, finding.seed) == (1234, 1, (7, 3))
     assert finding.largest_absolute > 0.05 and finding.largest_relative > 0.05
-    assert "weight 1234" in finding.sentence() and "[7, 3]" in finding.sentence()
+    assert "the first is 1234" in finding.sentence() and "[7, 3]" in finding.sentence()
 
 
 def test_validation_notices_what_is_no_number():

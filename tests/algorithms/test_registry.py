@@ -47,6 +47,8 @@ def test_its_versions_reach_the_page(make):  # noqa: F811
     widget.train()
 
     def sent() -> list[int]:
+        """Versions that the page, which acknowledges everything, has been sent."""
+        widget.comm.say({"type": "ACK", "seq": widget.seq})
         return [state["policy"]["version"] for state in widget.comm.updates() if "policy" in state]
 
     until(lambda: max(sent(), default=0) > 2)

@@ -210,7 +210,7 @@ def test_wrong_requests_say_what_was_wanted_and_change_nothing():
         (
             lambda: kept.simulate_batch(ids[[0, 0, 1]], np.zeros((3, 2), int)),
             MemoryError,
-            "3 states, 2 of 4.*capacity=8",
+            "3 states: 2 of 4 are free.*capacity=8",
         ),
         (lambda: kept.snapshot([0, 1, 2]), MemoryError, "3 states"),
         (lambda: kept.snapshot([20]), IndexError, "0..19"),

@@ -141,20 +141,21 @@ from dshq_kernels.play.gae_cuda import launch_gae
 from dshq_widget.gpu import play as gpu_play
 from dshq_widget.gpu.games import CpuGames, CudaGames
 from tests.gpu import test_resident as own
+from tests.harness import device_play
 from tests.harness.toy_drills import Barred
 
 runs = []
 for make in (CpuGames, lambda drill, n: CudaGames(drill, n, torch.device("cpu"))):
-    own.make_games = lambda drill, n, device: make(drill, n)
-    _, learner, play = own.start(Barred, {"self": 0.4, "random": 0.3, "walker": 0.3}, 48, length=4)
+    device_play.make_games = lambda drill, n, device: make(drill, n)
+    _, learner, play = device_play.start(Barred, {"self": 0.4, "random": 0.3, "walker": 0.3}, 48, length=4)
     scenes = play.games.words()[:2].copy()
     play.practise(scenes, 0.5)
     if make is not CpuGames:  # as one graph, recorded at the first rollout
         gpu_play.captured, play._wants_graph = own.as_captured, True
-    first = own.host(play.next())
+    first = device_play.host(play.next())
     with own.NobodyWaits() if make is not CpuGames else contextlib.nullcontext():
         second = play.next()
-    runs.append([first, own.host(second), play.games.words()])
+    runs.append([first, device_play.host(second), play.games.words()])
 (first, second, words), (again, later, twins) = runs
 assert np.array_equal(words, twins) and (second["terminated"] | second["truncated"]).any()
 for one, other in ((first, again), (second, later)):

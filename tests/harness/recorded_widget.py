@@ -36,7 +36,7 @@ class RecordingComm(BaseComm):
         return [content for content in sent if content["type"] == kind]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def bundle(tmp_path, monkeypatch):
     """A page's bundle, so that these tests need no Node."""
     (tmp_path / "widget.js").write_text("export default { render() {} };\n")
@@ -45,7 +45,7 @@ def bundle(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def make(monkeypatch) -> Iterator[Callable[..., DrillWidget]]:
+def make(monkeypatch, bundle) -> Iterator[Callable[..., DrillWidget]]:
     """Widgets with recording comms, closed at the end."""
     monkeypatch.setattr(comm, "create_comm", RecordingComm)
     made: list[DrillWidget] = []

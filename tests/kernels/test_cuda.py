@@ -139,14 +139,14 @@ def test_without_a_gpu_there_is_one_sentence():
 
     if cuda.is_available():
         pytest.skip("there is a GPU here")
-    with pytest.raises(RuntimeError, match=r"no CUDA device .* NUMBA_ENABLE_CUDASIM=1"):
+    with pytest.raises(RuntimeError, match=r"no usable CUDA device.* NUMBA_ENABLE_CUDASIM=1"):
         trace(compile_drill(drills["ball"]), 4, 0, "cuda")
     run = subprocess.run(
         [sys.executable, "-m", "dshq_widget.cli", "trace", "ball", "--ticks", "4", "--backend", "cuda"],
         capture_output=True,
         text=True,
     )
-    assert run.returncode == 1 and run.stderr.count("\n") == 1 and "no CUDA device" in run.stderr
+    assert run.returncode == 1 and run.stderr.count("\n") == 1 and "no usable CUDA device" in run.stderr
 
 
 @pytest.mark.gpu

@@ -79,7 +79,7 @@ def test_pack_and_unpack_are_inverse():
     for layers in SHAPES:
         plan, weights = mlp.make_plan(layers), weights_of(layers)
         assert np.array_equal(mlp.unpack(plan, mlp.pack(plan, weights)), weights)
-        with pytest.raises(ValueError, match="another shape"):
+        with pytest.raises(ValueError, match="a different shape"):
             mlp.pack(plan, weights[:-1])
 
 

@@ -24,7 +24,7 @@ def gae(shrink=lambda gamma, gae_lambda: gamma * gae_lambda, wall=True, after=la
     ("answer", "told"),
     [
         (gae(), None),
-        (gae(lambda gamma, gae_lambda: 0), "surprises alone"),
+        (gae(lambda gamma, gae_lambda: 0), "only the surprises"),
         (gae(lambda gamma, gae_lambda: gamma), "`gae_lambda` is missing"),
         (gae(lambda gamma, gae_lambda: gae_lambda), "by `gamma` as well"),
         (gae(wall=False), "the next episode's leaks"),

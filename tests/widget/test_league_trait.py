@@ -8,6 +8,8 @@ import pytest
 from dshq_widget.widget import page_protocol
 from tests.harness.recorded_widget import until
 
+pytestmark = pytest.mark.usefixtures("bundle")
+
 
 def player(name: str, elo: float, **more: Any) -> dict[str, Any]:
     return {"name": name, "elo": elo, "elo_low": elo - 30, "elo_high": elo + 30, "pinned": True, "against": {}, **more}

@@ -20,6 +20,8 @@ from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import ACK_SECONDS, LIVE
 from tests.harness.recorded_widget import PATIENCE, until
 
+pytestmark = pytest.mark.usefixtures("bundle")
+
 
 def test_a_new_widget_carries_everything_a_page_needs(make):
     w = make(seed=3)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Activation, KIND, SHAPE_FLOATS } from "../../contract/protocol";
+import { type Activation, type Handle, KIND, SHAPE_FLOATS } from "../../contract/protocol";
 import { Policy } from "../../match/policy";
 import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
@@ -88,8 +88,8 @@ describe("thoughts", () => {
   });
 
   it("know whose a handle is", () => {
-    const handle = { ...ball, name: "player 1", index: 1 };
-    expect([sideOf(ball, 2), sideOf(handle, 2), sideOf(handle, 1), sideOf({ ...ball, name: "cart" }, 1)]).toEqual([-1, 1, -1, 0]);
+    const handle: Handle = { ...ball, name: "player 1", index: 1, kind: "player" };
+    expect([sideOf(ball, 2), sideOf(handle, 2), sideOf(handle, 1), sideOf({ ...ball, kind: "player" }, 1)]).toEqual([-1, 1, -1, 0]);
     expect(() => position(newState(), { ...ball, x: "nowhere" })).toThrow('no state field "nowhere"');
   });
 });
