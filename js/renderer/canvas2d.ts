@@ -38,6 +38,7 @@ export class Canvas2dRenderer implements Renderer {
   resize(width: number, height: number, dpi: number): void {
     this.canvas.width = this.backdrop.width = Math.max(1, Math.round(width * dpi));
     this.canvas.height = this.backdrop.height = Math.max(1, Math.round(height * dpi));
+    this.fixed.forget(); // a canvas that is given a size is empty, also where the size is the one that it had
   }
 
   draw(picture: Picture): void {

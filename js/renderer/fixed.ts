@@ -14,6 +14,12 @@ export class FixedPart {
   private width = 0; // device pixels
   private height = 0;
 
+  /** What was painted is lost: the next update says that it must be painted again. */
+  forget(): void {
+    this.look = null;
+    this.count = 0;
+  }
+
   /** True when the fixed part must be painted again: at the start, after a change of size or theme, when it shrank. */
   update({ shapes, fixed, look }: Picture, width: number, height: number): boolean {
     let stale = look !== this.look || width !== this.width || height !== this.height;

@@ -126,6 +126,14 @@ describe("FixedPart", () => {
     expect(fixed.count).toBe(2);
   });
 
+  it("is painted again once what was painted is lost", () => {
+    const fixed = new FixedPart();
+    fixed.update(pictureOf([1, 2], 2), 100, 50);
+    fixed.forget();
+    expect(fixed.update(pictureOf([1, 2], 2), 100, 50)).toBe(true);
+    expect(fixed.update(pictureOf([1, 2], 2), 100, 50)).toBe(false);
+  });
+
   it("ends for good before a shape that moves after all", () => {
     const fixed = new FixedPart();
     fixed.update(pictureOf([1, 2, 3], 3), 100, 50);
