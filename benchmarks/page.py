@@ -27,8 +27,8 @@ import psutil
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.machine import describe, write
-from tests.harness.lab import LabServer
-from tests.harness.page import NotebookPage, WidgetPage, launch_chromium
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 PATIENCE = 300  # seconds

@@ -25,8 +25,8 @@ import websocket
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.machine import describe, write
-from tests.harness.lab import LabServer
-from tests.harness.page import QUIET_FLAGS, WEBGPU_FLAGS, NotebookPage, find_chromium
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import QUIET_FLAGS, WEBGPU_FLAGS, NotebookPage, find_chromium
 
 MATCH = "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w"
 FLOOR = """import anywidget, traitlets

@@ -17,8 +17,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.machine import describe
-from tests.harness.lab import LabServer
-from tests.harness.page import NotebookPage, WidgetPage, launch_chromium
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 PATIENCE = 300  # seconds

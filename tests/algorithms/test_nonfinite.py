@@ -13,8 +13,8 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
-from tests.harness.faults import SMALL, until
-from tests.harness.toy_drills import Walk
+from tests.harness.games.toy_drills import Walk
+from tests.harness.processes.faults import SMALL, until
 
 
 class Stumble(Walk):

@@ -10,8 +10,8 @@ import pytest
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
-from tests.harness.lockstep import hashes
-from tests.harness.lockstep_runs import LOCKSTEP, SMALL, assert_same
+from tests.harness.processes.lockstep import hashes
+from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
 
 OPTIONS = {
     "separate_value_net": True,

@@ -20,7 +20,7 @@ from dshq_widget.algorithms.ppo.learners.validation import Validator, compare
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.exploration import EntropyGuard
 from dshq_widget.policy.network import Policy, PolicySpec, initial_weights
-from tests.harness.samples import METRICS, SPEC, make_samples
+from tests.harness.games.samples import METRICS, SPEC, make_samples
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -8,8 +8,8 @@ import pytest
 from dshq_widget import algorithms
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
-from tests.harness.random_search import ALGORITHM
-from tests.harness.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
+from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
+from tests.harness.games.random_search import ALGORITHM
 
 SEARCH = {"num_envs": 64, "rollout_length": 100, "hidden_sizes": (8,), "learning_rate": 0.3}
 PATIENCE = 300.0  # seconds

@@ -18,9 +18,9 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.training.trainer import Trainer
-from tests.harness.learner_channel import Turns
-from tests.harness.lockstep import hashes
-from tests.harness.lockstep_runs import LOCKSTEP, SMALL, assert_same
+from tests.harness.processes.learner_channel import Turns
+from tests.harness.processes.lockstep import hashes
+from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
 
 
 def test_lock_step_has_one_thread_and_no_rollout_process():

@@ -21,7 +21,7 @@ SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_siz
 def test_the_entropy_floor_of_an_environment_raises_the_bonus(caplog):
     """Two options never reach 5 nats, so nothing is good enough: training says so and continues."""
     quick = {"num_envs": 16, "rollout_length": 16, "hidden_sizes": (16,), "epochs": 1, "workers": 0}
-    with Trainer("gym:tests.harness.gym_worlds:Easy-v0", min_entropy=5.0, entropy_coef=0.0, **quick) as trainer:
+    with Trainer("gym:tests.harness.games.gym_worlds:Easy-v0", min_entropy=5.0, entropy_coef=0.0, **quick) as trainer:
         trainer.start()
         assert trainer.wait(updates=40, progress=False) and trainer.error == ""
         trainer.stop()

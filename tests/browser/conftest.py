@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from tests.harness.bare_page import BarePage, KernelProcess
-from tests.harness.lab import LabServer
-from tests.harness.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
+from tests.harness.browser.bare_page import BarePage, KernelProcess
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
 
 LESSON_SECONDS = "3"
 """What `seconds` gives in a lesson, at most."""

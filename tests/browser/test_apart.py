@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.slow_line import SlowLine
-from tests.harness.watching import TRAINED, begin, learns, pause, stops, ticks_on
+from tests.harness.browser.slow_line import SlowLine
+from tests.harness.browser.watching import TRAINED, begin, learns, pause, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 

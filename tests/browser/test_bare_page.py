@@ -10,11 +10,11 @@ import psutil
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.console import Console
-from tests.harness.counting import COUNT_DEVICES, COUNT_LISTENERS
-from tests.harness.page import widget_on
-from tests.harness.slow_line import SlowLine
-from tests.harness.watching import PLAIN, begin, inject, learns, stands_alone, stops, ticks_on
+from tests.harness.browser.console import Console
+from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
+from tests.harness.browser.page import widget_on
+from tests.harness.browser.slow_line import SlowLine
+from tests.harness.browser.watching import PLAIN, begin, inject, learns, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.watching import TRAINED, begin
+from tests.harness.browser.watching import TRAINED, begin
 
 pytestmark = pytest.mark.browser
 

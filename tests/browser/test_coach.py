@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Locator
 
 from tests.browser.conftest import OpenPage
-from tests.harness.bare_page import BarePage
-from tests.harness.page import WidgetPage
-from tests.harness.watching import TRAINED, begin, pause, ticks_on
+from tests.harness.browser.bare_page import BarePage
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 

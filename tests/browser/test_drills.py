@@ -5,7 +5,7 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from tests.browser.conftest import OpenPage
-from tests.harness.watching import begin
+from tests.harness.browser.watching import begin
 
 pytestmark = pytest.mark.browser
 

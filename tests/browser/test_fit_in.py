@@ -20,8 +20,8 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import OpenNotebook, OpenPage
-from tests.harness.page import WidgetPage
-from tests.harness.watching import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.watching import TRAINED, begin
+from tests.harness.browser.watching import TRAINED, begin
 
 pytestmark = pytest.mark.browser
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.watching import begin, ticks_on
+from tests.harness.browser.watching import begin, ticks_on
 
 pytestmark = pytest.mark.browser
 

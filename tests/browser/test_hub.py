@@ -17,11 +17,11 @@ pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 from dshq_widget.classroom import rounds
 from dshq_widget.classroom.demo import Hub, HubError, proxy_command
 from dshq_widget.classroom.store import FINISHED, Store
-from tests.harness.hub import ARGUMENTS, HubServer
-from tests.harness.lab import LAB_KERNEL
-from tests.harness.page import NotebookPage, WidgetPage, launch_chromium
-from tests.harness.processes import processes_of
-from tests.harness.watching import TRAINED
+from tests.harness.browser.hub import ARGUMENTS, HubServer
+from tests.harness.browser.lab import LAB_KERNEL
+from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
+from tests.harness.browser.watching import TRAINED
+from tests.harness.process_tree import processes_of
 
 pytestmark = pytest.mark.browser
 

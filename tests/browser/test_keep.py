@@ -12,9 +12,9 @@ from dshq_widget import DrillWidget
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import load_policy
 from tests.browser.conftest import OpenNotebook, OpenPage
-from tests.harness.lab import LabServer
-from tests.harness.page import NotebookPage, WidgetPage
-from tests.harness.watching import begin
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import NotebookPage, WidgetPage
+from tests.harness.browser.watching import begin
 
 pytestmark = pytest.mark.browser
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenNotebook, OpenPage
-from tests.harness.watching import begin
+from tests.harness.browser.watching import begin
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from dshq_widget.classroom import rounds
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.upload_checks import admit
 from dshq_widget.policy import ladder
+from tests.harness.browser.page import WidgetPage
 from tests.harness.class_league import Service, open_round
-from tests.harness.page import WidgetPage
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.page import WidgetPage
-from tests.harness.watching import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import PLAIN, TRAINED, begin, ticks_on
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from dshq_widget.lessons import lesson
+from tests.harness.browser.page import NotebookPage, WidgetPage
 from tests.harness.notebook_reader import answers
-from tests.harness.page import NotebookPage, WidgetPage
 from tools.notebooks import FOLDER
 from tools.pages import build, share
 

@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.bare_page import BarePage
-from tests.harness.page import WidgetPage
-from tests.harness.watching import PLAIN, TRAINED, begin, pause, ticks_on
+from tests.harness.browser.bare_page import BarePage
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import PLAIN, TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 

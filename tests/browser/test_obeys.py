@@ -3,8 +3,8 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.page import inner
-from tests.harness.watching import PLAIN, begin, pause, ticks_on
+from tests.harness.browser.page import inner
+from tests.harness.browser.watching import PLAIN, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 

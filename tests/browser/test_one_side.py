@@ -3,8 +3,8 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.page import WidgetPage
-from tests.harness.watching import TRAINED, begin
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import TRAINED, begin
 
 pytestmark = pytest.mark.browser
 

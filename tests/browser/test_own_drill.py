@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tests.browser.conftest import OpenNotebook, OpenPage
-from tests.harness.drill_page import LESSON
-from tests.harness.watching import TRAINED, begin
+from tests.harness.browser.watching import TRAINED, begin
+from tests.harness.games.drill_page import LESSON
 
 pytestmark = pytest.mark.browser
 

@@ -9,10 +9,10 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash
 from tests.browser.conftest import OpenPage
-from tests.harness import watching
-from tests.harness.bare_page import BarePage
-from tests.harness.page import WidgetPage
-from tests.harness.page_code import in_node, matches_script
+from tests.harness.browser import watching
+from tests.harness.browser.bare_page import BarePage
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.page_code import in_node, matches_script
 
 pytestmark = pytest.mark.browser
 

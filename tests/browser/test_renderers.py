@@ -4,10 +4,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Route
 
 from tests.browser.conftest import OpenPage
-from tests.harness.bare_page import BarePage
-from tests.harness.counting import COUNT_DEVICES
-from tests.harness.page import WidgetPage, launch_chromium
-from tests.harness.watching import begin, inject, plays_on, ticks_on
+from tests.harness.browser.bare_page import BarePage
+from tests.harness.browser.counting import COUNT_DEVICES
+from tests.harness.browser.page import WidgetPage, launch_chromium
+from tests.harness.browser.watching import begin, inject, plays_on, ticks_on
 
 pytestmark = pytest.mark.browser
 

@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.counting import COUNT_DEVICES, COUNT_LISTENERS
-from tests.harness.lab import LAB_KERNEL
-from tests.harness.page import launch_chromium
-from tests.harness.watching import PLAIN, begin, inject, learns, plays_on, stands_alone, stops, ticks_on
+from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
+from tests.harness.browser.lab import LAB_KERNEL
+from tests.harness.browser.page import launch_chromium
+from tests.harness.browser.watching import PLAIN, begin, inject, learns, plays_on, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 

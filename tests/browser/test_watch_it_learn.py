@@ -6,7 +6,7 @@ Behaviour only, under generous time-outs; how fast all this is, is measured by b
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.watching import TRAINED, begin, pause, ticks_on
+from tests.harness.browser.watching import TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,7 @@ from dshq_widget.classroom.rounds import drill_of
 from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
-from tests.harness.processes import processes_of
+from tests.harness.process_tree import processes_of
 
 SECONDS = 180
 

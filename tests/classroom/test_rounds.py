@@ -20,8 +20,8 @@ from dshq_widget.classroom.upload_checks import Limiter, admit, bare
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.learning import elo
 from dshq_widget.policy import checkpoint
+from tests.harness.browser.page_code import in_node
 from tests.harness.class_league import open_round, policy, policy_bytes
-from tests.harness.page_code import in_node
 from tests.harness.recount import recount, results
 
 

@@ -20,7 +20,7 @@ from dshq_widget.env.check import Finding
 from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
-from tests.harness.drill_page import LESSON
+from tests.harness.games.drill_page import LESSON
 
 TIMEOUT = 300  # seconds; a machine that never compiled anything
 SECONDS = 4  # of training

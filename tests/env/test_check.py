@@ -14,7 +14,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.sumo import Sumo
 from dshq_widget.env.check import CHECKS, Subject, inspect, suite
-from tests.harness.drill_page import LESSON
+from tests.harness.games.drill_page import LESSON
 
 
 class Crooked(Bandit):

@@ -5,7 +5,7 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash
-from tests.harness.page_code import in_node
+from tests.harness.browser.page_code import in_node
 
 TICKS = 2000
 BALL = compile_drill(drills["ball"])

@@ -9,8 +9,8 @@ import pytest
 
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
-from tests.harness.device_play import LENGTH, host, start
-from tests.harness.toy_drills import Race
+from tests.harness.games.device_play import LENGTH, host, start
+from tests.harness.games.toy_drills import Race
 
 
 def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):
@@ -20,7 +20,7 @@ def test_two_are_one_and_the_survivor_says_so(tmp_path: Path):
     np.savez(tmp_path / "rollout.npz", cut=32, layers=learner.spec.layers, **arrays)
     peers = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.harness.joint_peer", str(rank), str(tmp_path)],
+            [sys.executable, "-m", "tests.harness.processes.joint_peer", str(rank), str(tmp_path)],
             cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -30,9 +30,9 @@ from dshq_widget.gpu.download import Download
 from dshq_widget.gpu.games import CpuGames, make_games
 from dshq_widget.gpu.play import Play, Rollout, draw, groups_of
 from dshq_widget.policy.network import Policy, PolicySpec
-from tests.harness.device_play import GAMMA, LAMBDA, LENGTH, host, start
-from tests.harness.samples import METRICS, SPEC, make_samples
-from tests.harness.toy_drills import Barred, Climb, Race
+from tests.harness.games.device_play import GAMMA, LAMBDA, LENGTH, host, start
+from tests.harness.games.samples import METRICS, SPEC, make_samples
+from tests.harness.games.toy_drills import Barred, Climb, Race
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 ALIKE = {"cpu": 1e-5, "cuda": 1e-4}
@@ -141,8 +141,8 @@ from dshq_kernels.play.gae_cuda import launch_gae
 from dshq_widget.gpu import play as gpu_play
 from dshq_widget.gpu.games import CpuGames, CudaGames
 from tests.gpu import test_resident as own
-from tests.harness import device_play
-from tests.harness.toy_drills import Barred
+from tests.harness.games import device_play
+from tests.harness.games.toy_drills import Barred
 
 runs = []
 for make in (CpuGames, lambda drill, n: CudaGames(drill, n, torch.device("cpu"))):

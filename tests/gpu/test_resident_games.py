@@ -18,7 +18,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
-from tests.harness.learner_channel import Turns
+from tests.harness.processes.learner_channel import Turns
 
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
 

@@ -21,7 +21,7 @@ from dshq_widget.gpu.games import CudaGames
 from dshq_widget.gpu.play import Play
 from dshq_widget.gpu.turns import KernelTurns, Turns
 from dshq_widget.policy.network import PolicySpec
-from tests.harness.toy_drills import Barred, Climb, Race
+from tests.harness.games.toy_drills import Barred, Climb, Race
 
 
 class ShortBall(Ball):

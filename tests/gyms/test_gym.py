@@ -26,7 +26,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 
 PATIENCE = 400.0
-WORLDS = "gym:tests.harness.gym_worlds:"
+WORLDS = "gym:tests.harness.games.gym_worlds:"
 QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}
 
 
@@ -297,7 +297,7 @@ def test_observations_that_are_no_numbers_are_refused():
 def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    module = "from tests.harness.gym_worlds import Easy, gym\ngym.register('Beside-v0', Easy)\n"
+    module = "from tests.harness.games.gym_worlds import Easy, gym\ngym.register('Beside-v0', Easy)\n"
     (tmp_path / "beside.py").write_text(module)
     with Trainer("gym:beside:Beside-v0", num_envs=16, workers=1, **QUICK) as trainer:
         trainer.start()

@@ -24,7 +24,7 @@ from dshq_widget.gpu.network import Network
 from dshq_widget.gpu.play import Play, draw
 from dshq_widget.gpu.rollout import Rollout
 from dshq_widget.policy.network import PolicySpec
-from tests.harness.toy_drills import Barred, Climb, Race
+from tests.harness.games.toy_drills import Barred, Climb, Race
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":

@@ -9,7 +9,7 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.trace import node, trace
-from tests.harness.small_drill import drill_with
+from tests.harness.games.small_drill import drill_with
 
 # ruff: noqa: F821  (random, sin, circle ... are words of the rules language)
 

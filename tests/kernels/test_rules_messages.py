@@ -10,7 +10,7 @@ import pytest
 from dshq_kernels.language.rules import RulesError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
-from tests.harness.small_drill import drill_with, reset_x
+from tests.harness.games.small_drill import drill_with, reset_x
 
 # ruff: noqa: F821  (random, sin ... are words of the rules language)
 

@@ -24,7 +24,7 @@ from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_sha
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.trainer import Trainer
-from tests.harness.lockstep import hashes
+from tests.harness.processes.lockstep import hashes
 
 PATIENCE = 300.0
 NAN = float("nan")

@@ -12,7 +12,7 @@ import pytest
 from dshq_widget.learning.pace import Pace
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
-from tests.harness.faults import PATIENCE, SMALL, until
+from tests.harness.processes.faults import PATIENCE, SMALL, until
 
 STEPS = SMALL["num_envs"] * SMALL["rollout_length"]  # agent steps of one update of a drill of one side
 

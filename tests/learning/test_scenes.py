@@ -14,7 +14,7 @@ from dshq_widget.policy import checkpoint, network
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.worker import make_rollouts, unpack
 from dshq_widget.training.trainer import Trainer
-from tests.harness.recorded_widget import bundle, make, until
+from tests.harness.browser.recorded_widget import bundle, make, until
 
 __all__ = ["bundle", "make"]
 

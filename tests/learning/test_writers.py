@@ -12,7 +12,7 @@ from dshq_widget.learning import tensorboard_events
 from dshq_widget.learning.writers import Logs, columns, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
-from tests.harness.faults import SMALL
+from tests.harness.processes.faults import SMALL
 
 SPEC = {"terms": [{"name": "goal"}, {"name": "approach"}]}
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from jupyter_client import KernelManager
 
-KERNEL = str(Path(__file__).parents[1] / "harness" / "runtime_kernel.py")
+KERNEL = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_kernel.py")
 PATIENCE = 300.0  # seconds that a loaded machine may take for what takes a quarter of one
 NAMED = re.compile(r"sem\.|psm_|mp-|torch_|dshq")  # names that leaked shared memory has had
 START = """

@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.ring import Lane, layout_hash
 from tests.harness.counts import times
-from tests.harness.runtime_writers import CROWD, RECORD, pattern
+from tests.harness.processes.runtime_writers import CROWD, RECORD, pattern
 
 FIELDS = {"obs": ("float32", (3, 5)), "done": ("uint8", (7,)), "boot": ("float32", ())}
-WRITERS = str(Path(__file__).parents[1] / "harness" / "runtime_writers.py")
+WRITERS = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_writers.py")
 
 
 def lane_of(fields, capacity, offset=0):

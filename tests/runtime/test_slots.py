@@ -20,7 +20,7 @@ from dshq_widget.runtime.slots import WeightSlots, _publish, _read
 N = 8_031  # weights of a 28-64-64-31 network
 PATTERN = 1 << 20  # float32 holds these whole numbers exactly
 DAWDLE = 300_000  # looks at the version: about a millisecond
-WRITERS = str(Path(__file__).parents[1] / "harness" / "runtime_writers.py")
+WRITERS = str(Path(__file__).parents[1] / "harness" / "processes" / "runtime_writers.py")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.supervisor import Restart, Supervisor
-from tests.harness.faults import until
+from tests.harness.processes.faults import until
 
 PROBE = "dshq_widget.runtime.probe:run"
 PATIENCE = 300.0

@@ -13,7 +13,7 @@ import pytest
 from jupyter_client import KernelManager
 
 from dshq_widget.training.trainer import Trainer
-from tests.harness.faults import PATIENCE, ROOT, SMALL, Family, Kernel, until
+from tests.harness.processes.faults import PATIENCE, ROOT, SMALL, Family, Kernel, until
 
 MODES = [
     pytest.param(["--gentle"], id="gentle"),

@@ -22,7 +22,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.history import History, Progress, clean
 from dshq_widget.training.trainer import Trainer
-from tests.harness.toy_drills import Walk
+from tests.harness.games.toy_drills import Walk
 
 PATIENCE = 300.0
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}

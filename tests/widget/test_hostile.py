@@ -14,8 +14,8 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import check_show
+from tests.harness.browser.recorded_widget import PATIENCE, RecordingComm
 from tests.harness.counts import times
-from tests.harness.recorded_widget import PATIENCE, RecordingComm
 
 MARKUP = "<img src=x onerror=alert(1)>"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dshq_widget.widget import page_protocol
-from tests.harness.recorded_widget import until
+from tests.harness.browser.recorded_widget import until
 
 pytestmark = pytest.mark.usefixtures("bundle")
 

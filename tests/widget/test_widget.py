@@ -18,7 +18,7 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.page_protocol import ACK_SECONDS, LIVE
-from tests.harness.recorded_widget import PATIENCE, until
+from tests.harness.browser.recorded_widget import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("bundle")
 

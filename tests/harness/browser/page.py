@@ -20,8 +20,8 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
-from tests.harness.console import Console
-from tests.harness.lab import Kernel, LabServer
+from tests.harness.browser.console import Console
+from tests.harness.browser.lab import Kernel, LabServer
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import BrowserContext
 
-from tests.harness.bare_page import BarePage
-from tests.harness.page import NotebookPage, WidgetPage
+from tests.harness.browser.bare_page import BarePage
+from tests.harness.browser.page import NotebookPage, WidgetPage
 
 PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
 

@@ -12,9 +12,9 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.harness.console import Console
-from tests.harness.lab import Kernel
-from tests.harness.page import VIEWPORT, WidgetPage, widget_on
+from tests.harness.browser.console import Console
+from tests.harness.browser.lab import Kernel
+from tests.harness.browser.page import VIEWPORT, WidgetPage, widget_on
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 OPEN_SECONDS = 120

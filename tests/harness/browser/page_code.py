@@ -8,7 +8,7 @@ from typing import Any
 
 from dshq_widget.env.trace import node
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ESBUILD = ROOT / "node_modules" / "esbuild" / "bin" / "esbuild"
 MAIN = """
 const { call, given } = JSON.parse(require("fs").readFileSync(0, "utf8"));

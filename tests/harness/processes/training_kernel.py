@@ -14,7 +14,7 @@ import sys
 import time
 
 from dshq_widget.training.trainer import Trainer
-from tests.harness.faults import SMALL
+from tests.harness.processes.faults import SMALL
 
 
 def main() -> None:

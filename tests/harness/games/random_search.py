@@ -64,7 +64,7 @@ def run(channel, job, blocks):
 
 
 def start(drill, *others):
-    return OneProcess("tests.harness.random_search:run", drill.to_json(), *others)
+    return OneProcess("tests.harness.games.random_search:run", drill.to_json(), *others)
 
 
 ALGORITHM = Algorithm("random_search", start)

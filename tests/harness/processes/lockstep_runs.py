@@ -14,7 +14,7 @@ SMALL = {
     "pace": PACE,
 }
 
-LOCKSTEP = str(Path(__file__).parents[1] / "harness" / "lockstep.py")
+LOCKSTEP = str(Path(__file__).with_name("lockstep.py"))
 
 
 def assert_same(one: dict[int, str], other: dict[int, str], beyond: int) -> None:

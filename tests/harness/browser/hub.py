@@ -6,8 +6,8 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext
 
 from dshq_widget.classroom.demo import Hub
-from tests.harness.lab import LabServer
-from tests.harness.page import NotebookPage
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import NotebookPage
 
 SPAWN_SECONDS = 180
 ARGUMENTS = ("--LabApp.expose_app_in_browser=True",)  # the page's own commands, as JupyterLab's tests use them

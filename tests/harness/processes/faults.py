@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0  # seconds; gentle processes get next to nothing of a machine that others keep busy
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
 MARK = "DSHQ_TEST_FAMILY"
@@ -53,7 +53,7 @@ class Kernel:
     def __init__(self, *options: str) -> None:
         self.family = Family()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.harness.training_kernel", *options],
+            [sys.executable, "-m", "tests.harness.processes.training_kernel", *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

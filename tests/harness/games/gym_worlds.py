@@ -1,4 +1,4 @@
-"""Small Gymnasium environments for tests: `gym:tests.harness.gym_worlds:Easy-v0`. Importing this registers them."""
+"""Small Gymnasium environments for tests: `gym:tests.harness.games.gym_worlds:Easy-v0`. Importing registers them."""
 
 from typing import Any
 

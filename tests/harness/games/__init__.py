@@ -1,0 +1,1 @@
+"""Small drills, environments and algorithms for tests."""

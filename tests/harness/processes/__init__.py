@@ -1,0 +1,1 @@
+"""Kernels and learners in processes of their own, and what breaks them."""
