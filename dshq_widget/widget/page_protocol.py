@@ -126,6 +126,7 @@ class Flow:
         self._retried = False
         self._silent = False
         self._owed: set[str] = set()  # sent, but not acknowledged
+        self._withheld: set[str] = set()  # of these, what a hidden page gets later
         self._last: dict[str, float] = {}
         self._show_seq = 0  # the last message that held the trait `show`
 
@@ -160,6 +161,7 @@ class Flow:
     def due(self, dirty: Iterable[str], now: float, running: bool, swap_seconds: float) -> set[str]:
         """The traits to send now; empty if it is too early or there is nothing to send."""
         since = now - self._sent_at
+        pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
         if since < SEND_SECONDS or self._silent:
             return set()
         if self._acked < self.seq:
@@ -169,16 +171,25 @@ class Flow:
                 self._silent = True
                 return set()
             self._retried = True
-            return set(self._owed)
-        pauses = {"metrics": METRICS_SECONDS, "seat": METRICS_SECONDS, "policy": swap_seconds}
+            return self._owed_now(pauses)
         keys = {
             key
             for key in dirty
             if not (key in pauses and (self.hidden or now - self._last.get(key, -math.inf) < pauses[key]))
         }
-        if self._owed:  # to a page that is back, or new
-            return {*self._owed, *keys}
+        if owed := self._owed_now(pauses):  # to a page that is back, or new
+            return {*owed, *keys}
         return keys or ({"seq"} if running and not self.hidden and since >= HEARTBEAT_SECONDS else set())
+
+    def _owed_now(self, pauses: Collection[str]) -> set[str]:
+        """What is owed. From a hidden page what changes often is withheld until it is seen again."""
+        if self.hidden:
+            self._withheld |= self._owed & set(pauses)
+            self._owed -= self._withheld
+        else:
+            self._owed |= self._withheld
+            self._withheld = set()
+        return set(self._owed)
 
     def sent(self, keys: Collection[str], now: float) -> None:
         """`keys` went out as message `seq + 1`."""

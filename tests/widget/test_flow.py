@@ -127,6 +127,25 @@ def test_flow_a_hidden_page_that_was_silent_gets_what_it_missed_and_still_no_pic
     assert flow.due({"policy", "metrics", "league"}, 101.0, True, 1.0) == {"show", "league"}
 
 
+def test_flow_a_policy_that_a_hidden_page_never_acknowledged_is_sent_when_it_is_seen_again():
+    flow = Flow()
+    flow.received(hello=True)
+    flow.sent(flow.due((), 0.0, True, 1.0), 0.0)
+    flow.received(flow.seq)
+    flow.sent(flow.due({"policy", "show"}, 5.0, True, 1.0), 5.0)
+    flow.hidden = True
+    assert flow.due((), 20.0, True, 1.0) == {"show"}, "sent once more, but for the policy"
+    flow.sent({"show"}, 20.0)
+    assert flow.due((), 40.0, True, 1.0) == set() and not flow.waiting
+    flow.received()
+    assert flow.due((), 41.0, True, 1.0) == {"show"}
+    flow.sent({"show"}, 41.0)
+    flow.received(flow.seq)
+    assert flow.due((), 60.0, True, 1.0) == set()
+    flow.hidden = False
+    assert "policy" in flow.due((), 61.0, True, 1.0)
+
+
 def test_flow_beats_while_training():
     flow = Flow()
     flow.received(hello=True)
