@@ -46,6 +46,11 @@ def announce(channel: Channel, text: str) -> None:
     channel.send({"type": "PHASE", "phase": "starting", "text": text})
 
 
+def warn(channel: Channel, text: str) -> None:
+    """A sentence for the status line and the log."""
+    channel.send({"type": "WARNING", "text": text})
+
+
 class Companion:
     """An optional part that watches a run and may act on it; by default every hook does nothing."""
 
@@ -261,7 +266,7 @@ class Run:
 
     def warn(self, text: str) -> None:
         """A sentence for the status line and the log."""
-        self.channel.send({"type": "WARNING", "text": text})
+        warn(self.channel, text)
 
     def report(self, now: float) -> None:
         """Send one row of metrics and begin the next."""

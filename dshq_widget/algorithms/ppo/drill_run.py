@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.cuda import why_unusable
@@ -21,7 +22,7 @@ from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.league import League
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Run, announce
+from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -74,7 +75,7 @@ class DrillPPO:
             drill=drill,
             config=config,
             spec=spec,
-            learner=PPOUpdate(ppo, self._warn),
+            learner=PPOUpdate(ppo, partial(warn, self.channel)),
             source=source,
             evaluator=Evaluator(drill, spec, config.seed),
             publisher=publisher,
@@ -134,7 +135,7 @@ class DrillPPO:
             return RingGames(self.drill, self.config, blocks["ring"], games, offsets, pool)
         source, why = own_games(self.drill, self.config, learner, self.device, self.threads)
         if why:
-            self._warn(why)
+            warn(self.channel, why)
         return source
 
     def _tune(self, training: Run) -> dict[str, Any] | None:
@@ -159,15 +160,12 @@ class DrillPPO:
             try:
                 tuning.remember(rates, spec, self.config, machine)
             except OSError as error:
-                self._warn(f"could not save the measured speed: {error}")
+                warn(self.channel, f"could not save the measured speed: {error}")
                 return tuning.report(self.config, machine, rates, allocation)
             wanted = tuning.choose(self.config, machine, rates)
             if (wanted.workers, wanted.threads) != (self.workers, self.threads):
                 return None
         return tuning.report(self.config, machine, rates, allocation)
-
-    def _warn(self, text: str) -> None:
-        self.channel.send({"type": "WARNING", "text": text})
 
 
 def own_games(
