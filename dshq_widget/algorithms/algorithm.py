@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from dshq_widget.contract.sections import Section
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
@@ -53,6 +54,10 @@ class Algorithm:
     name: str
     """Its name in `Trainer(algorithm=...)`."""
     start: Start
+    settings: type[Section] | None = None
+    """Its own settings (contract/sections.py); their section has the algorithm's name. None: it has none. `start` finds
+    them, checked, as JSON in `job["algorithm_settings"]`.
+    """
 
 
 class OneProcess:

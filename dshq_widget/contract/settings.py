@@ -14,6 +14,7 @@ import inspect
 import itertools
 import math
 import numbers
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -433,16 +434,20 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     return values
 
 
-@functools.cache
 def field_docs() -> dict[str, str]:
-    """Field name -> the docstring written under it, read from this file's syntax tree."""
-    tree = ast.parse(inspect.getsource(TrainConfig))
-    docs = {}
-    for node in ast.walk(tree):
+    """Field name -> the docstring written under it."""
+    return docs(TrainConfig)
+
+
+@functools.cache
+def docs(kind: type) -> dict[str, str]:
+    """The same for any dataclass of settings, read from its source."""
+    found = {}
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
         for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                docs[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
-    return docs
+                found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    return found
 
 
 def schema() -> dict[str, dict[str, Any]]:

@@ -1,0 +1,71 @@
+"""One algorithm's own settings: a frozen dataclass of `settings.setting` fields, read strictly from a mapping.
+
+A section has the algorithm's name. It is a section of a YAML file, `--NAME-KEY` flags, and
+`Trainer(algorithm_settings={...})`. To declare one:
+
+    @dataclasses.dataclass(frozen=True)
+    class GateSettings(Section):
+        floor: float = setting(0.1, "float", "Floor", NEXT_UPDATE, "gate", unit="share", lo=0.0, hi=1.0)
+        \"\"\"Smallest share of samples that is sent.\"\"\"
+
+    ALGORITHM = Algorithm("gate", start, settings=GateSettings)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from dshq_widget.contract.settings import ConfigError, nearest, parse_value
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """Base of an algorithm's settings. Every value is parsed and checked when it is created; raises ConfigError."""
+
+    ALIASES: ClassVar[Mapping[str, str]] = {}
+    """Other spellings accepted on input, and the keys under which they are stored."""
+
+    def __post_init__(self) -> None:
+        for key, field in fields(type(self)).items():
+            object.__setattr__(self, key, parse_value(key, getattr(self, key), field))
+
+    def to_json(self) -> dict[str, Any]:
+        """All settings as plain JSON values; `read` takes them back."""
+        values = dataclasses.asdict(self)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+
+
+S = TypeVar("S", bound=Section)
+
+
+def fields(kind: type[Section]) -> dict[str, Mapping[str, Any]]:
+    """Key -> metadata of each setting (see `settings.about`)."""
+    return {field.name: field.metadata for field in dataclasses.fields(kind)}
+
+
+def canonical(kind: type[Section], values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """`values` of the section `name` under the settings' own keys, parsed; flags' dashes are read as underscores.
+    Raises ConfigError, for an unknown key with the nearest one.
+    """
+    known = fields(kind)
+    out: dict[str, Any] = {}
+    for given, value in values.items():
+        key = str(given).replace("-", "_")
+        key = kind.ALIASES.get(key, key)
+        if key not in known:
+            hint = nearest(key, [*known, *kind.ALIASES]) or "; its settings are " + ", ".join(known)
+            raise ConfigError(f"unknown setting {str(given)!r} in section {name}{hint}")
+        if key in out:
+            raise ConfigError(f"{key} is given twice in section {name}, the second time as {str(given)!r}: remove one")
+        out[key] = parse_value(f"{name}.{key}", value, known[key])
+    return out
+
+
+def read(kind: type[S], name: str, *layers: Mapping[str, Any] | None) -> S:
+    """The defaults of the section `name`, overridden by each mapping of settings in turn; raises ConfigError."""
+    values: dict[str, Any] = {}
+    for layer in layers:
+        values |= canonical(kind, layer or {}, name)
+    return kind(**values)
