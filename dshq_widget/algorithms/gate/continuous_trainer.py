@@ -1,0 +1,205 @@
+"""Training that never waits for the game: a step at every interval, on whatever the buffer holds.
+
+`ContinuousTrainer` makes single steps for a run on a virtual clock (run.py), or runs by itself on a thread. Whoever
+plays reads `get_model_for_inference`: a finished version that nothing changes any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dshq_widget.algorithms.gate import losses
+from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
+from dshq_widget.algorithms.gate.network import SIZE, Adam, GateNetwork
+from dshq_widget.algorithms.gate.settings import GateSettings
+
+BASELINE_MEMORY = 0.01
+"""Weight of a batch in the running mean of training rewards (assumed)."""
+VALUE_COEF = 0.5
+"""Weight of the reward head's squared error (assumed)."""
+
+log = logging.getLogger("dshq_widget")
+
+
+class Model(NamedTuple):
+    """A version of the policy."""
+
+    version: int
+    network: GateNetwork
+
+
+class ContinuousTrainer:
+    """Trains on `buffer`; one step is one version. `settings` may be replaced between two steps."""
+
+    def __init__(
+        self,
+        buffer: ExperienceBuffer,
+        settings: GateSettings | None = None,
+        *,
+        seed: int = 0,
+        on_version: Callable[[Model], None] | None = None,
+    ) -> None:
+        self.buffer, self.settings, self.on_version = buffer, settings or GateSettings(), on_version
+        self.rng = np.random.default_rng([seed, 0x57E9])
+        self.adam, self.baseline = Adam(), 0.0
+        self.skipped = self.failed = 0
+        self._model = Model(0, GateNetwork.initial(seed))
+        self._thread: threading.Thread | None = None
+        self._end = threading.Event()
+        self._pause = threading.Event()
+
+    def get_model_for_inference(self) -> Model:
+        """The newest version. Nothing changes it, so no lock is held while it is used."""
+        return self._model
+
+    @property
+    def ready(self) -> bool:
+        """Whether the buffer holds enough for a step."""
+        return len(self.buffer) >= self.settings.min_batch_size
+
+    def step(self, rate: float = 1.0, batch: np.ndarray | None = None) -> dict[str, float]:
+        """One training step on a sample, or on `batch` (RECORD `[n]`), with the learning rate times `rate`. Returns its
+        metrics; empty, and no version, if there is too little to learn from or the gradient is not finite.
+        """
+        s = self.settings
+        if batch is None:
+            complete = s.mode != "gated"
+            batch = (
+                self.buffer.sample(s.batch_size, self.rng, priority=s.priority, complete=complete)
+                if self.ready
+                else None
+            )
+        if batch is None or len(batch) == 0:
+            return {}
+        network = self._model.network
+        reward = self._rewards(batch)
+        chunk_logits, type_logits, value, hidden = network.forward(batch["observation"])
+        chunk, combat = losses.probabilities(chunk_logits, type_logits)
+        chosen, kinds = batch["spawn_chunk"], batch["spawn_type"]
+        if self.adam.steps == 0:
+            self.baseline = float(reward.mean())
+        if s.loss == "policy_gradient":
+            advantage = (reward - self.baseline).astype(np.float32)
+            loss, d_chunk, d_kind = losses.policy_gradient(
+                chunk, combat, chosen, kinds, batch["nn_confidence"], advantage, s.entropy_coef
+            )
+        else:
+            loss, d_chunk, d_kind = losses.target_shaping(chunk, combat, chosen, kinds, reward.astype(np.float32))
+        error = (value - batch["R_expected"]).astype(np.float32) if s.reward_head else np.zeros(len(batch), np.float32)
+        gradient = network.gradient(hidden, d_chunk, d_kind, 2 * VALUE_COEF / len(batch) * error)
+        if not np.isfinite(gradient).all():
+            self.skipped += 1
+            return {}
+        self.baseline += BASELINE_MEMORY * (float(reward.mean()) - self.baseline)
+        learned = GateNetwork(self.adam.step(network.flat, gradient, s.learning_rate * rate))
+        self._publish(Model(self._model.version + 1, learned))
+        h_chunk, h_type = losses.entropies(chunk, combat)
+        metrics = {
+            "loss_policy": loss,
+            "entropy": float((h_chunk + h_type).mean()),
+            "grad_norm": float(np.sqrt((gradient.astype(np.float64) ** 2).sum())),
+            "training_reward": float(reward.mean()),
+            "batch_mean": float(len(batch)),
+        }
+        return metrics | ({"loss_value": float((error**2).mean())} if s.reward_head else {})
+
+    def _rewards(self, batch: np.ndarray) -> np.ndarray:
+        if self.settings.mode in ("filter", "ungated"):
+            return batch["actual_reward"]
+        return training_rewards(batch, self.settings.gate_weight, self.settings.actual_weight)
+
+    def load(self, network: GateNetwork) -> None:
+        """Go on from other weights with a fresh optimiser, as the next version."""
+        self.adam = Adam()
+        self._publish(Model(self._model.version + 1, network))
+
+    def _publish(self, model: Model) -> None:
+        self._model = model
+        if self.on_version:
+            self.on_version(model)
+
+    # ---- on a thread of its own
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Make a step every `training_interval` seconds from now on. Raises RuntimeError if it runs already."""
+        if self.running:
+            raise RuntimeError("the trainer is running already: stop it first")
+        self._end.clear()
+        self._thread = threading.Thread(target=self._run, name="dshq-gate-trainer", daemon=True)
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Make no steps until `resume`."""
+        self._pause.set()
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._pause.clear()
+
+    def stop(self, timeout: float = 5.0) -> bool:
+        """End the thread after its step, within `timeout` seconds. Returns whether it has ended."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        return not self.running
+
+    def _run(self) -> None:
+        while not self._end.wait(self.settings.training_interval):
+            if self._pause.is_set():
+                continue
+            begin = time.monotonic()
+            try:
+                self.step()
+            except Exception:  # whatever it was, the next step may work: the game goes on, and so does training
+                self.failed += 1
+                log.exception("a training step of the gate failed; training goes on")
+            took = time.monotonic() - begin
+            if took > self.settings.training_interval:
+                log.warning("a training step took %.2f s of %.2f s", took, self.settings.training_interval)
+
+    # ---- exact continuation
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Optimiser, running mean and generator, for a checkpoint; the buffer has a state of its own."""
+        numbers = [self._model.version, self.adam.steps, self.skipped, self.failed]
+        return {
+            "train.gate.adam": np.stack([self.adam.mean, self.adam.square]),
+            "train.gate.numbers": np.array(numbers, np.int64),
+            "train.gate.baseline": np.array(self.baseline),
+            "train.gate.rng": generator_state(self.rng),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, after `load`."""
+        if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, SIZE):
+            return
+        self.adam.mean, self.adam.square = (row.copy() for row in state["train.gate.adam"])
+        version, self.adam.steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()
+        self._model = Model(version, self._model.network)
+        self.baseline = float(state["train.gate.baseline"])
+        set_generator_state(self.rng, state["train.gate.rng"])
+
+
+def generator_state(rng: np.random.Generator) -> np.ndarray:
+    """The state of a PCG64 generator as u64 `[6]`."""
+    state = rng.bit_generator.state
+    words = [word >> shift & 0xFFFFFFFFFFFFFFFF for word in state["state"].values() for shift in (0, 64)]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def set_generator_state(rng: np.random.Generator, words: np.ndarray) -> None:
+    """The inverse of `generator_state`."""
+    a, b, c, d, has, value = (int(word) for word in words)
+    state = {"state": a | b << 64, "inc": c | d << 64}
+    rng.bit_generator.state = {"bit_generator": "PCG64", "state": state, "has_uint32": has, "uinteger": value}

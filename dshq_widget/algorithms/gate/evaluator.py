@@ -1,0 +1,68 @@
+"""How good the gated policy is: the mean return of whole episodes, by the likeliest proposals and the gate."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from dshq_widget.algorithms.gate.gate import SimulationGate, sends
+from dshq_widget.algorithms.gate.network import GateNetwork
+from dshq_widget.algorithms.gate.proposal import WAIT, propose
+from dshq_widget.algorithms.gate.territories import Territories
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+
+EPISODES = 32
+"""Episodes per evaluation (assumed); 1,280 decisions."""
+MOST_SHARE = 0.1
+"""Largest share of time for evaluation, as in learning/evaluator.py."""
+
+
+class GateEvaluator:
+    """Plays without an exploration bonus, with the gate's present settings."""
+
+    solved = False
+
+    def __init__(self, drill: CompiledDrill, gate: SimulationGate, seed: int) -> None:
+        self.drill, self.gate, self.seed = drill, gate, seed
+        self.metrics: dict[str, float] = {}
+        self.episodes = 0
+        self._took = 0.0
+
+    def pause(self, config: TrainConfig) -> float:
+        """Seconds from the end of an evaluation to the next."""
+        return max(config.evaluate_seconds, self._took / MOST_SHARE)
+
+    def play(self, blob: np.ndarray) -> None:
+        """One round."""
+        begin = time.monotonic()
+        returns = play_gated(
+            self.drill, GateNetwork.from_blob(blob), self.gate, EPISODES, seed=self.seed + self.episodes
+        )
+        self.episodes += EPISODES
+        self._took = time.monotonic() - begin
+        self.metrics = {
+            "evaluated_return": float(returns.mean()),
+            "episodes": self.episodes,
+            "duration_ms": 1000 * self._took,
+        }
+
+
+def play_gated(
+    drill: CompiledDrill, network: GateNetwork, gate: SimulationGate, episodes: int, *, seed: int = 0
+) -> np.ndarray:
+    """Returns f64 `[episodes]` of whole episodes played by the likeliest proposals that the gate lets pass."""
+    judge = SimulationGate(gate.settings)
+    judge.epsilon = 0.0
+    territories = Territories(drill, episodes, seed)
+    returns = np.zeros(episodes)
+    for _ in range(int(drill.spec["time_limit"]) // int(drill.spec["action_repeat"])):
+        actions = np.full(episodes, WAIT, np.int64)
+        for k, proposal in enumerate(propose(network, territories.features(), greedy=True)):
+            result = judge.evaluate(territories.observation(k), proposal.chunk, proposal.kind)
+            if sends(result.gate_signal):
+                actions[k] = proposal.action
+        rewards, _ = territories.step(actions)
+        returns += rewards
+    return returns

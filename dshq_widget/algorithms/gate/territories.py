@@ -1,0 +1,87 @@
+"""The games that a gate's policy plays: a decision each, then fifteen seconds of what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.rollout import STATS
+from dshq_kernels.simd.lanes import LANES
+from dshq_widget.algorithms.gate.observation import FIELDS, observe
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.batch import Batch
+
+
+def check_drill(spec: Mapping[str, Any]) -> None:
+    """Raises ValueError for a drill whose state the gate cannot read."""
+    fields = {name for name, *_ in spec.get("fields", ())}
+    missing = [name for name in FIELDS if name not in fields]
+    if missing:
+        raise ValueError(
+            f"the algorithm gate judges spawns of the drill territory; {spec['name']!r} has no state {missing[0]!r}: "
+            "choose the drill territory, or the algorithm ppo"
+        )
+
+
+class Territories:
+    """`n` games of the Territory Drill. A finished one begins anew at once."""
+
+    def __init__(self, drill: CompiledDrill, n: int, seed: int, weights: Mapping[str, float] | None = None) -> None:
+        check_drill(drill.spec)
+        self.batch = Batch(drill, n, seed, weights=weights, practice=False, shaping=False)
+        self.seconds = drill.spec["action_repeat"] / drill.spec["tick_rate"]
+        self.n_terms = len(drill.spec["terms"])
+        self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)
+
+    def __len__(self) -> int:
+        return self.batch.num_games
+
+    def features(self) -> np.ndarray:
+        """What the policy reads: f32 `[n, 28]`."""
+        return self.batch.observe()[:, 0]
+
+    def observation(self, territory: int) -> dict[str, Any]:
+        """What the gate reads (observation.py)."""
+        return observe(self.batch.tiles[territory // LANES], territory % LANES)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Carry out actions i64 `[n]`. Returns the windows' rewards f64 `[n]` and stats (learning/report.py) f64."""
+        rewards, paid, terminated, truncated = self.batch.step(actions[:, None])
+        over = terminated | truncated
+        self._returns += rewards[:, 0]
+        self._terms += paid[:, 0]
+        self._decisions += 1
+        stats = self.stats()
+        stats[STATS.index("agent_steps")] = len(self)
+        if over.any():
+            ended = self._returns[over]
+            stats[STATS.index("episodes")] = stats[STATS.index("returns")] = over.sum()
+            stats[STATS.index("decisions")] = self._decisions[over].sum()
+            stats[STATS.index("return_sum")] = ended.sum()
+            stats[STATS.index("return_min")], stats[STATS.index("return_max")] = ended.min(), ended.max()
+            stats[len(STATS) :] = self._terms[over].sum(axis=0)
+            self._returns[over] = self._decisions[over] = 0
+            self._terms[over] = 0
+            self.batch.reset(over)
+        return rewards[:, 0].astype(np.float64), stats
+
+    def stats(self) -> np.ndarray:
+        """Sums over no episodes at all."""
+        stats = np.zeros(len(STATS) + self.n_terms)
+        stats[STATS.index("return_min")], stats[STATS.index("return_max")] = np.inf, -np.inf
+        return stats
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The games, for an exact continuation."""
+        running = np.column_stack([self._returns, self._decisions, self._terms])
+        return {"train.tiles": self.batch.tiles.view(np.uint8).ravel().copy(), "train.running": running}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned if the number of games and the rules are the same."""
+        tiles = self.batch.tiles.view(np.uint8).reshape(-1)
+        if "train.tiles" in state and state["train.tiles"].shape == tiles.shape:
+            tiles[:] = state["train.tiles"]
+            self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
+            self._terms = state["train.running"][:, 2:].copy()
