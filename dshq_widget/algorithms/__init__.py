@@ -8,9 +8,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 
-algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO,)}
+algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, GATE)}
 
 
 def get(name: str) -> Algorithm:

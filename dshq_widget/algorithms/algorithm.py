@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -58,6 +58,10 @@ class Algorithm:
     """Its own settings (contract/sections.py); their section has the algorithm's name. None: it has none. `start` finds
     them, checked, as JSON in `job["algorithm_settings"]`.
     """
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Shared settings that it decides itself, such as the shape of its network; nobody can choose others."""
+    suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
+    """Raises ValueError for a drill's `spec` that it cannot train."""
 
 
 class OneProcess:

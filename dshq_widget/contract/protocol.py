@@ -192,6 +192,9 @@ METRICS: dict[str, Metric] = {
     "explained_variance": Metric(
         "TRAINER", "share", "Share of the returns' variance that the value estimate predicts; 1 is perfect.", True
     ),
+    "training_reward": Metric(
+        "TRAINER", "reward", "Mean training reward of a batch: of gate signals and actual rewards.", True
+    ),
     "grad_norm": Metric("TRAINER", "", "Gradient norm before clipping."),
     "validation_absolute_error": Metric(
         "TRAINER", "", "Largest absolute difference of a gradient entry from the torch reference, when checked."
@@ -213,6 +216,23 @@ METRICS: dict[str, Metric] = {
     "return_min": Metric("ACTOR", "reward", "Smallest return in recently finished matches.", True),
     "return_max": Metric("ACTOR", "reward", "Largest return in recently finished matches.", True),
     "episode_length_mean": Metric("ACTOR", "decisions", "Mean length of recently finished matches."),
+    "send_share": Metric("ACTOR", "share", "Share of the last 100 proposals that the gate let pass.", True),
+    "send_share_first": Metric("ACTOR", "share", "The same share over the first tenth of the run."),
+    "send_share_last": Metric("ACTOR", "share", "The same share over the last tenth of the run.", True),
+    "gate_signal_mean": Metric(
+        "ACTOR", "reward", "Mean gate signal of the last 100 proposals: expected reward minus threshold.", True
+    ),
+    "gate_signal_first": Metric("ACTOR", "reward", "The same mean over the first tenth of the run."),
+    "gate_signal_last": Metric("ACTOR", "reward", "The same mean over the last tenth of the run.", True),
+    "gate_signal_net": Metric(
+        "ACTOR", "reward", "Mean gate signal of the last 100 proposals without their exploration bonus.", True
+    ),
+    "actual_reward_mean": Metric(
+        "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True
+    ),
+    "exploration": Metric("ACTOR", "reward", "Current exploration bonus."),
+    "buffer_size": Metric("ACTOR", "decisions", "Decisions in the replay buffer."),
+    "pending_count": Metric("ACTOR", "decisions", "Sent decisions whose reward is not known yet."),
     "policy_lag": Metric("ACTOR", "versions", "How many versions the playing policy was behind the learner."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout chunks discarded because the learner was busy."),
     "win_rate_ema": Metric(

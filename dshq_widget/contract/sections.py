@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from dshq_widget.contract.settings import ConfigError, nearest, parse_value
+from dshq_widget.contract.settings import ConfigError, docs, nearest, parse_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,3 +69,9 @@ def read(kind: type[S], name: str, *layers: Mapping[str, Any] | None) -> S:
     for layer in layers:
         values |= canonical(kind, layer or {}, name)
     return kind(**values)
+
+
+def schema(kind: type[Section]) -> dict[str, dict[str, Any]]:
+    """What the page needs to show each setting: its metadata (see `settings.about`) and its docstring as `help`."""
+    known, help_of = fields(kind), docs(kind)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+    return {key: {**field, "choices": list(field["choices"]), "help": help_of[key]} for key, field in known.items()}

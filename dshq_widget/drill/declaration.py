@@ -42,6 +42,7 @@ class Drill:
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
     front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
                     cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
+    algorithm       what trains it unless the user chooses another: a name from algorithms/
     training        settings of TrainConfig that suit this drill better; what a user gives goes before them
     """
 
@@ -69,3 +70,4 @@ class Drill:
     target: ClassVar[float | None] = None
     front: ClassVar[Front | None] = None
     training: ClassVar[Mapping[str, Any]] = {}
+    algorithm: ClassVar[str] = "ppo"

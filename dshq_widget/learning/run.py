@@ -183,7 +183,7 @@ class Run:
     def receive(self, seconds: float = 0.0) -> None:
         """Execute commands from the kernel; wait for them at most `seconds`."""
         for command in self.channel.poll(seconds):
-            if command["type"] == "SET_HYPER":
+            if command["type"] == "SET_HYPER" and "." not in command["key"]:
                 self.config = self.config.replace({command["key"]: command["value"]})
             elif command["type"] == "PAUSE_TRAINING":
                 self.pace.paused = True

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.contract import settings
+from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.contract import sections, settings
+from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
@@ -14,23 +16,63 @@ from dshq_widget.training.latest_policy import PolicyVersion
 
 
 class RunConfig:
-    """`values` are the current settings, by default the drill's own; `named` are the ones the user chose."""
+    """`values` are the current settings, by default the drill's own; `named` are the ones the user chose. `section`
+    holds the algorithm's own settings, None if it has none; their keys are written `gate.threshold`.
+    """
 
-    def __init__(self, drill: CompiledDrill | Environment | Any, values: TrainConfig | None = None) -> None:
-        self._drill = drill
-        self.values = settings.of_drill(drill.spec) if values is None else values
+    def __init__(
+        self, drill: CompiledDrill | Environment | Any, algorithm: Algorithm, values: TrainConfig | None = None
+    ) -> None:
+        self._drill, self.algorithm = drill, algorithm
+        self.values = (settings.of_drill(drill.spec) if values is None else values).replace(algorithm.fixed)
         self.named: set[str] = set()
+        self.section: Section | None = None if algorithm.settings is None else algorithm.settings()
 
     def change(self, hyper: Mapping[str, Any]) -> None:
-        """Override settings, all or nothing; raises ConfigError."""
+        """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under
+        their dotted keys.
+        """
+        hyper, own = self._split(hyper)
+        section = self.section
+        if self.algorithm.settings is not None and section is not None:
+            section = sections.read(self.algorithm.settings, self.algorithm.name, section.to_json(), own)
         named = self.named | set(settings.canonical(hyper, self.values))
         values = self.values.replace(hyper)
+        for key, fixed in self.algorithm.fixed.items():
+            if getattr(values, key) != fixed:
+                name = self.algorithm.name
+                raise settings.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
         spec = self._drill.spec
         terms = [term["name"] for term in spec["terms"]]
         values = settings.for_drill(values, named, spec["baselines"], terms, spec["sides"])
         if isinstance(self._drill, Environment):
             self._drill.actions.check(values.action_distribution)
-        self.values, self.named = values, named
+        self.values, self.named, self.section = values, named, section
+
+    def _split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The settings that every algorithm shares, and the algorithm's own."""
+        name = self.algorithm.name
+        if self.section is None:
+            return dict(hyper), {}
+        own = hyper.get(name, {})
+        if not isinstance(own, Mapping):
+            raise settings.ConfigError(f"{name} must be settings by name such as {{'threshold': 0.5}}, got {own!r:.60}")
+        prefix = f"{name}."
+        dotted = {key.removeprefix(prefix): value for key, value in hyper.items() if key.startswith(prefix)}
+        shared = {key: value for key, value in hyper.items() if key != name and not key.startswith(prefix)}
+        return shared, {**own, **dotted}
+
+    def to_json(self) -> dict[str, Any]:
+        """All settings by key, the algorithm's own under their dotted keys."""
+        own = {} if self.section is None else self.section.to_json()
+        return self.values.to_json() | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
+
+    def effect(self, key: str) -> str:
+        """When a change of this setting takes effect."""
+        if key in settings.FIELDS:
+            return str(settings.FIELDS[key]["effect"])
+        assert self.algorithm.settings is not None
+        return str(sections.fields(self.algorithm.settings)[key.partition(".")[2]]["effect"])
 
     def fit(self, gentle: bool) -> None:
         """Fit the settings that the user did not choose to this machine; `gentle` leaves a processor for the page."""

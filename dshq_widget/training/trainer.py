@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget import algorithms, drills
-from dshq_widget.contract import presets, settings
+from dshq_widget.contract import presets, sections, settings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
@@ -42,7 +42,8 @@ class Trainer:
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
     autosave. Without it the autosave goes to a folder in `keep_in` that outlives the kernel (saved_runs.py), or to a
-    temporary one. `algorithm` is a name from algorithms/. Before anything starts, raises ConfigError, CheckpointError,
+    temporary one. `algorithm` is a name from algorithms/, by default what the drill declares; its own settings are
+    given under its name (`gate={"threshold": 0.5}`). Before anything starts, raises ConfigError, CheckpointError,
     ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the drill's own error.
     """
 
@@ -55,7 +56,7 @@ class Trainer:
         keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
-        algorithm: str = "ppo",
+        algorithm: str | None = None,
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -66,14 +67,17 @@ class Trainer:
             drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
         self.drill = _compiled(drill)
         self._gentle = gentle
-        self._algorithm = algorithms.get(algorithm)
+        self._algorithm = algorithms.get(algorithm or self.drill.spec.get("algorithm", "ppo"))
+        self._algorithm.suits(self.drill.spec)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
         self._status = TrainingStatus(self.drill.spec["name"])
         self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn)
         self._scenes = Scenes(self.drill.spec)
-        self._config = RunConfig(self.drill, None if saved is None else compatibility.settings_of(saved))
+        self._config = RunConfig(
+            self.drill, self._algorithm, None if saved is None else compatibility.settings_of(saved)
+        )
         if preset is not None:
             self._config.change(presets.values(preset, settings.of_drill(self.drill.spec)))
             self._config.named = set(
@@ -109,6 +113,21 @@ class Trainer:
     def config(self) -> TrainConfig:
         """The current settings."""
         return self._config.values
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return self._algorithm.name
+
+    @property
+    def algorithm_settings(self) -> dict[str, Any]:
+        """The algorithm's own settings by key; empty if it has none."""
+        return {} if self._config.section is None else self._config.section.to_json()
+
+    @property
+    def algorithm_schema(self) -> dict[str, dict[str, Any]]:
+        """What each of them means (contract/sections.py)."""
+        return {} if self._algorithm.settings is None else sections.schema(self._algorithm.settings)
 
     @property
     def device(self) -> str:
@@ -260,11 +279,11 @@ class Trainer:
             return
         with self._lock:
             self._check_open()
-            before = self.config.to_json()
+            before = self._config.to_json()
             self._config.change(values)
-            after = self.config.to_json()
+            after = self._config.to_json()
             changed = {key: after[key] for key in before if before[key] != after[key]}
-            waiting = [key for key in changed if settings.FIELDS[key]["effect"] == settings.RESTART]
+            waiting = [key for key in changed if self._config.effect(key) == settings.RESTART]
             for key, value in changed.items():
                 if key not in waiting:
                     self._control.send({"type": "SET_HYPER", "key": key, "value": value})
@@ -439,6 +458,7 @@ class Trainer:
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "scenes": self._scenes.packed(),
+            "algorithm_settings": self.algorithm_settings,
         }
         memory = self._latest.memory()
         return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)

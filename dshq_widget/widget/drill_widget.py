@@ -124,6 +124,7 @@ class DrillWidget(anywidget.AnyWidget):
                 "schema": settings.schema(),
                 "defaults": page_protocol.typed(base.to_json()),
                 "presets": presets.described(base),
+                "algorithm": page_protocol.algorithm(self._trainer),
             },
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
@@ -394,9 +395,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values = page_protocol.typed(trainer.config.to_json())
-            if self.config["values"] != values:
-                self.config = {**self.config, "values": values}
+            values, algorithm = page_protocol.typed(trainer.config.to_json()), page_protocol.algorithm(trainer)
+            if self.config["values"] != values or self.config["algorithm"] != algorithm:
+                self.config = {**self.config, "values": values, "algorithm": algorithm}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()

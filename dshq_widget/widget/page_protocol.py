@@ -87,6 +87,15 @@ def policy(given: Any, bare: bool = False) -> dict[str, Any]:
     }
 
 
+def algorithm(trainer: Any) -> dict[str, Any]:
+    """The algorithm of a Trainer and its own settings, as the trait `config` has them."""
+    return {
+        "name": trainer.algorithm,
+        "values": typed(trainer.algorithm_settings),
+        "schema": trainer.algorithm_schema,
+    }
+
+
 def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
     """The hyper-parameters in a message."""
     return {str(key): value for key, value in content.items() if key != "type"}

@@ -357,6 +357,12 @@ export const METRICS = {
     "text": "Share of the returns' variance that the value estimate predicts; 1 is perfect.",
     "should_rise": true
   },
+  "training_reward": {
+    "category": "TRAINER",
+    "unit": "reward",
+    "text": "Mean training reward of a batch: of gate signals and actual rewards.",
+    "should_rise": true
+  },
   "grad_norm": {
     "category": "TRAINER",
     "unit": "",
@@ -445,6 +451,72 @@ export const METRICS = {
     "category": "ACTOR",
     "unit": "decisions",
     "text": "Mean length of recently finished matches.",
+    "should_rise": null
+  },
+  "send_share": {
+    "category": "ACTOR",
+    "unit": "share",
+    "text": "Share of the last 100 proposals that the gate let pass.",
+    "should_rise": true
+  },
+  "send_share_first": {
+    "category": "ACTOR",
+    "unit": "share",
+    "text": "The same share over the first tenth of the run.",
+    "should_rise": null
+  },
+  "send_share_last": {
+    "category": "ACTOR",
+    "unit": "share",
+    "text": "The same share over the last tenth of the run.",
+    "should_rise": true
+  },
+  "gate_signal_mean": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Mean gate signal of the last 100 proposals: expected reward minus threshold.",
+    "should_rise": true
+  },
+  "gate_signal_first": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "The same mean over the first tenth of the run.",
+    "should_rise": null
+  },
+  "gate_signal_last": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "The same mean over the last tenth of the run.",
+    "should_rise": true
+  },
+  "gate_signal_net": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Mean gate signal of the last 100 proposals without their exploration bonus.",
+    "should_rise": true
+  },
+  "actual_reward_mean": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Mean actual reward of the proposals sent among the last 100.",
+    "should_rise": true
+  },
+  "exploration": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "Current exploration bonus.",
+    "should_rise": null
+  },
+  "buffer_size": {
+    "category": "ACTOR",
+    "unit": "decisions",
+    "text": "Decisions in the replay buffer.",
+    "should_rise": null
+  },
+  "pending_count": {
+    "category": "ACTOR",
+    "unit": "decisions",
+    "text": "Sent decisions whose reward is not known yet.",
     "should_rise": null
   },
   "policy_lag": {

@@ -434,7 +434,7 @@ class TestTrainer:
         buffer.add(experience())
         before = trainer.get_model_for_inference()
         kept = before.network.flat.copy()
-        assert trainer.step()["batch_mean"] == 8
+        assert trainer.step()["batch_size"] == 8
         assert trainer.get_model_for_inference().version == 1
         assert np.array_equal(before.network.flat, kept), "whoever holds a version keeps it"
 
@@ -508,12 +508,12 @@ class TestTrainer:
     @pytest.mark.parametrize(("mode", "trained"), [("gated", 64), ("sent_only", 0), ("filter", 0), ("ungated", 0)])
     def test_what_each_mode_learns_from(self, mode, trained):
         trainer = ContinuousTrainer(filled(64), GateSettings(mode=mode, batch_size=256))
-        assert trainer.step().get("batch_mean", 0) == trained
+        assert trainer.step().get("batch_size", 0) == trained
         trainer.buffer.add(experience(gate_signal=0.2, territory_id=5))
         trainer.buffer.complete(5, 0.9)
         learned = trainer.step()
         if mode != "gated":
-            assert learned["batch_mean"] == 1
+            assert learned["batch_size"] == 1
             assert learned["training_reward"] == pytest.approx(0.69 if mode == "sent_only" else 0.9)
 
 

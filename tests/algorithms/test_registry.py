@@ -58,6 +58,6 @@ def test_its_versions_reach_the_page(make):  # noqa: F811
 
 def test_an_algorithm_that_is_not_known_is_a_sentence():
     with pytest.raises(
-        ValueError, match="no algorithm 'pp0'. Known algorithms: ppo, random_search. Did you mean 'ppo'"
+        ValueError, match="no algorithm 'pp0'. Known algorithms: ppo, gate, random_search. Did you mean 'ppo'"
     ):
         Trainer("bandit", algorithm="pp0")

@@ -36,7 +36,7 @@ WIDGET = {
     "gyms": {"policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
-    "algorithms": {"contract", "drill", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
+    "algorithms": {"contract", "drill", "env", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
     "training": {"algorithms", "contract", "drill", "drills", "gyms", "learning", "policy", "runtime"},
     "classroom": {
         *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),

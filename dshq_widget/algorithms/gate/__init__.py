@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, HIDDEN_SIZES
+
+if TYPE_CHECKING:
+    from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.supervisor import Exit
 
 
-def start(drill: Any, *others: Any) -> Processes:
+def start(
+    drill: Any,
+    config: TrainConfig,
+    weights: SharedBlock,
+    job: Mapping[str, Any],
+    on_message: Callable[[Any, Message], None],
+    on_exit: Callable[[Any, Exit], None],
+) -> Processes:
     """See `algorithm.Start`."""
-    return OneProcess("dshq_widget.algorithms.gate.run:run", drill.to_json(), *others)
+    return OneProcess("dshq_widget.algorithms.gate.run:run", drill.to_json(), config, weights, job, on_message, on_exit)
 
 
-ALGORITHM = Algorithm("gate", start, settings=GateSettings)
+def suits(spec: Mapping[str, Any]) -> None:
+    """Raises ValueError for a drill whose state the gate cannot read."""
+    fields = {name for name, *_ in spec.get("fields", ())}
+    missing = [name for name in FIELDS if name not in fields]
+    if missing:
+        raise ValueError(
+            f"the algorithm gate judges spawns of the drill territory; {spec['name']!r} has no state {missing[0]!r}: "
+            "choose the drill territory, or the algorithm ppo"
+        )
+
+
+ALGORITHM = Algorithm(
+    "gate",
+    start,
+    settings=GateSettings,
+    fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
+    suits=suits,
+)

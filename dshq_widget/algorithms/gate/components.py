@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-COLUMNS = ROWS = 20
-CHUNKS = COLUMNS * ROWS
+from dshq_widget.algorithms.gate.shape import CHUNKS, COLUMNS
+
 HIVE = 190
 FARTHEST = math.sqrt(19.0**2 + 19.0**2)
 """Distance between opposite corners, in chunks."""

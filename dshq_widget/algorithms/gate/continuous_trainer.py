@@ -105,7 +105,7 @@ class ContinuousTrainer:
             "entropy": float((h_chunk + h_type).mean()),
             "grad_norm": float(np.sqrt((gradient.astype(np.float64) ** 2).sum())),
             "training_reward": float(reward.mean()),
-            "batch_mean": float(len(batch)),
+            "batch_size": float(len(batch)),
         }
         return metrics | ({"loss_value": float((error**2).mean())} if s.reward_head else {})
 

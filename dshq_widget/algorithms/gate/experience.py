@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
+from dshq_widget.algorithms.gate.shape import N_FEATURES
 
-N_FEATURES = 28
 LEAST_PRIORITY = 1e-3
 """Added to every priority, so that no decision is out of reach (assumed)."""
 

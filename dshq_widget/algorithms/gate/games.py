@@ -133,7 +133,7 @@ class GateGames:
         self._new += len(proposals)
         self._unreported.append(stats)
 
-    def change(self, settings: GateSettings, learner: ContinuousTrainer | None = None) -> None:
+    def change(self, settings: GateSettings) -> None:
         """Judge by other settings from now on; what is stored is judged anew by them."""
         self.gate.settings = settings
         self.buffer.rejudge(self.gate.judge)

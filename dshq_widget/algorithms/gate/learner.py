@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from dshq_widget.algorithms.gate import components as parts
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import Experience as Decision
 from dshq_widget.algorithms.gate.games import Due, GateGames
@@ -89,7 +91,7 @@ class History:
         if not self.bins:
             return {}
         tenth = max(len(self.bins) // 10, 1)
-        values = {}
+        values: dict[str, float] = {}
         for name, part in (("first", self.bins[:tenth]), ("last", self.bins[-tenth:])):
             n, sent, signals = np.sum(part, axis=0)
             values |= {f"send_share_{name}": sent / n, f"gate_signal_{name}": signals / n}
@@ -117,6 +119,9 @@ class GateReport(Companion):
         if len(recent):
             shares["send_share"] = float(recent["was_executed"].mean())
             shares["gate_signal_mean"] = float(recent["gate_signal"].mean())
+            payable = recent["gate_components"][:, parts.CAPACITY] > 0
+            bonus = np.where(payable, recent["gate_components"][:, parts.EXPLORATION], 0)
+            shares["gate_signal_net"] = float((recent["gate_signal"] - bonus).mean())
             known = recent["actual_reward"][~np.isnan(recent["actual_reward"])]
             if len(known):
                 shares["actual_reward_mean"] = float(known.mean())
@@ -128,9 +133,12 @@ class GateReport(Companion):
         self.games = run.source
 
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        """SET_SECTION: other settings of the gate; what is stored is judged anew by them."""
-        if command["type"] == "SET_SECTION" and self.games is not None:
-            self.games.change(command["values"])
+        """A setting of the gate has changed: what is stored is judged anew by it."""
+        section, _, key = str(command.get("key", "")).partition(".")
+        if command["type"] == "SET_HYPER" and section == "gate" and self.games is not None:
+            settings = dataclasses.replace(self.games.gate.settings, **{key: command["value"]})
+            self.games.change(settings)
+            run.learner.player.settings = settings
 
     def state(self) -> dict[str, np.ndarray]:
         bins = np.array(self.history.bins, np.float64).reshape(-1, 3)

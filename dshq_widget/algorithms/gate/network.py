@@ -11,15 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dshq_widget.algorithms.gate.components import CHUNKS
-from dshq_widget.algorithms.gate.experience import N_FEATURES
+from dshq_widget.algorithms.gate.shape import CHUNK_HIDDEN, CHUNKS, FIRST, LAYERS, N_FEATURES, SECOND, SIGNED
 
-FIRST, SECOND, CHUNK_HIDDEN = 32, 16, 32
-SIGNED = 4
-"""Extra units of the third layer: type logit and value, each as its positive and its negative part."""
-HIDDEN_SIZES = (FIRST, SECOND, CHUNK_HIDDEN + SIGNED)
-LAYERS = (N_FEATURES, *HIDDEN_SIZES, 3 * CHUNKS + 1)
-ACTIVATION = "relu"
 NEVER = -30.0
 """Logit of `wait`: e^-30 of a proposal's probability."""
 
@@ -144,12 +137,14 @@ class Adam:
     """Adam on flat parameters, f32."""
 
     def __init__(self) -> None:
-        self.mean, self.square, self.steps = np.zeros(SIZE, np.float32), np.zeros(SIZE, np.float32), 0
+        self.mean: np.ndarray = np.zeros(SIZE, np.float32)
+        self.square: np.ndarray = np.zeros(SIZE, np.float32)
+        self.steps = 0
 
     def step(self, flat: np.ndarray, gradient: np.ndarray, learning_rate: float) -> np.ndarray:
         """The parameters after one step; `flat` stays as it is."""
         self.steps += 1
         self.mean = np.float32(BETA1) * self.mean + np.float32(1 - BETA1) * gradient
         self.square = np.float32(BETA2) * self.square + np.float32(1 - BETA2) * gradient * gradient
-        rate = learning_rate * np.sqrt(1 - BETA2**self.steps) / (1 - BETA1**self.steps)
-        return flat - np.float32(rate) * self.mean / (np.sqrt(self.square) + np.float32(EPSILON))
+        rate = np.float32(learning_rate * np.sqrt(1 - BETA2**self.steps) / (1 - BETA1**self.steps))
+        return flat - rate * self.mean / (np.sqrt(self.square) + np.float32(EPSILON))

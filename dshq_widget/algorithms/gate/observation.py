@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.algorithms.gate.components import CHUNKS
-
-FIELDS = ("worker_chunk", "protector_chunk", "queen_energy", "player_energy", "spawned_at")
-"""Fields of the drill's state that the gate needs."""
+from dshq_widget.algorithms.gate.shape import CHUNKS
 
 
 def observe(tile: Any, lane: int) -> dict[str, Any]:

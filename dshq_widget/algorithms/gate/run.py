@@ -12,8 +12,8 @@ from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.learner import GateLearner, GateReport
-from dshq_widget.algorithms.gate.network import ACTIVATION, LAYERS
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import ACTIVATION, LAYERS
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig

@@ -9,27 +9,15 @@ import numpy as np
 
 from dshq_kernels.play.rollout import STATS
 from dshq_kernels.simd.lanes import LANES
-from dshq_widget.algorithms.gate.observation import FIELDS, observe
+from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
-
-
-def check_drill(spec: Mapping[str, Any]) -> None:
-    """Raises ValueError for a drill whose state the gate cannot read."""
-    fields = {name for name, *_ in spec.get("fields", ())}
-    missing = [name for name in FIELDS if name not in fields]
-    if missing:
-        raise ValueError(
-            f"the algorithm gate judges spawns of the drill territory; {spec['name']!r} has no state {missing[0]!r}: "
-            "choose the drill territory, or the algorithm ppo"
-        )
 
 
 class Territories:
     """`n` games of the Territory Drill. A finished one begins anew at once."""
 
     def __init__(self, drill: CompiledDrill, n: int, seed: int, weights: Mapping[str, float] | None = None) -> None:
-        check_drill(drill.spec)
         self.batch = Batch(drill, n, seed, weights=weights, practice=False, shaping=False)
         self.seconds = drill.spec["action_repeat"] / drill.spec["tick_rate"]
         self.n_terms = len(drill.spec["terms"])
