@@ -10,9 +10,19 @@ changed in the window that has just ended. A worker counts as *at work* while it
 from __future__ import annotations
 
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drills.territory_scene import (
+    PALETTE,
+    SHAPES,
+    TAGS,
+    WORLD,
+    draw_energy,
+    draw_ground,
+    draw_homes,
+    draw_parasites,
+    draw_protectors,
+    draw_workers,
+)
 from dshq_widget.drills.territory_units import (
-    BASE_X,
-    BASE_Y,
     CHUNKS,
     COMBAT,
     COMBAT_COST,
@@ -32,6 +42,7 @@ from dshq_widget.drills.territory_units import (
     WINDOW,
     WORKERS,
     chunk_at,
+    nearest_protector,
     nearest_worker,
     place_spots,
     place_units,
@@ -186,6 +197,25 @@ def share_of_rate(value):
     return 0.5 * (value + 1.0)
 
 
+@rule
+def busiest_worker(s, i, guarded_within):
+    """The chunk of the worker with the most others around it and no protector so near; -1 if there is none."""
+    best = -1
+    most = 0
+    for w in loop(WORKERS):
+        x = s.worker_x[w, i]
+        y = s.worker_y[w, i]
+        around = 0
+        for v in loop(WORKERS):
+            near = length(s.worker_x[v, i] - x, s.worker_y[v, i] - y) < RAID_REACH
+            around += 1 if near and s.worker_alive[v, i] else 0
+        guard_x, guard_y, guard_far = nearest_protector(s, i, x, y)
+        better = s.worker_alive[w, i] and guard_far >= guarded_within and around > most
+        most = around if better else most
+        best = chunk_at(x, y) if better else best
+    return best
+
+
 class Territory(Drill):
     """Spawn parasites where they stop the most mining and live the longest."""
 
@@ -195,9 +225,10 @@ class Territory(Drill):
     tick_rate = 1
     action_repeat = WINDOW
     time_limit = TIME_LIMIT
-    world = (-2.2, -1.2, 21.2, 20.2)
-    palette = ("mat", "clay", "player0", "player1", "accent", "target", "ink", "heading", "mark")
-    scene_max = 200
+    world = WORLD
+    palette = PALETTE
+    tags = TAGS
+    scene_max = SHAPES
 
     state = {
         **STATE,
@@ -240,7 +271,7 @@ class Territory(Drill):
         "stagnant": 0.0,
         "location": 0.0,
     }
-    baselines = ("raider",)
+    baselines = ("raider", "hunter")
 
     @rule
     def reset(s, i):
@@ -267,7 +298,7 @@ class Territory(Drill):
         """To wait is one action; a kind of parasite is allowed if the queen can pay for it."""
         energy = s.queen_energy[i] >= ENERGY_COST
         combat = s.queen_energy[i] >= COMBAT_COST
-        for chunk in range(CHUNKS):
+        for chunk in loop(CHUNKS):
             m[chunk, i] = chunk == 0
             m[CHUNKS + chunk, i] = energy
             m[2 * CHUNKS + chunk, i] = combat
@@ -350,36 +381,20 @@ class Territory(Drill):
     @rule
     def raider(s, i, side):
         """An energy parasite on the worker with the most others around it and no protector near, else waits."""
-        best = 0
-        most = 0
-        for w in loop(WORKERS):
-            x = s.worker_x[w, i]
-            y = s.worker_y[w, i]
-            around = 0
-            for v in loop(WORKERS):
-                near = length(s.worker_x[v, i] - x, s.worker_y[v, i] - y) < RAID_REACH
-                around += 1 if near and s.worker_alive[v, i] else 0
-            guarded = False
-            for p in loop(PROTECTORS):
-                near = length(s.protector_x[p, i] - x, s.protector_y[p, i] - y) < GUARD_REACH
-                guarded = guarded or (near and s.protector_alive[p, i])
-            better = s.worker_alive[w, i] and not guarded and around > most
-            most = around if better else most
-            best = CHUNKS + chunk_at(x, y) if better else best
-        return best if s.queen_energy[i] >= ENERGY_COST else 0
+        chunk = busiest_worker(s, i, GUARD_REACH)
+        return CHUNKS + chunk if s.queen_energy[i] >= ENERGY_COST and chunk >= 0 else 0
+
+    @rule
+    def hunter(s, i, side):
+        """A combat parasite on the worker with the most others around it, as often as the energy lasts."""
+        chunk = busiest_worker(s, i, 0.0)
+        return 2 * CHUNKS + chunk if s.queen_energy[i] >= COMBAT_COST and chunk >= 0 else 0
 
     @rule
     def scene(s, i):
-        box(9.5, 9.5, 10.0, 10.0, 1.0, 0.0, 0.2, 0)
-        for k in loop(SPOTS):
-            box(s.spot_x[k, i], s.spot_y[k, i], 0.42, 0.42, 1.0, 0.0, 0.12, 1)
-        circle(HIVE_X, HIVE_Y, 0.6, 2)
-        box(BASE_X, BASE_Y, 0.4, 0.4, 1.0, 0.0, 0.1, 3)
-        for p in loop(PROTECTORS):
-            circle(s.protector_x[p, i], s.protector_y[p, i], 0.35, 3, alpha=1.0 if s.protector_alive[p, i] else 0.0)
-        for w in loop(WORKERS):
-            circle(s.worker_x[w, i], s.worker_y[w, i], 0.25, 4, alpha=1.0 if s.worker_alive[w, i] else 0.0)
-        for slot in loop(SLOTS):
-            kind = s.parasite_kind[slot, i]
-            circle(s.parasite_x[slot, i], s.parasite_y[slot, i], 0.3, 2, alpha=1.0 if kind == ENERGY else 0.0)
-            circle(s.parasite_x[slot, i], s.parasite_y[slot, i], 0.3, 5, alpha=1.0 if kind == COMBAT else 0.0)
+        draw_ground(s, i)
+        draw_protectors(s, i)
+        draw_homes(s, i)
+        draw_workers(s, i)
+        draw_parasites(s, i)
+        draw_energy(s, i)

@@ -334,15 +334,17 @@ def move_workers(s, i):
         y = s.worker_y[w, i]
         alive = s.worker_alive[w, i]
         load = s.worker_load[w, i]
-        if alive and s.alarm[w, i] < ALARM and s.worker_phase[w, i] != FLEE:
+        goes = BACK if load >= FULL else OUT
+        phase = s.worker_phase[w, i]
+        phase = goes if phase == FLEE and s.worker_flee[w, i] == 0 else phase
+        if alive and s.alarm[w, i] < ALARM and phase != FLEE:
             away_x = x - s.alarm_x[w, i]
             away_y = y - s.alarm_y[w, i]
             far = length(away_x, away_y)
             s.flee_x[w, i] = away_x / far if far > 0.001 else 1.0
             s.flee_y[w, i] = away_y / far if far > 0.001 else 0.0
-            s.worker_phase[w, i] = FLEE
             s.worker_flee[w, i] = FLEE_TICKS
-        phase = s.worker_phase[w, i]
+            phase = FLEE
         flees = phase == FLEE
         mines = phase == MINE
         back = phase == BACK
@@ -363,12 +365,11 @@ def move_workers(s, i):
         s.minerals[i] += MINERALS_PER_UNIT * float(brings)
         load -= brings
         s.worker_load[w, i] = load
-        left = s.worker_flee[w, i] - (1 if flees else 0)
-        s.worker_flee[w, i] = left
-        goes = BACK if load >= FULL else OUT
-        next_phase = goes if (flees and left == 0) or (back and there) or (mines and load >= FULL) else phase
-        next_phase = MINE if phase == OUT and there else next_phase
-        s.worker_phase[w, i] = next_phase if alive else OUT
+        s.worker_flee[w, i] -= 1 if flees else 0
+        phase = (
+            OUT if back and there else (BACK if mines and load >= FULL else (MINE if phase == OUT and there else phase))
+        )
+        s.worker_phase[w, i] = phase if alive else OUT
         waits = s.worker_wait[w, i] - 1
         if not alive:
             s.worker_wait[w, i] = waits
