@@ -60,6 +60,8 @@ class Algorithm:
     """
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Shared settings that it decides itself, such as the shape of its network; nobody can choose others."""
+    summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
+    """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
     """Raises ValueError for a drill's `spec` that it cannot train."""
 

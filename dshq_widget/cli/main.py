@@ -88,6 +88,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             "agent_steps": metrics.get("agent_steps", 0),
             "agent_steps_per_second": metrics.get("agent_steps", 0) / max(metrics.get("seconds", 0.0), 1e-9),
             "updates": metrics.get("updates", 0),
+            **trainer.summary,
             "version": trainer.version,
             "device": trainer.device,
             "workers": trainer.workers,

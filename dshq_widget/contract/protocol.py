@@ -222,10 +222,17 @@ METRICS: dict[str, Metric] = {
     "gate_signal_mean": Metric(
         "ACTOR", "reward", "Mean gate signal of the last 100 proposals: expected reward minus threshold.", True
     ),
-    "gate_signal_first": Metric("ACTOR", "reward", "The same mean over the first tenth of the run."),
-    "gate_signal_last": Metric("ACTOR", "reward", "The same mean over the last tenth of the run.", True),
     "gate_signal_net": Metric(
         "ACTOR", "reward", "Mean gate signal of the last 100 proposals without their exploration bonus.", True
+    ),
+    "gate_signal_first": Metric(
+        "ACTOR", "reward", "The same mean, without the bonus, over the first tenth of the run."
+    ),
+    "gate_signal_last": Metric(
+        "ACTOR", "reward", "The same mean, without the bonus, over the last tenth of the run.", True
+    ),
+    "gate_signal_untrained": Metric(
+        "ACTOR", "reward", "The same mean, without the bonus, of an untrained policy's proposals."
     ),
     "actual_reward_mean": Metric(
         "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True

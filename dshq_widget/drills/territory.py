@@ -261,6 +261,7 @@ class Territory(Drill):
         Observation("combat spawns", scale=COMBAT_SPAWNS),
         Observation("player energy rate"),
     )
+    algorithm = "gate"
     rewards = {
         "result": 1.0,
         "mining": 0.0,

@@ -120,6 +120,11 @@ class Trainer:
         return self._algorithm.name
 
     @property
+    def summary(self) -> dict[str, Any]:
+        """What the algorithm says of the run so far, in numbers."""
+        return self._algorithm.summary(self.metrics)
+
+    @property
     def algorithm_settings(self) -> dict[str, Any]:
         """The algorithm's own settings by key; empty if it has none."""
         return {} if self._config.section is None else self._config.section.to_json()

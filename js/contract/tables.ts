@@ -477,23 +477,29 @@ export const METRICS = {
     "text": "Mean gate signal of the last 100 proposals: expected reward minus threshold.",
     "should_rise": true
   },
-  "gate_signal_first": {
-    "category": "ACTOR",
-    "unit": "reward",
-    "text": "The same mean over the first tenth of the run.",
-    "should_rise": null
-  },
-  "gate_signal_last": {
-    "category": "ACTOR",
-    "unit": "reward",
-    "text": "The same mean over the last tenth of the run.",
-    "should_rise": true
-  },
   "gate_signal_net": {
     "category": "ACTOR",
     "unit": "reward",
     "text": "Mean gate signal of the last 100 proposals without their exploration bonus.",
     "should_rise": true
+  },
+  "gate_signal_first": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "The same mean, without the bonus, over the first tenth of the run.",
+    "should_rise": null
+  },
+  "gate_signal_last": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "The same mean, without the bonus, over the last tenth of the run.",
+    "should_rise": true
+  },
+  "gate_signal_untrained": {
+    "category": "ACTOR",
+    "unit": "reward",
+    "text": "The same mean, without the bonus, of an untrained policy's proposals.",
+    "should_rise": null
   },
   "actual_reward_mean": {
     "category": "ACTOR",

@@ -307,7 +307,8 @@ class TestNetwork:
         flat = Policy(LAYERS, "relu", network.blob())
         logits, same_value = flat.forward(x)
         chances = flat.probabilities(x)
-        of_chunk, combat = losses.probabilities(chunk_logits, type_logits)
+        heads = losses.Heads.of(chunk_logits, type_logits)
+        of_chunk, combat = heads.chunk, heads.combat
         np.testing.assert_allclose(logits[:, 400:800], chunk_logits, atol=1e-5)
         np.testing.assert_allclose(chances[:, 800:], of_chunk * combat[:, None], atol=1e-6)
         np.testing.assert_allclose(chances[:, 400:800], of_chunk * (1 - combat)[:, None], atol=1e-6)
@@ -331,19 +332,20 @@ class TestNetwork:
         chosen, kinds = rng.integers(0, 400, 6), rng.integers(0, 2, 6)
         reward, confidence = rng.uniform(-1, 1, 6), np.full(6, 0.9)
         network = GateNetwork.initial(0)
-        before = losses.probabilities(*(out.astype(np.float64) for out in network.forward(x)[:2]))
+        before = losses.Heads.of(*(out.astype(np.float64) for out in network.forward(x)[:2]))
 
         def value(chunk_logits, type_logits):
             """The loss itself, in float64, with what is constant held as it was."""
-            c, t = losses.probabilities(chunk_logits, type_logits)
+            c = np.exp(chunk_logits) / np.exp(chunk_logits).sum(1, keepdims=True)
+            t = 1 / (1 + np.exp(-type_logits))
             rows = np.arange(6)
             log_type = np.log(np.where(kinds == 1, t, 1 - t))
             if loss == "policy_gradient":
-                was = before[0][rows, chosen] * np.where(kinds == 1, before[1], 1 - before[1])
+                was = before.chunk[rows, chosen] * np.where(kinds == 1, before.combat, 1 - before.combat)
                 weight = np.minimum(2, was / confidence) * reward
                 h = -(c * np.log(c)).sum(1) - t * np.log(t) - (1 - t) * np.log(1 - t)
                 return -(weight * (np.log(c[rows, chosen]) + log_type)).mean() - 0.01 * h.mean()
-            target = before[0].copy()
+            target = before.chunk.copy()
             target[rows, chosen] = np.maximum(target[rows, chosen] - 0.5 * np.abs(reward), 0)
             target /= target.sum(1, keepdims=True)
             target[reward > 0] = np.eye(400)[chosen[reward > 0]]
@@ -353,20 +355,21 @@ class TestNetwork:
 
         logits = [out.astype(np.float64) for out in network.forward(x)[:2]]
         if loss == "policy_gradient":
-            got = losses.policy_gradient(*before, chosen, kinds, confidence, reward, 0.01)
+            ratio = losses.ratios(before, chosen, kinds, confidence)
+            got = losses.policy_gradient(before, chosen, kinds, ratio * reward, 0.01)
         else:
-            got = losses.target_shaping(*before, chosen, kinds, reward)
+            got = losses.target_shaping(before, chosen, kinds, reward)
         assert got[0] == pytest.approx(value(*logits), rel=1e-5)
         for row, column in itertools.product(range(6), (0, int(chosen[0]), 399)):
             step = np.zeros((6, 400))
             step[row, column] = 1e-5
             slope = (value(logits[0] + step, logits[1]) - value(logits[0] - step, logits[1])) / 2e-5
-            assert got[1][row, column] == pytest.approx(slope, abs=1e-6)
+            assert got[2][row, column] == pytest.approx(slope, abs=1e-6)
         for row in range(6):
             step = np.zeros(6)
             step[row] = 1e-5
             slope = (value(logits[0], logits[1] + step) - value(logits[0], logits[1] - step)) / 2e-5
-            assert got[2][row] == pytest.approx(slope, abs=1e-6)
+            assert got[3][row] == pytest.approx(slope, abs=1e-6)
 
     def test_the_networks_own_gradient(self):
         rng = np.random.default_rng(2)
@@ -392,7 +395,7 @@ class TestNetwork:
         network, x = GateNetwork.initial(0), np.random.default_rng(0).random((500, 28), np.float32)
         one = np.repeat(x[:1], 4000, axis=0)
         drawn = propose(network, one, np.random.default_rng(0))
-        combat = float(losses.probabilities(*network.forward(x[:1])[:2])[1][0])
+        combat = float(losses.Heads.of(*network.forward(x[:1])[:2]).combat[0])
         assert np.mean([p.kind == "combat" for p in drawn]) == pytest.approx(combat, abs=0.04)
         assert all(0 <= p.chunk < 400 and 0 < p.confidence <= 1 for p in drawn)
         assert drawn[0].action == 400 * (1 + parts.TYPES.index(drawn[0].kind)) + drawn[0].chunk
@@ -420,7 +423,7 @@ class TestTrainer:
         x = np.random.default_rng(9).random((50, 28), np.float32)
 
         def chance():
-            return losses.probabilities(*trainer.get_model_for_inference().network.forward(x)[:2])[0][:, 7].mean()
+            return losses.Heads.of(*trainer.get_model_for_inference().network.forward(x)[:2]).chunk[:, 7].mean()
 
         before = chance()
         for _ in range(150):

@@ -38,10 +38,22 @@ def suits(spec: Mapping[str, Any]) -> None:
         )
 
 
+def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts, and pairs of the first and the last tenth of the run; gate signals are without the exploration bonus."""
+    pairs = {"send_share": "send_share", "gate_signal_mean": "gate_signal"}
+    return {
+        "decisions": metrics.get("agent_steps", 0),
+        "training_steps": metrics.get("updates", 0),
+        **{key: [metrics.get(f"{name}_first"), metrics.get(f"{name}_last")] for key, name in pairs.items()},
+        "gate_signal_untrained": metrics.get("gate_signal_untrained"),
+    }
+
+
 ALGORITHM = Algorithm(
     "gate",
     start,
     settings=GateSettings,
     fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
+    summary=summary,
     suits=suits,
 )

@@ -80,17 +80,16 @@ class ContinuousTrainer:
         network = self._model.network
         reward = self._rewards(batch)
         chunk_logits, type_logits, value, hidden = network.forward(batch["observation"])
-        chunk, combat = losses.probabilities(chunk_logits, type_logits)
+        heads = losses.Heads.of(chunk_logits, type_logits)
         chosen, kinds = batch["spawn_chunk"], batch["spawn_type"]
+        ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
         if self.adam.steps == 0:
             self.baseline = float(reward.mean())
         if s.loss == "policy_gradient":
-            advantage = (reward - self.baseline).astype(np.float32)
-            loss, d_chunk, d_kind = losses.policy_gradient(
-                chunk, combat, chosen, kinds, batch["nn_confidence"], advantage, s.entropy_coef
-            )
+            advantage = (ratio * (reward - self.baseline)).astype(np.float32)
+            loss, entropy, d_chunk, d_kind = losses.policy_gradient(heads, chosen, kinds, advantage, s.entropy_coef)
         else:
-            loss, d_chunk, d_kind = losses.target_shaping(chunk, combat, chosen, kinds, reward.astype(np.float32))
+            loss, entropy, d_chunk, d_kind = losses.target_shaping(heads, chosen, kinds, reward.astype(np.float32))
         error = (value - batch["R_expected"]).astype(np.float32) if s.reward_head else np.zeros(len(batch), np.float32)
         gradient = network.gradient(hidden, d_chunk, d_kind, 2 * VALUE_COEF / len(batch) * error)
         if not np.isfinite(gradient).all():
@@ -99,11 +98,10 @@ class ContinuousTrainer:
         self.baseline += BASELINE_MEMORY * (float(reward.mean()) - self.baseline)
         learned = GateNetwork(self.adam.step(network.flat, gradient, s.learning_rate * rate))
         self._publish(Model(self._model.version + 1, learned))
-        h_chunk, h_type = losses.entropies(chunk, combat)
         metrics = {
             "loss_policy": loss,
-            "entropy": float((h_chunk + h_type).mean()),
-            "grad_norm": float(np.sqrt((gradient.astype(np.float64) ** 2).sum())),
+            "entropy": entropy,
+            "grad_norm": float(np.sqrt(np.dot(gradient, gradient))),
             "training_reward": float(reward.mean()),
             "batch_size": float(len(batch)),
         }

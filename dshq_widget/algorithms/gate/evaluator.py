@@ -1,4 +1,4 @@
-"""How good the gated policy is: the mean return of whole episodes, by the likeliest proposals and the gate."""
+"""How good the gated policy is: the mean return of whole episodes, by its proposals and the gate."""
 
 from __future__ import annotations
 
@@ -50,19 +50,35 @@ class GateEvaluator:
 
 
 def play_gated(
-    drill: CompiledDrill, network: GateNetwork, gate: SimulationGate, episodes: int, *, seed: int = 0
-) -> np.ndarray:
-    """Returns f64 `[episodes]` of whole episodes played by the likeliest proposals that the gate lets pass."""
+    drill: CompiledDrill,
+    network: GateNetwork,
+    gate: SimulationGate,
+    episodes: int,
+    *,
+    seed: int = 0,
+    greedy: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whole episodes of the policy's proposals, drawn or the likeliest if `greedy`, that the gate lets pass: returns f64
+    `[episodes]`, and the mean gate signal of each episode's proposals f64 `[episodes]`; there is no exploration bonus.
+    """
     judge = SimulationGate(gate.settings)
     judge.epsilon = 0.0
+    rng = None if greedy else np.random.default_rng([seed, 0xE7A1])
     territories = Territories(drill, episodes, seed)
-    returns = np.zeros(episodes)
-    for _ in range(int(drill.spec["time_limit"]) // int(drill.spec["action_repeat"])):
+    returns, signals = np.zeros(episodes), np.zeros(episodes)
+    decisions = int(drill.spec["time_limit"]) // int(drill.spec["action_repeat"])
+    for _ in range(decisions):
         actions = np.full(episodes, WAIT, np.int64)
-        for k, proposal in enumerate(propose(network, territories.features(), greedy=True)):
+        for k, proposal in enumerate(propose(network, territories.features(), rng)):
             result = judge.evaluate(territories.observation(k), proposal.chunk, proposal.kind)
+            signals[k] += result.gate_signal / decisions
             if sends(result.gate_signal):
                 actions[k] = proposal.action
         rewards, _ = territories.step(actions)
         returns += rewards
-    return returns
+    return returns, signals
+
+
+def proposed(drill: CompiledDrill, network: GateNetwork, gate: SimulationGate, *, seed: int = 0) -> float:
+    """Mean gate signal, without a bonus, of a policy's proposals in EPISODES episodes."""
+    return float(play_gated(drill, network, gate, EPISODES, seed=seed)[1].mean())

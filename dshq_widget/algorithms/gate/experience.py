@@ -172,8 +172,10 @@ class ExperienceBuffer:
         """Everything, for a checkpoint: arrays by name."""
         with self._lock:
             n = len(self)
-            saved = {f"train.gate.{name}": self._records[name][:n].copy() for name in RECORD.names or ()}
+            saved = {f"train.gate.{name.lower()}": self._records[name][:n].copy() for name in RECORD.names or ()}
             saved["train.gate.was_executed"] = saved["train.gate.was_executed"].astype(np.uint8)
+            saved["train.gate.known"] = (~np.isnan(saved["train.gate.actual_reward"])).astype(np.uint8)
+            saved["train.gate.actual_reward"] = np.nan_to_num(saved["train.gate.actual_reward"])  # files hold no NaN
             pending = np.array(sorted(self._pending.items()), np.int64).reshape(-1, 2)
             sizes = {"added": self._added, "capacity": len(self._records)}
             return (
@@ -193,7 +195,8 @@ class ExperienceBuffer:
             first = 0 if same else max(n - capacity, 0)  # the oldest decision kept, of n
             rows = np.arange(n) if same else (np.arange(added - n, added) % n)[first:]
             for name in RECORD.names or ():
-                self._records[name][: len(rows)] = state[f"train.gate.{name}"][rows]
+                self._records[name][: len(rows)] = state[f"train.gate.{name.lower()}"][rows]
+            self._records["actual_reward"][: len(rows)][state["train.gate.known"][rows] == 0] = np.nan
             gone = 0 if same else added - n + first
             self._added = added - gone
             pending = state["train.gate.pending"].tolist()

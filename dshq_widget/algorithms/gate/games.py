@@ -13,7 +13,8 @@ from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer, ge
 from dshq_widget.algorithms.gate.experience import Experience as Decision
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.gate import SimulationGate, sends
-from dshq_widget.algorithms.gate.proposal import WAIT, propose
+from dshq_widget.algorithms.gate.network import GateNetwork
+from dshq_widget.algorithms.gate.proposal import WAIT, Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
@@ -102,7 +103,7 @@ class GateGames:
         settings = self.gate.settings
         self.gate.epsilon = annealed(settings, self.decisions)
         features = self.territories.features()
-        proposals = propose(network, features, self.rng)
+        proposals = self.proposals(network, features)
         actions = np.full(len(proposals), WAIT, np.int64)
         for k, proposal in enumerate(proposals):
             result = self.gate.evaluate(
@@ -132,6 +133,10 @@ class GateGames:
         self.decisions += len(proposals)
         self._new += len(proposals)
         self._unreported.append(stats)
+
+    def proposals(self, network: GateNetwork, features: np.ndarray) -> list[Proposal]:
+        """One proposal per territory, drawn from the policy."""
+        return propose(network, features, self.rng)
 
     def change(self, settings: GateSettings) -> None:
         """Judge by other settings from now on; what is stored is judged anew by them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -66,7 +67,7 @@ class GateLearner(Learner):
 
 
 class History:
-    """Sent decisions and gate signals of a whole run in at most MOST_BINS bins of equal size."""
+    """Sent decisions and gate signals (without the bonus) of a whole run, in at most MOST_BINS bins of equal size."""
 
     def __init__(self) -> None:
         self.size = 1
@@ -87,7 +88,7 @@ class History:
         last[2] += signal
 
     def tenths(self) -> dict[str, float]:
-        """Share of SEND and mean gate signal of the first and of the last tenth of the run."""
+        """Share of SEND and mean gate signal, bonus left out, of the first and of the last tenth of the run."""
         if not self.bins:
             return {}
         tenth = max(len(self.bins) // 10, 1)
@@ -101,13 +102,15 @@ class History:
 class GateReport(Companion):
     """Counts decisions, and adds the gate's numbers to every row of metrics."""
 
-    def __init__(self) -> None:
-        self.history = History()
+    def __init__(self, untrained: float = math.nan) -> None:
+        """`untrained` is the mean gate signal of an untrained policy's proposals."""
+        self.history, self.untrained = History(), untrained
         self.games: GateGames | None = None
 
     def heard(self, decision: Decision) -> None:
         """`GateGames.on_decision`."""
-        self.history.add(decision.was_executed, decision.gate_signal)
+        found = decision.gate_components
+        self.history.add(decision.was_executed, decision.gate_signal - found["capacity"] * found["exploration"])
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -126,7 +129,7 @@ class GateReport(Companion):
             if len(known):
                 shares["actual_reward_mean"] = float(known.mean())
         counts = {"buffer_size": len(buffer), "pending_count": buffer.pending, "exploration": self.games.gate.epsilon}
-        return shares | counts | self.history.tenths()
+        return shares | counts | {"gate_signal_untrained": self.untrained} | self.history.tenths()
 
     def begin(self, run: Run) -> None:
         assert isinstance(run.source, GateGames)

@@ -9,68 +9,86 @@ other type; both times cross-entropy plus half the type's, times |R|.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 LARGEST_RATIO = 2.0
 TYPE_SHARE = 0.5
 
 
-def probabilities(chunk_logits: np.ndarray, type_logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each chunk `[n, 400]`, and of combat `[n]`."""
-    shifted = np.exp(chunk_logits - chunk_logits.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True), 1 / (1 + np.exp(-np.clip(type_logits, -60, 60)))
+@dataclass(frozen=True)
+class Heads:
+    """The distributions of `n` decisions and their logarithms: of chunks `[n, 400]`, and of combat and energy `[n]`."""
+
+    chunk: np.ndarray
+    log_chunk: np.ndarray
+    combat: np.ndarray
+    log_combat: np.ndarray
+    log_energy: np.ndarray
+
+    @classmethod
+    def of(cls, chunk_logits: np.ndarray, type_logits: np.ndarray) -> Heads:
+        """From the network's outputs."""
+        shifted = chunk_logits - chunk_logits.max(axis=1, keepdims=True)
+        power = np.exp(shifted)
+        total = power.sum(axis=1, keepdims=True)
+        zero = np.zeros_like(type_logits)
+        log_combat, log_energy = -np.logaddexp(zero, -type_logits), -np.logaddexp(zero, type_logits)
+        return cls(power / total, shifted - np.log(total), np.exp(log_combat), log_combat, log_energy)
+
+    def of_type(self, kinds: np.ndarray) -> np.ndarray:
+        """Logarithm of the probability of these types (1: combat)."""
+        return np.where(kinds == 1, self.log_combat, self.log_energy)
+
+    def entropies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Entropy in nats of the chunk's and of the type's distribution, `[n]` each."""
+        h_type = -(self.combat * self.log_combat + (1 - self.combat) * self.log_energy)
+        return -(self.chunk * self.log_chunk).sum(axis=1), h_type
 
 
-def entropies(chunk: np.ndarray, combat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Entropy in nats of each row's chunk and type distribution, `[n]` each."""
-    tiny = np.float32(1e-30)
-    h_chunk = -(chunk * np.log(chunk + tiny)).sum(axis=1)
-    h_type = -(combat * np.log(combat + tiny) + (1 - combat) * np.log(1 - combat + tiny))
-    return h_chunk, h_type
+def ratios(heads: Heads, chosen: np.ndarray, kinds: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """w `[n]`: how much likelier the chosen chunks and types (1: combat) are now than under the policy that chose them,
+    at most LARGEST_RATIO.
+    """
+    now = np.exp(heads.log_chunk[np.arange(len(chosen)), chosen] + heads.of_type(kinds))
+    return np.minimum(LARGEST_RATIO, now / np.maximum(confidence, 1e-30))
 
 
 def policy_gradient(
-    chunk: np.ndarray,
-    combat: np.ndarray,
-    chosen: np.ndarray,
-    kinds: np.ndarray,
-    confidence: np.ndarray,
-    advantage: np.ndarray,
-    entropy_coef: float,
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """(loss, its derivative by the chunk logits `[n, 400]`, by the type logit `[n]`) of `n` decisions: probabilities of
-    chunks and of combat now, chosen chunks and types (1: combat), probability under the behaviour, R - b.
+    heads: Heads, chosen: np.ndarray, kinds: np.ndarray, advantage: np.ndarray, entropy_coef: float
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """(loss, mean entropy, derivative by the chunk logits `[n, 400]`, by the type logit `[n]`): the distributions now,
+    chosen chunks and types (1: combat), w (R - b).
     """
     n, rows = len(chosen), np.arange(len(chosen))
-    tiny = np.float32(1e-30)
-    of_type = np.where(kinds == 1, combat, 1 - combat)
-    now = chunk[rows, chosen] * of_type
-    weight = np.minimum(LARGEST_RATIO, now / np.maximum(confidence, tiny)) * advantage / n
-    h_chunk, h_type = entropies(chunk, combat)
-    loss = -(weight * np.log(now + tiny)).sum() - entropy_coef * (h_chunk + h_type).mean()
-    d_chunk = weight[:, None] * chunk
+    log_now = heads.log_chunk[rows, chosen] + heads.of_type(kinds)
+    weight = advantage / n
+    h_chunk, h_type = heads.entropies()
+    entropy = float((h_chunk + h_type).mean())
+    share = entropy_coef / n
+    d_chunk = heads.chunk * (weight[:, None] + share * (heads.log_chunk + h_chunk[:, None]))
     d_chunk[rows, chosen] -= weight
-    d_kind = weight * (combat - kinds)
-    d_chunk += entropy_coef / n * chunk * (np.log(chunk + tiny) + h_chunk[:, None])
-    d_kind += entropy_coef / n * combat * (1 - combat) * np.log((combat + tiny) / (1 - combat + tiny))
-    return float(loss), d_chunk.astype(np.float32), d_kind.astype(np.float32)
+    d_kind = weight * (heads.combat - kinds)
+    d_kind += share * heads.combat * (1 - heads.combat) * (heads.log_combat - heads.log_energy)
+    loss = float(-(weight * log_now).sum() - entropy_coef * entropy)
+    return loss, entropy, d_chunk.astype(np.float32), d_kind.astype(np.float32)
 
 
 def target_shaping(
-    chunk: np.ndarray, combat: np.ndarray, chosen: np.ndarray, kinds: np.ndarray, reward: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
+    heads: Heads, chosen: np.ndarray, kinds: np.ndarray, reward: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray]:
     """The same for the other loss; `reward` is the training reward."""
     n, rows = len(chosen), np.arange(len(chosen))
-    tiny = np.float32(1e-30)
     good = reward > 0
-    target = np.where(good[:, None], 0, chunk)
-    target[rows, chosen] = np.where(good, 1, np.maximum(chunk[rows, chosen] - 0.5 * np.abs(reward), 0))
+    target = np.where(good[:, None], 0, heads.chunk)
+    target[rows, chosen] = np.where(good, 1, np.maximum(heads.chunk[rows, chosen] - 0.5 * np.abs(reward), 0))
     target /= target.sum(axis=1, keepdims=True)
     target_type = np.where(good, kinds, 1 - kinds)
     weight = np.abs(reward) / n
-    cross = -(target * np.log(chunk + tiny)).sum(axis=1)
-    binary = -(target_type * np.log(combat + tiny) + (1 - target_type) * np.log(1 - combat + tiny))
-    loss = (weight * (cross + TYPE_SHARE * binary)).sum()
-    d_chunk = weight[:, None] * (chunk - target)
-    d_kind = weight * TYPE_SHARE * (combat - target_type)
-    return float(loss), d_chunk.astype(np.float32), d_kind.astype(np.float32)
+    cross = -(target * heads.log_chunk).sum(axis=1)
+    loss = float((weight * (cross - TYPE_SHARE * heads.of_type(target_type))).sum())
+    d_chunk = weight[:, None] * (heads.chunk - target)
+    d_kind = weight * TYPE_SHARE * (heads.combat - target_type)
+    h_chunk, h_type = heads.entropies()
+    return loss, float((h_chunk + h_type).mean()), d_chunk.astype(np.float32), d_kind.astype(np.float32)

@@ -31,7 +31,9 @@ SHAPES = {
     "bv": (1,),
 }
 """Parameters by name, in the order in which they lie in `flat`; `wv`, `bv` are the reward head (17 of 15,234)."""
-SIZE = sum(int(np.prod(shape)) for shape in SHAPES.values())
+ENDS = np.cumsum([np.prod(shape) for shape in SHAPES.values()]).tolist()
+PLACES = dict(zip(SHAPES, zip([0, *ENDS], ENDS, strict=False), strict=True))
+SIZE = ENDS[-1]
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam: Kingma and Ba, 2015."""
 
@@ -42,11 +44,8 @@ class GateNetwork:
     def __init__(self, flat: np.ndarray) -> None:
         self.flat = flat
         self.views: dict[str, np.ndarray] = {}
-        at = 0
-        for name, shape in SHAPES.items():
-            n = int(np.prod(shape))
-            self.views[name] = flat[at : at + n].reshape(shape)
-            at += n
+        for name, (begin, end) in PLACES.items():
+            self.views[name] = flat[begin:end].reshape(SHAPES[name])
 
     @classmethod
     def initial(cls, seed: int) -> GateNetwork:

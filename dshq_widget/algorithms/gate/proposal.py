@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dshq_widget.algorithms.gate import components as parts
-from dshq_widget.algorithms.gate.losses import probabilities
+from dshq_widget.algorithms.gate.losses import Heads
 from dshq_widget.algorithms.gate.network import GateNetwork
 
 
@@ -40,7 +40,8 @@ def propose(
     if not np.isfinite(features).all():
         raise ValueError("the observation is not finite: the policy needs 28 features from 0 to 1")
     chunk_logits, type_logits, _, _ = network.forward(np.asarray(features, np.float32))
-    chunks, combat = probabilities(chunk_logits, type_logits)
+    heads = Heads.of(chunk_logits, type_logits)
+    chunks, combat = heads.chunk, heads.combat
     n = len(chunks)
     if greedy or rng is None:
         chosen, fights = chunks.argmax(axis=1), combat >= 0.5

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
-from dshq_widget.algorithms.gate.evaluator import GateEvaluator
+from dshq_widget.algorithms.gate.evaluator import GateEvaluator, proposed
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.learner import GateLearner, GateReport
+from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, LAYERS
 from dshq_widget.algorithms.gate.territories import Territories
@@ -34,7 +35,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     announce(channel, f"compiling the rules of {drill.spec['title']}")
     territories = Territories(drill, settings.territories, config.seed, config.reward_weights)
     spec = PolicySpec(LAYERS, ACTIVATION)
-    gate, buffer, report = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity), GateReport()
+    gate, buffer = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity)
+    report = GateReport(proposed(drill, GateNetwork.initial(config.seed), gate, seed=config.seed))
     trainer = ContinuousTrainer(buffer, settings, seed=config.seed)
     training = Run(
         channel,

@@ -47,8 +47,8 @@ class GateSettings(Section):
     """Time between two training steps, on the clock below; a decision is made every 15 s."""
     clock: str = setting("virtual", "choice", "Clock", NEXT_UPDATE, "gate", choices=("virtual", "real"))
     """Virtual: as fast as the machine goes. Real: in real time beside the show."""
-    territories: int = setting(1, "int", "Territories", RESTART, "gate", unit="games", lo=1, hi=4096)
-    """Games that make a decision every 15 s."""
+    territories: int = setting(16, "int", "Territories", RESTART, "gate", unit="games", lo=1, hi=4096)
+    """Games that make a decision every 15 s; the source has one (measured: docs/LOG.md)."""
     loss: str = setting(
         "policy_gradient", "choice", "Loss", NEXT_UPDATE, "gate", choices=("policy_gradient", "target_shaping")
     )
