@@ -37,9 +37,8 @@ class GateEvaluator:
     def play(self, blob: np.ndarray) -> None:
         """One round."""
         begin = time.monotonic()
-        returns = play_gated(
-            self.drill, GateNetwork.from_blob(blob), self.gate, EPISODES, seed=self.seed + self.episodes
-        )
+        network, seed = GateNetwork.from_blob(blob), self.seed + self.episodes
+        returns, _ = play_gated(self.drill, network, self.gate, EPISODES, seed=seed)
         self.episodes += EPISODES
         self._took = time.monotonic() - begin
         self.metrics = {
@@ -58,8 +57,8 @@ def play_gated(
     seed: int = 0,
     greedy: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whole episodes of the policy's proposals, drawn or the likeliest if `greedy`, that the gate lets pass: returns f64
-    `[episodes]`, and the mean gate signal of each episode's proposals f64 `[episodes]`; there is no exploration bonus.
+    """Whole episodes of the policy's proposals, drawn or the likeliest if `greedy`, that the gate lets pass. Returns f64
+    `[episodes]`, and the mean gate signal of each episode's proposals f64 `[episodes]`. There is no exploration bonus.
     """
     judge = SimulationGate(gate.settings)
     judge.epsilon = 0.0
