@@ -9,7 +9,7 @@ changed in the window that has just ended. A worker counts as *at work* while it
 
 from __future__ import annotations
 
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Cells, Choice, Drill, Observation, rule
 from dshq_widget.drills.territory_scene import (
     PALETTE,
     SHAPES,
@@ -229,6 +229,16 @@ class Territory(Drill):
     palette = PALETTE
     tags = TAGS
     scene_max = SHAPES
+    training = {  # measured: docs/LOG.md
+        "num_envs": 128,
+        "rollout_length": 32,
+        "epochs": 3,
+        "minibatch_size": 1024,
+        "learning_rate": 1e-3,
+        "gamma": 0.95,
+        "entropy_coef": 0.003,
+        "min_entropy": 0.0,
+    }
 
     state = {
         **STATE,
@@ -255,6 +265,8 @@ class Territory(Drill):
         "KeyE": ("type", "energy"),
         "KeyC": ("type", "combat"),
     }
+    cells = Cells(columns=SIZE, rows=SIZE, x0=-0.5, y0=-0.5, size=1.0, choice="chunk")
+    show_speed = 8.0
     observations = (
         *(Observation(f"place {k + 1} {what}") for k in range(BUSIEST) for what in OF_CHUNK),
         Observation("energy spawns", scale=ENERGY_SPAWNS),

@@ -31,7 +31,7 @@ from dshq_widget.drills.territory_units import (
 )
 
 WORLD = (-1.0, -1.0, SIZE, SIZE + 1.4)
-PALETTE = ("floor", "pillar", "clay", "player0", "player1", "goal0", "goal1", "accent", "target", "ink", "heading")
+PALETTE = ("floor", "mark", "clay", "player0", "player1", "goal0", "goal1", "accent", "target", "ink", "heading")
 GROUND, GRID, ORE, QUEEN, COLONY, QUEEN_LIGHT, SHIELD, WORKER, RED, INK, WHITE = range(len(PALETTE))
 TAGS = ("queen", "colony")
 SHAPES = 3 + 2 * (SIZE - 1) + 3 * SPOTS + 6 + 5 * PROTECTORS + 4 * WORKERS + 6 * SLOTS + 8
@@ -39,8 +39,8 @@ SHAPES = 3 + 2 * (SIZE - 1) + 3 * SPOTS + 6 + 5 * PROTECTORS + 4 * WORKERS + 6 *
 MIDDLE = 0.5 * EDGE
 HALF = 0.5 * SIZE
 TILT = 0.70710678  # of a box that stands on its corner
-BAR_Y = SIZE + 0.35
-BAR_HALF = 3.1
+BAR_Y = SIZE + 0.2
+BAR_HALF = 4.8
 PLAYER_FULL = 800.0  # energy of a colony that nobody hurts, after an episode
 
 
@@ -48,9 +48,9 @@ PLAYER_FULL = 800.0  # energy of a colony that nobody hurts, after an episode
 def draw_ground(s, i):
     box(MIDDLE, MIDDLE, HALF, HALF, 1.0, 0.0, 0.35, GROUND)
     for k in loop(1, SIZE):
-        line(float(k) - 0.5, -0.5, float(k) - 0.5, EDGE + 0.5, 0.012, GRID, alpha=0.3)
+        line(float(k) - 0.5, -0.5, float(k) - 0.5, EDGE + 0.5, 0.015, GRID, alpha=0.45)
     for k in loop(1, SIZE):
-        line(-0.5, float(k) - 0.5, EDGE + 0.5, float(k) - 0.5, 0.012, GRID, alpha=0.3)
+        line(-0.5, float(k) - 0.5, EDGE + 0.5, float(k) - 0.5, 0.015, GRID, alpha=0.45)
     for k in loop(SPOTS):
         x = s.spot_x[k, i]
         y = s.spot_y[k, i]
@@ -86,7 +86,7 @@ def draw_protectors(s, i):
 
 @rule
 def draw_workers(s, i):
-    """A worker's load grows on its back; one that mines has a ring, and one that flees a pale one."""
+    """A worker's load grows on its back; a ring counts what one mines; one that flees has a red ring."""
     for w in loop(WORKERS):
         x = s.worker_x[w, i]
         y = s.worker_y[w, i]
@@ -94,8 +94,8 @@ def draw_workers(s, i):
         load = float(s.worker_load[w, i]) / float(FULL)
         mines = 1.0 if s.worker_phase[w, i] == MINE else 0.0
         flees = 1.0 if s.worker_phase[w, i] == FLEE else 0.0
-        ring(x, y, 0.44, 0.045, load, 1.5708, INK, alpha=0.75 * mines * there)
-        ring(x, y, 0.4, 0.05, 1.0, 0.0, WHITE, alpha=flees * there)
+        ring(x, y, 0.44, 0.05, load, 1.5708, WORKER, alpha=mines * there)
+        ring(x, y, 0.42, 0.045, 1.0, 0.0, RED, alpha=flees * there)
         circle(x, y, 0.27, WORKER, alpha=there)
         box(x, y, 0.04 + 0.12 * load, 0.04 + 0.12 * load, 1.0, 0.0, 0.03, INK, alpha=there if load > 0.0 else 0.0)
 
@@ -119,16 +119,16 @@ def draw_parasites(s, i):
 
 
 @rule
-def draw_bar(x, share, tag_index, colour):
-    """A named bar that is full at 1; `x` is where its name stands."""
-    middle = x + 1.5 + BAR_HALF
-    half = BAR_HALF * clamp(share, 0.02, 1.0)
-    tag(x, BAR_Y, 0.75, tag_index, GRID)
-    box(middle, BAR_Y, BAR_HALF + 0.06, 0.3, 1.0, 0.0, 0.3, INK, alpha=0.25)
-    box(middle - BAR_HALF + half, BAR_Y, half, 0.22, 1.0, 0.0, 0.22, colour)
+def draw_bar(left, share, name, colour):
+    """A bar with a name that is full at 1; `left` is where it begins."""
+    middle = left + BAR_HALF
+    half = BAR_HALF * clamp(share, 0.08, 1.0)
+    box(middle, BAR_Y, BAR_HALF + 0.07, 0.42, 1.0, 0.0, 0.42, INK, alpha=0.6)
+    box(left + half, BAR_Y, half, 0.35, 1.0, 0.0, 0.35, colour)
+    tag(middle, BAR_Y, 0.6, name, WHITE)
 
 
 @rule
 def draw_energy(s, i):
-    draw_bar(0.6, s.queen_energy[i] / QUEEN_MOST, 0, QUEEN)
-    draw_bar(10.8, s.player_energy[i] / PLAYER_FULL, 1, COLONY)
+    draw_bar(-0.4, s.queen_energy[i] / QUEEN_MOST, 0, QUEEN)
+    draw_bar(MIDDLE + 0.3, s.player_energy[i] / PLAYER_FULL, 1, COLONY)

@@ -276,13 +276,15 @@ def fight(s, i):
             if fights:
                 for w in loop(WORKERS):
                     near = length(s.worker_x[w, i] - x, s.worker_y[w, i] - y) < CONTACT
+                    falls = False
                     if s.worker_alive[w, i] and near:
-                        if random(s, i) < WORKER_DIES:
-                            s.worker_alive[w, i] = False
-                            s.worker_chunk[w, i] = -1
-                            s.worker_wait[w, i] = RESPAWN_TICKS
-                            s.lost[i] += s.worker_load[w, i]
-                            s.worker_load[w, i] = 0
+                        falls = random(s, i) < WORKER_DIES
+                    if falls:
+                        s.worker_alive[w, i] = False
+                        s.worker_chunk[w, i] = -1
+                        s.worker_wait[w, i] = RESPAWN_TICKS
+                        s.lost[i] += s.worker_load[w, i]
+                        s.worker_load[w, i] = 0
             if dies:
                 remove_parasite(s, i, slot)
 

@@ -1,4 +1,4 @@
-"""Statements of the rules language: calls are inlined, loops over small constant ranges unrolled and small `if` blocks
+"""Statements of the rules language: calls are inlined, short loops over `range` unrolled and small `if` blocks
 turned into selects, so that a verb becomes straight-line code where possible.
 """
 
