@@ -38,7 +38,7 @@ WIDGET = {
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
     "algorithms": {"contract", "drill", "files", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
-    "training": {"algorithms", "contract", "drill", "drills", "gyms", "learning", "policy", "runtime"},
+    "training": {"algorithms", "contract", "drill", "drills", "files", "gyms", "learning", "policy", "runtime"},
     "classroom": {
         *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),
     },
