@@ -58,6 +58,12 @@ def _train(verb: Parser) -> None:
             "target stops earlier once it is solved)"
         ),
     )
+    verb.add_argument("--updates", type=int, help="stop at exactly this update, instead of --seconds")
+    verb.add_argument(
+        "--agent-steps",
+        type=int,
+        help="stop at the first update that reaches this many agent steps, instead of --seconds",
+    )
     verb.add_argument("--out", help="save the policy to this file, NAME.dshq")
     verb.add_argument(
         "--latest",

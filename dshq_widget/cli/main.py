@@ -5,24 +5,36 @@ exits with status 2 and one sentence.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.cli import drill_argument
-from dshq_widget.cli.arguments import SECONDS, UsageError, parser
-from dshq_widget.contract import settings
+from dshq_widget.cli import drill_argument, interrupts, outputs
+from dshq_widget.cli.arguments import UsageError, parser
+from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
     from dshq_widget.env.check import Finding
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Run one verb and return the exit status: 0, 1 when the work failed, 2 for wrong input, 130 after Ctrl-C and 143
+    after SIGTERM.
+    """
+    with interrupts.watched():
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        except KeyboardInterrupt as error:
+            interrupts.hold()
+            end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
+            print(f"\ndshq: {end}", file=sys.stderr)
+            _end_children()
+            return end.status
+
+
+def _run(arguments: list[str]) -> int:
     try:
         options = parser(VERBS).parse_args(arguments)
         result = options.run(options)
@@ -33,82 +45,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RuntimeError, MemoryError) as error:
         print(f"dshq: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
     status = 0
     if isinstance(result, tuple):
         result, status = result
     if result is not None and options.json:
         print(json.dumps(result), flush=True)
+    if status > 128:
+        _end_children()
     return status
 
 
-def train(options: argparse.Namespace) -> dict[str, Any]:
-    """Train a drill and save the policy."""
-    from dshq_widget.learning.champion import keep_best
-    from dshq_widget.policy import checkpoint
-    from dshq_widget.training.train_for import train_for
-    from dshq_widget.training.trainer import Trainer
-
-    hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
-    planned = settings.read_yaml(options.config) if options.config else {}
-    planned = {
-        **settings.canonical(planned, settings.TrainConfig()),
-        **settings.canonical(hyper, settings.TrainConfig()),
-    }
-    if options.seconds is not None:
-        _positive("--seconds", options.seconds)
-    out = None if options.out is None else _writable("--out", options.out, ".dshq")
-    log_dir = None if options.log_dir is None else _folder("--log-dir", options.log_dir)
-    drill, resume = drill_argument.drill(options.start), None
-    if options.start.endswith(".dshq"):
-        resume = options.start
-        drill = drill_argument.drill_of(checkpoint.load(resume), resume, options.drill)
-    elif options.drill is not None:
-        raise UsageError(f"--drill can only be used with a .dshq file, got {options.start!r}: leave it out")
-    with Trainer(drill, resume=resume, log_dir=log_dir, **planned) as trainer:
-        spec = trainer.drill.spec
-        progress = not (options.json or options.quiet)
-        if options.seconds is None and spec["target"] is not None:
-            trainer.start(until_solved=True)
-            trainer.wait(seconds=SECONDS, progress=progress)
-        else:
-            train_for(trainer, options.seconds or SECONDS, planned=planned, progress=progress)
-        trainer.stop()
-        trainer.join()
-        metrics = trainer.metrics
-        finish = None
-        if out is not None:
-            trainer.save(out)
-            finish = None if options.latest else keep_best(out, trainer.drill)
-        result: dict[str, Any] = {
-            "drill": trainer.drill.name,
-            "seed": trainer.config.seed,
-            "seconds": metrics.get("seconds", 0.0),
-            "agent_steps": metrics.get("agent_steps", 0),
-            "agent_steps_per_second": metrics.get("agent_steps", 0) / max(metrics.get("seconds", 0.0), 1e-9),
-            "updates": metrics.get("updates", 0),
-            **trainer.summary,
-            "version": trainer.version,
-            "device": trainer.device,
-            "workers": trainer.workers,
-            "tuning": trainer.tuning,
-            "metrics": metrics,
-            "out": None if out is None else str(out),
-            "saved": None if out is None else finish or {"version": trainer.version, "why": "the latest version"},
-        }
-    if not options.json:
-        speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
-        print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates")
-        tuned = result["tuning"]
-        if tuned:
-            print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
-        if out:
-            print(f"version {result['saved']['version']} saved as {out}: {result['saved']['why']}")
-        if "evaluated_return" in metrics:
-            target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
-            print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")
-    return result
+def _end_children() -> None:
+    """End what an interrupted verb has started, at once."""
+    if "dshq_widget.runtime.supervisor" in sys.modules:
+        sys.modules["dshq_widget.runtime.supervisor"].supervisor(os.getpid()).close(0.0)
 
 
 def evaluate(options: argparse.Namespace) -> dict[str, Any]:
@@ -176,7 +126,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     if options.onnx is not None:
         from dshq_widget.policy.export_onnx import save_onnx
 
-        with _written("--onnx", options.onnx):
+        with outputs.written("--onnx", options.onnx):
             result["onnx"] = str(save_onnx(policy, options.onnx))
         if not options.json:
             shape = f"observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value"
@@ -184,7 +134,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     if options.html is not None:
         from dshq_widget.widget.drill_widget import DrillWidget
 
-        with _written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
+        with outputs.written("--html", options.html), DrillWidget(drill, policy=options.policy) as widget:
             result["html"] = str(widget.export_html(options.html))
         if not options.json:
             print(f"{result['html']}: {saved.drill}, version {saved.version}, as one web page")
@@ -197,9 +147,9 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     from dshq_widget.env.batch import compiled
     from dshq_widget.policy import checkpoint
 
-    target = _writable("--gif", options.gif, ".gif")
+    target = outputs.writable("--gif", options.gif, ".gif")
     for name, value in (("--matches", options.matches), ("--seconds", options.seconds)):
-        _positive(name, value)
+        outputs.positive(name, value)
     if not 64 <= options.width <= 1920:
         raise UsageError(f"--width must be from 64 to 1920 pixels, got {options.width}")
     saved = checkpoint.load(options.policy)
@@ -214,7 +164,7 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
     played = films.play(drill, players, options.matches, options.seed)
     match = films.best(drill, played)
     film = films.pictures(drill, match, seconds=options.seconds, width=options.width, theme=options.theme)
-    with _written("--gif", options.gif):
+    with outputs.written("--gif", options.gif):
         shown = films.save_gif(target, film)
     result = {
         "policy": str(options.policy),
@@ -271,7 +221,7 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     """Measure how fast this machine is and how close the package comes to it."""
     from dshq_widget.env.batch import compiled
 
-    _positive("--seconds", options.seconds)
+    outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
     if options.device == "cuda":
         from dshq_widget.cli.bench_cuda import bench_cuda
@@ -308,8 +258,8 @@ def lab(options: argparse.Namespace) -> None:
 
     if options.port is not None and not 1 <= options.port <= 65535:
         raise UsageError(f"--port must be from 1 to 65535, got {options.port}")
-    folder = _folder("FOLDER", options.folder).resolve()
-    with _written("FOLDER", options.folder):
+    folder = outputs.folder("FOLDER", options.folder).resolve()
+    with outputs.written("FOLDER", options.folder):
         notebook = copy_notebooks(folder)
     try:
         serve(notebook, port=options.port, browser=not options.no_browser, as_json=options.json)
@@ -336,7 +286,7 @@ def play(options: argparse.Namespace) -> None:
 
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
-    with _extra("classroom"):
+    with outputs.extra("classroom"):
         from dshq_widget.classroom.submit import submit as send
 
         result = send(options.policy, options.to, options.token)
@@ -350,7 +300,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
     if options.deed == "verify":
         if not options.replay or len(options.replay) not in (1, 3):
             raise UsageError("league verify needs REPLAY.json, or REPLAY.json and the first and second policy file")
-        with _extra("classroom"):
+        with outputs.extra("classroom"):
             from dshq_widget.classroom import verify_replay
 
             recording = verify_replay.read(options.replay[0])
@@ -362,7 +312,7 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
         raise UsageError(f"league serve takes no file, got {options.replay[0]!r}")
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port must be from 0 to 65535, got {options.port}")
-    with _extra("classroom"):
+    with outputs.extra("classroom"):
         from dshq_widget.classroom.server import serve
 
         serve(options.db, options.port, options.host, options.instructors)
@@ -381,49 +331,6 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         if finding is None:
             return
         yield finding
-
-
-@contextlib.contextmanager
-def _extra(name: str) -> Iterator[None]:
-    """Turn a missing optional package into a UsageError that says what to install."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'dshq-widget[{name}]'") from error
-
-
-@contextlib.contextmanager
-def _written(name: str, path: str) -> Iterator[None]:
-    """Turn a failed write, or a missing optional package, into a UsageError."""
-    try:
-        yield
-    except ImportError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
-
-
-def _positive(name: str, value: float) -> None:
-    if not value > 0:
-        raise UsageError(f"{name} must be more than 0, got {value:g}")
-
-
-def _folder(name: str, path: str) -> Path:
-    folder = Path(path).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{name}: cannot create the folder {path!r}: {error.strerror or error}") from error
-    return folder
-
-
-def _writable(name: str, path: str, ending: str) -> Path:
-    target = Path(path).expanduser()
-    if target.suffix != ending:
-        raise UsageError(f"{name} must be a file name ending in {ending}, got {path!r}")
-    if not target.absolute().parent.is_dir():
-        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist: create it first")
-    return target
 
 
 VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, play, submit, league)

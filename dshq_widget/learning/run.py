@@ -16,6 +16,7 @@ import numpy as np
 
 from dshq_widget.contract import protocol
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
 from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
 from dshq_widget.learning.publisher import Publisher
@@ -81,8 +82,8 @@ class Companion:
 
 class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
-    orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `log_dir`. `drill` is
-    a CompiledDrill, or an Environment that has its `spec`.
+    orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `limits` (limits.py),
+    `log_dir`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Run:
         self.learner, self.source, self.evaluator, self.publisher = learner, source, evaluator, publisher
         self.companions = tuple(companions)
         self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
+        self.limits, self.spent = Limits.of(job.get("limits")), 0.0
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
@@ -123,8 +125,9 @@ class Run:
         return Progress(self.config, self.agent_steps, self.updates, self.rate, self.entropy_bonus)
 
     def train(self, ready: Mapping[str, Any]) -> None:
-        """The loop. Returns when the kernel asks for it, or when the drill is solved and `until_solved` is set. `ready`
-        is sent with the phase `training` when the clock starts: `text`, `device`, `workers`, ...
+        """The loop. Returns when the kernel asks for it, at the update that reaches one of the limits, or when the
+        drill is solved and `until_solved` is set. `ready` is sent with the phase `training` when the clock starts:
+        `text`, `device`, `workers`, ...
         """
         channel, job = self.channel, self.job
         for companion in self.companions:
@@ -136,7 +139,7 @@ class Run:
         save_after = min(FIRST_AUTOSAVE_SECONDS, self.config.autosave_seconds)
         self.tally = Tally(evaluated)
         until_solved = bool(job.get("until_solved"))
-        while not channel.closed and not (until_solved and self.evaluator.solved):
+        while not channel.closed and not (until_solved and self.evaluator.solved) and not self._used_up:
             if rest := self.pace.rest(time.monotonic(), self.config.pace):
                 self._rest(rest)
                 continue
@@ -144,6 +147,7 @@ class Run:
             begin = time.monotonic()
             experience = self.source.next(self.learner.player, self.config, self.version)
             if experience is None:
+                self.spent += time.monotonic() - begin
                 continue
             played = time.monotonic()
             learned = self.learn(experience)
@@ -151,6 +155,7 @@ class Run:
             now = time.monotonic()
             self.tally.add(experience.stats, learned, experience.lag, played - begin, now - played)
             self.seconds += now - begin
+            self.spent += now - begin
             for companion in self.companions:
                 companion.after_update(self, experience, learned)
             self.pace.made(begin, experience.agent_steps)
@@ -171,6 +176,10 @@ class Run:
             self.logs.close()
         channel.send({"type": "STOPPED"})
 
+    @property
+    def _used_up(self) -> bool:
+        return self.limits.reached(self.updates, self.agent_steps, self.spent)
+
     def _rest(self, seconds: float) -> None:
         """Wait for the next update's time, or for a command."""
         now = time.monotonic()
@@ -178,7 +187,10 @@ class Run:
             self.report(now)
         if self.pace.paused:
             self.tally.began = now  # there is no rate while paused
-        self.receive(min(seconds, REST_SECONDS))
+        counts = not self.pace.paused
+        self.receive(min(seconds, REST_SECONDS, max(self.limits.seconds - self.spent, 0.0) if counts else REST_SECONDS))
+        if counts:
+            self.spent += time.monotonic() - now
 
     def receive(self, seconds: float = 0.0) -> None:
         """Execute commands from the kernel; wait for them at most `seconds`."""
@@ -268,6 +280,16 @@ class Run:
         """A sentence for the status line and the log."""
         warn(self.channel, text)
 
+    @property
+    def _counters(self) -> dict[str, float]:
+        """The true numbers of now."""
+        return {
+            "agent_steps": self.agent_steps,
+            "updates": self.updates,
+            "version": self.version,
+            "seconds": self.seconds,
+        }
+
     def report(self, now: float) -> None:
         """Send one row of metrics and begin the next."""
         tally, self.tally = self.tally, Tally(now)
@@ -277,14 +299,7 @@ class Run:
         if now - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
             rates = ("agent_steps_per_second", "updates_per_second")
             row |= {key: self.metrics[key] for key in rates if key in self.metrics}
-        counters = {
-            "agent_steps": self.agent_steps,
-            "updates": self.updates,
-            "version": self.version,
-            "seconds": self.seconds,
-            "dropped_chunks": self.source.dropped,
-        }
-        self.metrics = row | counters | self.evaluator.metrics
+        self.metrics = row | self._counters | {"dropped_chunks": self.source.dropped} | self.evaluator.metrics
         for companion in self.companions:
             self.metrics |= companion.metrics
         self.channel.send({"type": "METRICS", "values": self.metrics})
@@ -307,7 +322,7 @@ class Run:
             step=self.agent_steps,
             seed=self.config.seed,
             config=self.config.to_json(),
-            metrics=self.metrics | {"seconds": self.seconds},
+            metrics=self.metrics | self._counters,
             state=state,
             environment=dict(self.drill.spec.get("environment", {})),
         )

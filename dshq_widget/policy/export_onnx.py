@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.network.layers import Grid, Pairs
+from dshq_widget.files import whole
 from dshq_widget.policy.network import Policy
 
 OPERATOR_SET, FORMAT_VERSION = 17, 8
@@ -129,7 +130,4 @@ def _dense(x: str, k: int, out: str) -> list[Node]:
 
 def save_onnx(policy: Policy, path: str | os.PathLike[str]) -> Path:
     """Write the model to `path` and return its absolute path; raises ImportError as `to_onnx` does, or OSError."""
-    content = to_onnx(policy).SerializeToString()
-    target = Path(os.path.abspath(os.path.expanduser(path)))
-    target.write_bytes(content)
-    return target
+    return whole.write(path, to_onnx(policy).SerializeToString())

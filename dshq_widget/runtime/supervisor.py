@@ -116,7 +116,9 @@ class Child:
         self._config = {**self._config, **json.loads(json.dumps(changes))}
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Asks for the end; SIGTERM after `timeout` seconds, SIGKILL one second later. Does not wait: see `join`."""
+        """Asks for the end; SIGTERM after `timeout` seconds, SIGKILL one second later. A second call may shorten that.
+        Does not wait: see `join`.
+        """
         self._supervisor._ask(self._stop, timeout)
 
     def join(self, timeout: float | None = None) -> bool:
@@ -141,12 +143,15 @@ class Child:
         self._supervisor._safely(self._on_message, self, message)
 
     def _stop(self, timeout: float) -> None:
-        if self._run is None or self._stopping:
+        if self._run is None:
+            return
+        term = time.monotonic() + timeout
+        if not self._stopping:
+            self._run.queue(b'{"type":"STOP"}\n')
+        elif len(self._signals) < 2 or self._signals[0][0] <= term:  # it is ending at least as fast
             return
         self._stopping = True
-        term = time.monotonic() + timeout
-        self._signals.extend([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
-        self._run.queue(b'{"type":"STOP"}\n')
+        self._signals = deque([(term, signal.SIGTERM), (term + TERM_GRACE_SECONDS, signal.SIGKILL)])
 
     def _check(self) -> None:
         """Called every turn: handle its end, escalate a stop, check its health."""

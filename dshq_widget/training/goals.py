@@ -1,15 +1,17 @@
-"""The goals of `Trainer.wait` and the progress towards them."""
+"""The goals of `Trainer.wait`, the budgets of `Trainer.train_for`, and the progress towards them."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
 
+PROBE_SECONDS = 1.0
+"""Seconds of training used to measure the rate; at most a quarter of the budget."""
 WIN_SHARE_FLOOR = 0.2
 """A win rate against the drill's script counts only with this share of all matches won."""
 
@@ -62,6 +64,83 @@ class Goals:
         return min(max(shares), 1.0)
 
 
+class Budget:
+    """What one run may use up: updates, agent steps, or seconds of training. The learner counts and ends by itself.
+
+    Raises ValueError unless exactly one is given, a number of at least 1, or seconds of more than 0.
+    """
+
+    def __init__(self, updates: int | None, agent_steps: int | None, seconds: float | None) -> None:
+        every = {"updates": updates, "agent_steps": agent_steps, "seconds": seconds}
+        given: dict[str, float] = {key: value for key, value in every.items() if value is not None}
+        wrong = [
+            value
+            for key, value in given.items()
+            if isinstance(value, bool) or not (value > 0 if key == "seconds" else value >= 1 and value == int(value))
+        ]
+        if len(given) != 1 or wrong:
+            raise ValueError(
+                "training needs one of updates=, agent_steps= (whole numbers of at least 1) or seconds= (more than 0), "
+                f"got {', '.join(f'{key}={value}' for key, value in given.items()) or 'none'}"
+            )
+        ((self.what, self.amount),) = given.items()
+        self._begin: dict[str, float] = {}
+
+    def limits(self, metrics: Mapping[str, float | int]) -> dict[str, float]:
+        """The learner's limits (learning/limits.py). `metrics` are those with which the run starts; a learner that
+        replaces a dead one gets what is left.
+        """
+        self._begin = self._begin or {key: metrics.get(key, 0) for key in ("updates", "agent_steps", "seconds")}
+        if self.what == "seconds":
+            return {"seconds": self.amount - self.used(metrics)}
+        return {self.what: self._begin[self.what] + self.amount}
+
+    def used(self, metrics: Mapping[str, float | int], what: str = "") -> float:
+        """How much of it, or of `what`, this run has used."""
+        key = what or self.what
+        return metrics.get(key, 0) - self._begin.get(key, 0)
+
+    def share(self, metrics: Mapping[str, float | int]) -> float:
+        """The share used, 0..1."""
+        return min(max(self.used(metrics) / self.amount, 0.0), 1.0)
+
+    def schedule(self, metrics: Mapping[str, float | int]) -> int | None:
+        """The `total_agent_steps` at which schedules end with the budget; None while it is not known. A budget in
+        seconds is turned into agent steps by the rate of the first seconds.
+        """
+        done = self._begin.get("agent_steps", metrics.get("agent_steps", 0))
+        if self.what == "agent_steps":
+            return max(1000, int(done + self.amount))
+        if self.what == "updates":
+            return None
+        steps, seconds = self.used(metrics, "agent_steps"), self.used(metrics, "seconds")
+        if steps <= 0 or seconds < min(PROBE_SECONDS, self.amount / 4):
+            return None
+        return max(1000, int(done + steps / seconds * self.amount))
+
+
+def until_over(
+    budget: Budget, status: TrainingStatus, changed: threading.Condition, bar: Progress, fit: Callable[[], None]
+) -> None:
+    """Block until the run of this budget has ended, however it ends. Raises RuntimeError if training failed. `fit` is
+    called now and then while it trains.
+    """
+    try:
+        while True:
+            now, text = status.status, status.text
+            if now == "error":
+                raise RuntimeError(status.error)
+            bar.show(budget.share(status.metrics), text if text.startswith(now) else f"{now}: {text}")
+            if now in ("idle", "stopped"):
+                return
+            if now == "training":
+                fit()
+            with changed:
+                changed.wait(0.1)
+    finally:
+        bar.close()
+
+
 def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition, bar: Progress) -> bool:
     """Block until one of `goals` is reached (True), or training ends or Ctrl-C is pressed (False). Raises RuntimeError
     if training failed. `changed` is notified whenever `status` may have changed.
@@ -71,12 +150,12 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
         while True:
             if status.status == "error":
                 raise RuntimeError(status.error)
-            if began is None and status.status == "training":
+            now, text = status.status, status.text  # before the metrics: the last ones come before the end
+            if began is None and now == "training":
                 began = time.monotonic()
             done = goals.share(status.metrics, None if began is None else time.monotonic() - began)
-            now, text = status.status, status.text
             bar.show(done, text if text.startswith(now) else f"{now}: {text}")
-            if done >= 1 or status.status in ("idle", "stopped"):
+            if done >= 1 or now in ("idle", "stopped"):
                 return done >= 1
             with changed:
                 changed.wait(0.1)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.training.goals import Budget
 from dshq_widget.training.latest_policy import LatestPolicy
 from dshq_widget.training.status import RUNNING, TrainingStatus
 
@@ -26,8 +27,8 @@ class RunControl:
     """Starts and stops the processes of a run. Every method is called under the trainer's lock, so messages of new
     processes wait until they are registered here.
 
-    `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, and
-    `asked`, the number of updates to make even while paused. It may raise MemoryError.
+    `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, `asked`,
+    the number of updates to make even while paused, and `budget`, a Budget or None. It may raise MemoryError.
     """
 
     def __init__(
@@ -36,11 +37,18 @@ class RunControl:
         self._status, self._latest, self._start = status, latest, start
         self.processes: Processes | None = None
         self._until_solved = self._start_again = False
+        self._budget: Budget | None = None
+        self.finished = False
+        """Whether the last run ended by itself: its budget was used up, or the drill was solved."""
         self._asked = self._deaths = 0
 
-    def start(self, *, until_solved: bool) -> None:
-        """Start or continue learning; if a run is stopping, the next one begins after it."""
+    def start(self, *, until_solved: bool, budget: Budget | None = None) -> None:
+        """Start or continue learning; if a run is stopping, the next one begins after it. A run that is going keeps its
+        budget.
+        """
         self._until_solved = until_solved
+        if not self._status.going:
+            self._budget = budget
         if self._status.paused:
             self.command("RESUME_TRAINING", held=False)
         self._begin(held=False)
@@ -50,7 +58,7 @@ class RunControl:
         if self._status.going:
             self.command("NEXT_UPDATE", held=True)
         else:
-            self._until_solved = False
+            self._until_solved, self._budget = False, None
             self._asked += 1
             self._begin(held=True)
 
@@ -66,15 +74,21 @@ class RunControl:
         if self.processes is not None:
             self.processes.send(message)
 
-    def stop(self, autosave: Callable[[], Path]) -> None:
-        """Finish the update, write the file named by `autosave`, and end. Returns at once."""
+    def stop(self, autosave: Callable[[], Path], patience: float | None = None) -> bool:
+        """Finish the update, write the file named by `autosave`, and end, by force after `patience` seconds. Returns at
+        once, and whether there was something to stop.
+        """
         self._start_again = self._status.held = False
         self._asked = 0
         if self._status.going and self.processes is not None:
-            patience = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
+            usual = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
             self._status.set("stopping", "finishing this update and saving")
             self.processes.send({"type": "SAVE", "path": str(autosave())})
+            self.processes.stop(usual if patience is None else patience)
+            return True
+        if self.processes is not None and patience is not None:  # it is stopping already: hurry
             self.processes.stop(patience)
+        return False
 
     def abandon(self) -> None:
         """Ask the processes to stop and ignore their messages from now on. Returns at once."""
@@ -88,8 +102,9 @@ class RunControl:
         self.processes = None
         if self._status.status == "stopping" or end.expected:
             solved = self._until_solved and self._status.metrics.get("solved") == 1
-            version = self._latest.newest().version
-            self._status.set("stopped", f"{'solved' if solved else 'stopped'} at version {version}")
+            self.finished = self._status.status != "stopping"
+            how = "solved" if solved else "finished" if self.finished and self._budget else "stopped"
+            self._status.set("stopped", f"{how} at version {self._latest.newest().version}")
         else:
             self._replace(end)
 
@@ -110,7 +125,9 @@ class RunControl:
     def _spawn(self) -> None:
         self._status.error = ""
         self._status.set("starting", "starting the learner")
-        orders = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
+        self.finished = False
+        orders: dict[str, Any] = {"until_solved": self._until_solved, "paused": self._status.held, "asked": self._asked}
+        orders["budget"] = self._budget
         try:
             self.processes = self._start(orders)
             self._asked = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dshq_widget.files import whole
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -20,19 +21,25 @@ AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "rep
 
 
 class RunFiles:
-    """Files of a run of the drill called `name`: in `log_dir`, else in a folder in `keep_in` that outlives the kernel
-    (saved_runs.py), or in a temporary one. `warn` is called if `keep_in` cannot be written. Raises OSError for a
-    `log_dir` that cannot be created.
+    """Files of a run of the drill called `name`. Its autosave is in `log_dir`, else the file `autosave`, else in a
+    folder in `keep_in` that outlives the kernel (saved_runs.py), or in a temporary one. `warn` is called if `keep_in`
+    cannot be written. Raises OSError for a `log_dir` that cannot be created.
     """
 
     def __init__(
-        self, name: str, log_dir: str | os.PathLike[str] | None, keep_in: Path | None, warn: Callable[[str], None]
+        self,
+        name: str,
+        log_dir: str | os.PathLike[str] | None,
+        keep_in: Path | None,
+        warn: Callable[[str], None],
+        autosave: str | os.PathLike[str] | None = None,
     ) -> None:
         self.log_dir = None if log_dir is None else Path(os.path.abspath(os.path.expanduser(log_dir)))
         if self.log_dir:
             self.log_dir.mkdir(parents=True, exist_ok=True)
         self._name, self._keep_in, self._warn = name, keep_in, warn
         self._folder: Run | Scratch | None = None
+        self._autosave = None if autosave is None or self.log_dir else whole.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
         self.awaited: dict[str, bool] = {}
@@ -42,6 +49,8 @@ class RunFiles:
         """The file that a learner writes when it ends; its folder is created when first needed."""
         if self.log_dir:
             return self.log_dir / AUTOSAVE_NAME
+        if self._autosave:
+            return self._autosave
         if self._folder is None:
             from dshq_widget.runtime.scratch import Scratch
             from dshq_widget.training.saved_runs import Run

@@ -54,7 +54,10 @@ class RunState:
                 "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
             )
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
-        self._status.metrics = clean(saved.metrics)
+        metrics = {**saved.metrics, "agent_steps": saved.step, "version": saved.version}
+        if "train.updates" in saved.state:  # the metrics of a file of version 0.1 may be older than the file
+            metrics["updates"] = int(saved.state["train.updates"])
+        self._status.metrics = clean(metrics)
         self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())
         if saved.rules_hash == spec["rules_hash"]:

@@ -21,9 +21,11 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.gyms.environment import Environment, is_named
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility
-from dshq_widget.training.goals import Goals, wait_for
+from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
+from dshq_widget.training.listeners import Listeners
+from dshq_widget.training.readings import Readings
 from dshq_widget.training.run_config import RunConfig
 from dshq_widget.training.run_control import STOP_SECONDS, RunControl
 from dshq_widget.training.run_files import RunFiles
@@ -35,16 +37,17 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.supervisor import Exit
 
 
-class Trainer:
+class Trainer(Readings):
     """Trains a drill in the background.
 
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path. With a path, or with `resume=path` for a
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
-    autosave. Without it the autosave goes to a folder in `keep_in` that outlives the kernel (saved_runs.py), or to a
-    temporary one. `algorithm` is a name from algorithms/, by default what the drill declares; its own settings are
-    given under its name (`gate={"threshold": 0.5}`). Before anything starts, raises ConfigError, CheckpointError,
-    ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the drill's own error.
+    autosave. Without it the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
+    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/, by default what the drill declares;
+    its own settings are given under its name (`gate={"threshold": 0.5}`). Before anything starts, raises ConfigError,
+    CheckpointError, ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the drill's own
+    error.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Trainer:
         *,
         resume: str | os.PathLike[str] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
+        autosave: str | os.PathLike[str] | None = None,
         keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
@@ -71,9 +75,9 @@ class Trainer:
         self._algorithm.suits(self.drill.spec)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = Listeners()
         self._status = TrainingStatus(self.drill.spec["name"])
-        self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn)
+        self._files = RunFiles(self.drill.name, log_dir, keep_in, self._status.warn, autosave)
         self._scenes = Scenes(self.drill.spec)
         self._config = RunConfig(
             self.drill, self._algorithm, None if saved is None else compatibility.settings_of(saved)
@@ -92,22 +96,7 @@ class Trainer:
         if saved is not None:
             self._state.adopt(saved, Path(os.fspath(resume or "")).expanduser())
 
-    # ---- what a user reads
-
-    @property
-    def status(self) -> str:
-        """idle, starting, training, stopping, stopped or error."""
-        return self._status.status
-
-    @property
-    def status_text(self) -> str:
-        """The status as a sentence."""
-        return self._status.text
-
-    @property
-    def error(self) -> str:
-        """What went wrong, as a sentence; empty if nothing did."""
-        return self._status.error
+    # ---- what a user reads, besides Readings
 
     @property
     def config(self) -> TrainConfig:
@@ -135,50 +124,6 @@ class Trainer:
         return {} if self._algorithm.settings is None else sections.schema(self._algorithm.settings)
 
     @property
-    def device(self) -> str:
-        """The learner's device, cpu or cuda; empty until the learner reports it."""
-        return self._status.device
-
-    @property
-    def workers(self) -> int:
-        """Number of rollout processes."""
-        return self._status.workers
-
-    @property
-    def tuning(self) -> dict[str, Any]:
-        """The settings chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
-        `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
-        """
-        return dict(self._status.tuning)
-
-    @property
-    def paused(self) -> bool:
-        """Whether a learner runs and is paused between two updates."""
-        return self._status.paused
-
-    @property
-    def metrics(self) -> dict[str, float | int]:
-        """The newest metrics by flat name (docs/contract.md); a copy."""
-        with self._lock:
-            return dict(self._status.metrics)
-
-    @property
-    def history(self) -> list[dict[str, float | int]]:
-        """All metrics since the last reset, oldest first; a very long history is thinned."""
-        return self._status.history.rows()
-
-    @property
-    def league(self) -> list[dict[str, Any]]:
-        """The self-play league's cross table, strongest first, as plain rows; do not change them.
-
-        Each row has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and
-        matches by opponent name. A snapshot also has `version`, `step`, `share` (points per match against the pinned
-        opponents), `win_rate` (of the learner against it, smoothed), `hyper` and `champion`. Empty before the first
-        round.
-        """
-        return self._status.league
-
-    @property
     def scenes(self) -> list[dict[str, Any]]:
         """The scenes that a share of the practice games starts from (setting `scene_share`), as plain rows.
 
@@ -188,16 +133,6 @@ class Trainer:
         """
         with self._lock:
             return self._scenes.rows()
-
-    def history_frame(self) -> Any:
-        """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "history_frame() needs pandas: run pip install pandas, or use .history, a list of dicts"
-            ) from error
-        return pandas.DataFrame(self.history)
 
     @property
     def version(self) -> int:
@@ -220,11 +155,63 @@ class Trainer:
         """
         with self._lock:
             self._check_open()
-            if until_solved and self.drill.spec.get("target") is None:
-                raise ValueError(f"until_solved needs a drill with a target; {self.drill.name!r} has none")
+            self._check_target(until_solved)
             self.set_hyper(**hyper)
             self._control.start(until_solved=until_solved)
         self._notify()
+
+    def train_for(
+        self,
+        *,
+        updates: int | None = None,
+        agent_steps: int | None = None,
+        seconds: float | None = None,
+        until_solved: bool = False,
+        progress: bool = True,
+        **hyper: Any,
+    ) -> bool:
+        """Train for exactly this much more, and return once training has stopped.
+
+        It stops at exactly that update, at the first update that reaches the agent steps, or after these seconds of
+        training (start-up and evaluation are not counted); with `until_solved`, earlier once the drill is solved.
+        Returns True if it stopped by itself, False after `stop`. Ctrl-C stops training and is raised. Unless
+        `total_agent_steps` was chosen, schedules end with a budget in agent steps or seconds (in lock-step not with
+        seconds, which differ from run to run). Raises ValueError for a wrong budget, RuntimeError if training fails
+        or is already running.
+        """
+        budget = Budget(updates, agent_steps, seconds)
+        if self.status == "stopping":
+            self.join()
+        with self._lock:
+            self._check_open()
+            self._check_target(until_solved)
+            if self._status.going:
+                raise RuntimeError("training is running: call stop() first, or wait() for what it reaches")
+            self.set_hyper(**hyper)
+            chosen = {*self.drill.spec["training"], *self._config.named}
+            fits = "total_agent_steps" not in chosen and not (self.config.deterministic and budget.what == "seconds")
+
+            def fit() -> None:
+                nonlocal fits
+                steps = budget.schedule(self.metrics) if fits else None
+                if steps is not None:
+                    fits, named = False, set(self._config.named)
+                    self.set_hyper(total_agent_steps=steps)
+                    self._config.named = named
+
+            fit()
+            self._control.start(until_solved=until_solved, budget=budget)
+        self._notify()
+        try:
+            until_over(budget, self._status, self._changed, Progress(enabled=progress), fit)
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+        return self._control.finished
+
+    def _check_target(self, until_solved: bool) -> None:
+        if until_solved and self.drill.spec.get("target") is None:
+            raise ValueError(f"until_solved needs a drill with a target; {self.drill.name!r} has none")
 
     def pause_training(self) -> None:
         """Pause after the current update. Returns at once. The learner stays ready.
@@ -254,11 +241,14 @@ class Trainer:
             self._control.command(message, held)
         self._notify()
 
-    def stop(self) -> None:
-        """Stop training. Returns at once. The policy stays, and `start` continues from it."""
+    def stop(self, *, seconds: float | None = None) -> None:
+        """Stop training. Returns at once. The policy stays, and `start` continues from it. The learner may finish its
+        update and save; it is ended by force after `seconds` (10 by default).
+        """
         with self._lock:
-            self._control.stop(self._files.autosave)
-        self._notify()
+            stopped = self._control.stop(self._files.autosave, seconds)
+        if stopped:
+            self._notify()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False if one still runs after `timeout` seconds."""
@@ -436,8 +426,10 @@ class Trainer:
         self.close()
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener`, from any thread, whenever something readable has changed. It must return at once."""
-        self._listeners.append(listener)
+        """Call `listener`, on a thread of its own, after something readable has changed. It may call anything; several
+        changes may be one call, and what the listener changes itself is told to the others only.
+        """
+        self._listeners.add(listener)
 
     def on_warning(self, listener: Callable[[str], None]) -> None:
         """Call `listener`, from any thread, with the text of each warning. It must return at once."""
@@ -455,8 +447,10 @@ class Trainer:
         wanted = (network.layers, network.activation)
         if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
             self._state.forget()
+        budget: Budget | None = orders["budget"]
         job = {
-            **orders,
+            **{key: order for key, order in orders.items() if key != "budget"},
+            "limits": budget.limits(self._status.metrics) if budget else {},
             "resume": self._files.to_resume(),
             "autosave": str(self._files.autosave()),
             "updates": self._status.metrics.get("updates", 0),
@@ -501,8 +495,7 @@ class Trainer:
     def _notify(self) -> None:
         with self._changed:
             self._changed.notify_all()
-        for listener in tuple(self._listeners):
-            listener()
+        self._listeners.notify()
 
 
 def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> Any:

@@ -26,7 +26,7 @@ class Acting(Trainer):
     def become(self, status: str, paused: bool = False) -> None:
         self._status.status, self._status.held = status, paused
 
-    def stop(self) -> None:
+    def stop(self, *, seconds: float | None = None) -> None:
         self.stops += 1
         self.become("stopped")
 

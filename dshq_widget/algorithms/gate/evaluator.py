@@ -57,7 +57,7 @@ def play_gated(
     seed: int = 0,
     greedy: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whole episodes of the policy's proposals, drawn or the likeliest if `greedy`, that the gate lets pass. Returns f64
+    """Whole episodes of the policy's proposals that the gate lets pass, drawn or the likeliest if `greedy`. Returns f64
     `[episodes]`, and the mean gate signal of each episode's proposals f64 `[episodes]`. There is no exploration bonus.
     """
     judge = SimulationGate(gate.settings)

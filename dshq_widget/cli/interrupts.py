@@ -1,0 +1,119 @@
+"""Ctrl-C and SIGTERM end a command at any moment, within two seconds, with exit status 130 or 143.
+
+The handler raises `Interrupted` in the main thread. Python calls it only between two of its own instructions, so a
+thread that the system wakes itself (signal.set_wakeup_fd) watches: it sends the signal again if the exception was lost,
+and ends the process if the main thread does not get to it, because a compiler or an import is at work. Processes of a
+run end with this one (runtime/process.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FORCE_SECONDS, AGAIN_SECONDS = 1.6, 0.5
+"""When the process is ended by force, and how often the signal is sent again until then."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The command was told to end; `number` is the signal's."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.number = number
+
+    @property
+    def status(self) -> int:
+        """The exit status, by convention."""
+        return 128 + self.number
+
+    def __str__(self) -> str:
+        return "stopped by Ctrl-C" if self.number == signal.SIGINT else f"stopped by {signal.Signals(self.number).name}"
+
+
+class Watch:
+    """The handlers of one command and the thread beside them. `kept` is added to the message of a forced end."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.kept = ""
+        self._main = threading.main_thread().ident or 0
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        self._fd_before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._watch, name="dshq-interrupts", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Restore the handlers that were there before."""
+        self.held = True
+        signal.set_wakeup_fd(self._fd_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        with contextlib.suppress(OSError):
+            os.write(self._write, b"\0")
+        self._thread.join()
+        os.close(self._read)
+        os.close(self._write)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if not self.held:
+            raise Interrupted(number)
+
+    def _watch(self) -> None:
+        while True:
+            for number in os.read(self._read, 64):
+                if number == 0:
+                    return
+                if number in SIGNALS and signal.getsignal(number) == self._handle and not self.held:
+                    self._force(number)
+
+    def _force(self, number: int) -> None:
+        begin = sent = time.monotonic()
+        while not self.held:
+            time.sleep(0.02)
+            now = time.monotonic()
+            if now - begin >= FORCE_SECONDS:
+                print(f"\ndshq: {Interrupted(number)}{self.kept}", file=sys.stderr, flush=True)
+                os._exit(128 + number)
+            if now - sent >= AGAIN_SECONDS:
+                sent = now
+                signal.pthread_kill(self._main, number)
+
+
+_watch: Watch | None = None
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[None]:
+    """While the block runs, Ctrl-C and SIGTERM raise `Interrupted`. Does nothing outside the main thread."""
+    global _watch
+    if threading.current_thread() is not threading.main_thread() or _watch is not None:
+        yield
+        return
+    _watch = Watch()
+    try:
+        yield
+    finally:
+        watch, _watch = _watch, None
+        watch.close()
+
+
+def hold() -> None:
+    """From now on the command ends by itself, soon: further signals are ignored and nothing is forced."""
+    if _watch is not None:
+        _watch.held = True
+
+
+def keep(text: str) -> None:
+    """What a forced end should say was kept, as the end of a sentence."""
+    if _watch is not None:
+        _watch.kept = text

@@ -1,0 +1,60 @@
+"""Where verbs write: checked before the work begins, and errors as sentences."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from dshq_widget.cli.arguments import UsageError
+from dshq_widget.files import whole
+
+
+@contextlib.contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Turn a missing optional package into a UsageError that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'dshq-widget[{name}]'") from error
+
+
+@contextlib.contextmanager
+def written(name: str, path: str) -> Iterator[None]:
+    """Turn a failed write, or a missing optional package, into a UsageError."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{name}: cannot write {path!r}: {error.strerror or error}") from error
+
+
+def positive(name: str, value: float) -> None:
+    """Raises UsageError unless `value` is more than 0."""
+    if not value > 0:
+        raise UsageError(f"{name} must be more than 0, got {value:g}")
+
+
+def folder(name: str, path: str) -> Path:
+    """The folder, created if missing, after a test that a file can be written there. Raises UsageError."""
+    made = Path(path).expanduser()
+    try:
+        made.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot create the folder {path!r}: {error.strerror or error}") from error
+    with written(name, path):
+        whole.check_writable(made / "probe")
+    return made
+
+
+def writable(name: str, path: str, ending: str) -> Path:
+    """A file name with this ending, after a test that the file can be written. Raises UsageError."""
+    target = Path(path).expanduser()
+    if target.suffix != ending:
+        raise UsageError(f"{name} must be a file name ending in {ending}, got {path!r}")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist: create it first")
+    with written(name, path):
+        whole.check_writable(target)
+    return target

@@ -1,0 +1,121 @@
+"""`dshq train`: train a drill and save the policy."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshq_widget.cli import drill_argument, interrupts, outputs
+from dshq_widget.cli.arguments import SECONDS, UsageError
+from dshq_widget.contract import settings
+
+if TYPE_CHECKING:
+    from dshq_widget.training.trainer import Trainer
+
+
+def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Train a drill and save the policy."""
+    from dshq_widget.cli import keeping
+    from dshq_widget.policy import checkpoint
+    from dshq_widget.training.run_files import AUTOSAVE_NAME
+    from dshq_widget.training.trainer import Trainer
+
+    hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
+    planned = settings.read_yaml(options.config) if options.config else {}
+    planned = {
+        **settings.canonical(planned, settings.TrainConfig()),
+        **settings.canonical(hyper, settings.TrainConfig()),
+    }
+    budget = _budget(options)
+    out = None if options.out is None else outputs.writable("--out", options.out, ".dshq")
+    log_dir = None if options.log_dir is None else outputs.folder("--log-dir", options.log_dir)
+    drill, resume = drill_argument.drill(options.start), None
+    if options.start.endswith(".dshq"):
+        resume = options.start
+        drill = drill_argument.drill_of(checkpoint.load(resume), resume, options.drill)
+    elif options.drill is not None:
+        raise UsageError(f"--drill can only be used with a .dshq file, got {options.start!r}: leave it out")
+    with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **planned) as trainer:
+        spec, first = trainer.drill.spec, trainer.version
+        until_solved = not budget and spec["target"] is not None
+        budget = budget or {"seconds": SECONDS}
+        where, saved, ended, status = None, None, "", 0
+        try:
+            trainer.train_for(**budget, until_solved=until_solved, progress=not (options.json or options.quiet))
+            if out is not None:
+                where, problem = keeping.save(trainer, out)
+                if problem:
+                    ended, status = f"{problem}; {_kept(trainer, where)}", 1
+                else:
+                    interrupts.keep(f"; {_kept(trainer, where)}")
+                    saved = _finish(trainer, out, options.latest)
+        except KeyboardInterrupt as error:
+            end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
+            target = out or (log_dir and log_dir / AUTOSAVE_NAME)
+            where, kept = keeping.rescue(trainer, target, first)
+            ended, status = f"{end}; {kept}", end.status
+        result = _result(trainer, where, saved)
+    if ended:
+        print(f"dshq: {ended}", file=sys.stderr)
+    if not options.json:
+        _print(result, spec)
+    return result, status
+
+
+def _budget(options: argparse.Namespace) -> dict[str, Any]:
+    """The one budget that was given, or none. Raises UsageError for two, or for one that is not positive."""
+    given = {key: getattr(options, key) for key in ("seconds", "updates", "agent_steps")}
+    given = {key: value for key, value in given.items() if value is not None}
+    for key, value in given.items():
+        outputs.positive("--" + key.replace("_", "-"), value)
+    if len(given) > 1:
+        flags = " and ".join("--" + key.replace("_", "-") for key in given)
+        raise UsageError(f"a run has one budget, got {flags}: leave out all but one")
+    return given
+
+
+def _kept(trainer: Trainer, where: Path | None) -> str:
+    return f"version {trainer.version} is kept in {where}" if where else "the policy is lost"
+
+
+def _finish(trainer: Trainer, out: Path, latest: bool) -> dict[str, Any]:
+    """Leave the better of champion and latest policy in the file, unless the latest was asked for."""
+    from dshq_widget.learning.champion import keep_best
+
+    best = None if latest else keep_best(out, trainer.drill)
+    return best or {"version": trainer.version, "why": "the latest version"}
+
+
+def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) -> dict[str, Any]:
+    metrics = trainer.metrics
+    return {
+        "drill": trainer.drill.name,
+        "seed": trainer.config.seed,
+        "seconds": metrics.get("seconds", 0.0),
+        "agent_steps": metrics.get("agent_steps", 0),
+        "agent_steps_per_second": metrics.get("agent_steps", 0) / max(metrics.get("seconds", 0.0), 1e-9),
+        "updates": metrics.get("updates", 0),
+        **trainer.summary,
+        "version": trainer.version,
+        "device": trainer.device,
+        "workers": trainer.workers,
+        "tuning": trainer.tuning,
+        "metrics": metrics,
+        "out": None if where is None else str(where),
+        "saved": saved or (None if where is None else {"version": trainer.version, "why": "the latest version"}),
+    }
+
+
+def _print(result: dict[str, Any], spec: dict[str, Any]) -> None:
+    speed = f"{result['seconds']:.1f} s ({result['agent_steps_per_second']:,.0f}/s)"
+    print(f"{result['agent_steps']:,} agent steps in {speed}, {result['updates']} updates")
+    tuned, metrics = result["tuning"], result["metrics"]
+    if tuned:
+        print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
+    if result["out"]:
+        print(f"version {result['saved']['version']} saved as {result['out']}: {result['saved']['why']}")
+    if "evaluated_return" in metrics:
+        target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
+        print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")

@@ -1,0 +1,83 @@
+"""What a person reads of a trainer: status, metrics, history, league."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dshq_widget.training.status import TrainingStatus
+
+
+class Readings:
+    """Everything here is safe to read from any thread."""
+
+    _status: TrainingStatus
+    _lock: Any  # a threading.RLock
+
+    @property
+    def status(self) -> str:
+        """idle, starting, training, stopping, stopped or error."""
+        return self._status.status
+
+    @property
+    def status_text(self) -> str:
+        """The status as a sentence."""
+        return self._status.text
+
+    @property
+    def error(self) -> str:
+        """What went wrong, as a sentence; empty if nothing did."""
+        return self._status.error
+
+    @property
+    def device(self) -> str:
+        """The learner's device, cpu or cuda; empty until the learner reports it."""
+        return self._status.device
+
+    @property
+    def workers(self) -> int:
+        """Number of rollout processes."""
+        return self._status.workers
+
+    @property
+    def tuning(self) -> dict[str, Any]:
+        """The settings chosen for this machine and `why`: `processors`, `memory_gb`, `workers`, `threads`, `num_envs`,
+        `rollout_length`, `minibatch_size` and the measured `rates` (agent steps/s). Empty before the first training.
+        """
+        return dict(self._status.tuning)
+
+    @property
+    def paused(self) -> bool:
+        """Whether a learner runs and is paused between two updates."""
+        return self._status.paused
+
+    @property
+    def metrics(self) -> dict[str, float | int]:
+        """The newest metrics by flat name (docs/contract.md); a copy."""
+        with self._lock:
+            return dict(self._status.metrics)
+
+    @property
+    def history(self) -> list[dict[str, float | int]]:
+        """All metrics since the last reset, oldest first; a very long history is thinned."""
+        return self._status.history.rows()
+
+    @property
+    def league(self) -> list[dict[str, Any]]:
+        """The self-play league's cross table, strongest first, as plain rows; do not change them.
+
+        Each row has `name`, `elo` with its 95 % band `elo_low` to `elo_high`, `pinned`, and `against`: points and
+        matches by opponent name. A snapshot also has `version`, `step`, `share` (points per match against the pinned
+        opponents), `win_rate` (of the learner against it, smoothed), `hyper` and `champion`. Empty before the first
+        round.
+        """
+        return self._status.league
+
+    def history_frame(self) -> Any:
+        """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "history_frame() needs pandas: run pip install pandas, or use .history, a list of dicts"
+            ) from error
+        return pandas.DataFrame(self.history)

@@ -1,0 +1,135 @@
+"""A full or read-only place: one sentence, status that is not 0, and no truncated file."""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dshq_widget.cli import main
+from dshq_widget.files import whole
+from dshq_widget.policy import checkpoint
+
+PATIENCE = 300.0  # seconds
+
+
+@contextlib.contextmanager
+def full(folder, nbytes=32_768):
+    """`folder` holds at most so many bytes: a small file system where this user may mount one, else a limit on the size
+    of every file.
+    """
+    size = f"size={nbytes}"
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", folder], capture_output=True).returncode == 0:
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+        return
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, before)
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """Nobody may write to `folder`: for root a file system without writing."""
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", folder], capture_output=True).returncode == 0
+    if not mounted and os.geteuid() == 0:
+        pytest.skip("root may write everywhere, and may not mount here")
+    folder.chmod(0o555) if not mounted else None
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True) if mounted else folder.chmod(0o755)
+
+
+VERBS = {
+    "train": ["train", "ball", "--updates", "2", "--out", "bot.dshq"],
+    "logs": ["train", "ball", "--updates", "2", "--log-dir", "."],
+    "html": ["export", "ball:bronze", "--html", "match.html"],
+    "onnx": ["export", "ball:bronze", "--onnx", "bot.onnx"],
+    "gif": ["record", "ball:gold", "--gif", "goal.gif", "--matches", "16", "--seconds", "2", "--width", "320"],
+    "lab": ["lab", ".", "--no-browser"],
+}
+
+
+@pytest.mark.parametrize("place", [full, read_only])
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_that_writes_says_so_and_leaves_nothing(verb, place, tmp_path, monkeypatch, capsys):
+    if verb == "onnx":
+        pytest.importorskip("onnx")
+    if verb == "gif":
+        pytest.importorskip("PIL.Image")
+    target = tmp_path / "here"
+    target.mkdir()
+    with place(target):
+        monkeypatch.chdir(target)
+        began = time.monotonic()
+        status = main.main(VERBS[verb])
+        said = capsys.readouterr().err
+        monkeypatch.chdir(tmp_path)
+        assert status == 2 and said.startswith("dshq: ") and len(said.splitlines()) == 1, said
+        assert "cannot write" in said
+        # every file that is there is a whole one: lab may have copied some of its notebooks before the space was used
+        left = [path for path in target.iterdir() if path.suffix != ".ipynb"]
+        assert left == [] and all(path.read_text().rstrip().endswith("}") for path in target.glob("*.ipynb"))
+        if verb in ("train", "logs", "gif"):
+            assert time.monotonic() - began < PATIENCE and "agent steps" not in said, "it is found before the work"
+
+
+def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path):
+    target = tmp_path / "here"
+    target.mkdir()
+    with full(target):
+        path = whole.write(target / "page.html", b"old")
+        with pytest.raises(OSError):
+            whole.write(path, bytes(100_000))
+        with pytest.raises(OSError):
+            whole.check_writable(path)
+        assert path.read_bytes() == b"old" and list(target.iterdir()) == [path]
+    with pytest.raises(IsADirectoryError):
+        whole.check_writable(tmp_path)
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path):
+    path = whole.write(tmp_path / "a", b"old")
+    with pytest.raises(KeyboardInterrupt), whole.aside(path) as file:
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_policy_that_cannot_be_saved_in_the_end_is_kept_elsewhere(tmp_path):
+    """The folder is there when training begins and is gone when it ends."""
+    place, temporary = tmp_path / "here", tmp_path / "tmp"
+    place.mkdir()
+    temporary.mkdir()
+    out = place / "bot.dshq"
+    command = [sys.executable, "-m", "dshq_widget.cli", "train", "ball", "--updates", "30", "--out", str(out)]
+    run = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    deadline = time.monotonic() + PATIENCE
+    while not any(path.name.endswith(".tmp") for path in place.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.001)  # it writes to see whether it can
+    while any(place.iterdir()):
+        time.sleep(0.001)
+    place.rmdir()
+    _, said = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 1, said
+    kept = next(temporary.glob("dshq-ball-*/*.dshq"))
+    assert "cannot save" in said and f"version 30 is kept in {kept}" in said
+    assert checkpoint.load(kept).version == 30

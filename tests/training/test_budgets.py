@@ -1,0 +1,164 @@
+"""Training that stops by itself: at exactly that update, at the first that reaches the agent steps, after seconds."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from dshq_widget.learning.limits import Limits
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.goals import Budget
+from dshq_widget.training.trainer import Trainer
+
+SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
+PATIENCE = 300.0  # seconds
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
+    with Trainer("bandit", workers=workers, **SMALL) as t:
+        assert t.train_for(updates=7, progress=False) is True
+        assert t.status == "stopped" and t.metrics["updates"] == 7 and "finished" in t.status_text
+        assert t.train_for(updates=5, progress=False) is True
+        assert t.metrics["updates"] == 12
+        path = t.save(tmp_path / "twelve.dshq")
+    assert checkpoint.load(path).metrics["updates"] == 12
+    with Trainer(path, workers=workers) as t:
+        assert t.train_for(updates=3, progress=False) and t.metrics["updates"] == 15
+
+
+def test_the_first_update_that_reaches_the_agent_steps():
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        each = 64 * 8
+        assert t.train_for(agent_steps=each * 4 + 1, progress=False)
+        assert t.metrics["agent_steps"] == each * 5 and t.metrics["updates"] == 5
+        assert t.train_for(agent_steps=each, progress=False) and t.metrics["updates"] == 6
+
+
+def test_schedules_end_with_the_budget_unless_their_length_was_chosen():
+    with Trainer("ball", workers=0, **SMALL) as t:
+        assert t.train_for(agent_steps=5000, progress=False)
+        done = t.metrics["agent_steps"]
+        assert 5000 <= done < 7000 and t.config.total_agent_steps == 5000
+        assert t.train_for(agent_steps=3000, progress=False) and t.config.total_agent_steps == done + 3000
+        assert t.train_for(seconds=0.4, progress=False) and t.config.total_agent_steps > t.metrics["agent_steps"] / 2
+        t.set_hyper(total_agent_steps=6000)
+        assert t.train_for(agent_steps=1000, progress=False) and t.config.total_agent_steps == 6000
+
+
+def test_seconds_are_counted_by_the_learner():
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        assert t.train_for(seconds=1.5, progress=False)
+        assert t.status == "stopped" and 1.4 < t.metrics["seconds"] < 2.5
+
+
+def test_a_pace_does_not_stretch_the_seconds():
+    with Trainer("bandit", workers=0, pace=64 * 8, **SMALL) as t:  # an update a second
+        t.start()
+        assert t.wait(seconds=0, progress=False)
+        t.stop()
+        assert t.join(PATIENCE)
+        before = t.metrics.get("updates", 0)
+        assert t.train_for(seconds=3, progress=False)
+        assert t.metrics["updates"] - before <= 5 and t.metrics["seconds"] < 2
+
+
+def test_somebody_else_may_stop_it():
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        threading.Thread(target=lambda: (t.wait(updates=3, progress=False), t.stop()), daemon=True)
+        stopper = threading.Timer(3.0, t.stop)
+        stopper.start()
+        assert t.train_for(updates=10_000_000, progress=False) is False
+        assert t.status == "stopped"
+
+
+def test_training_that_runs_has_no_second_budget():
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        t.start()
+        with pytest.raises(RuntimeError, match="is running: call stop"):
+            t.train_for(updates=3)
+
+
+def test_waiting_is_true_when_training_ended_at_the_target():
+    """The run ends by itself while somebody else waits for its last update."""
+    with Trainer("bandit", workers=0, **SMALL) as t:
+        training = threading.Thread(target=lambda: t.train_for(updates=20, progress=False))
+        training.start()
+        while t.status not in ("starting", "training"):
+            time.sleep(0.005)
+        assert t.wait(updates=20, progress=False) is True
+        training.join(PATIENCE)
+        assert t.metrics["updates"] == 20
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"updates": 0}, {"updates": 2.5}, {"seconds": 0}, {"updates": 1, "seconds": 1}, {"agent_steps": True}]
+)
+def test_a_wrong_budget_is_a_sentence(given):
+    with pytest.raises(ValueError, match="training needs one of updates="):
+        Budget(**{"updates": None, "agent_steps": None, "seconds": None} | given)
+
+
+def test_what_is_left_for_a_learner_that_replaces_a_dead_one():
+    budget = Budget(None, None, 10.0)
+    assert budget.limits({"seconds": 5.0}) == {"seconds": 10.0}
+    assert budget.limits({"seconds": 12.0}) == {"seconds": 3.0}
+    budget = Budget(20, None, None)
+    assert budget.limits({"updates": 3}) == budget.limits({"updates": 9}) == {"updates": 23}
+    assert Limits.of({"updates": 23}).reached(23, 0, 0.0) and not Limits.of({}).reached(1 << 60, 1 << 60, 1e18)
+
+
+def test_a_listener_may_call_anything():
+    """It stops, saves, waits and joins, from inside a call about a change."""
+    done = threading.Event()
+    with Trainer("bandit", workers=0, **SMALL) as t:
+
+        def listener():
+            if t.status == "training" and t.version > 2 and not done.is_set():
+                t.policy_file()
+                t.stop()
+                assert t.join(PATIENCE)
+                done.set()
+
+        t.on_change(listener)
+        t.on_change(lambda: t.stop() if done.is_set() else None)
+        t.start()
+        assert done.wait(PATIENCE)
+        assert t.status == "stopped"
+
+
+def test_a_listener_that_always_stops_ends():
+    """It used to call itself until the stack was full."""
+    called = []
+    with Trainer("bandit") as t:
+        t.on_change(lambda: (called.append(1), t.stop()))
+        t.set_hyper(gamma=0.5)
+        deadline = time.monotonic() + PATIENCE
+        while not called and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        assert 1 <= len(called) <= 3
+
+
+@pytest.mark.parametrize(("flag", "amount"), [("--updates", 20), ("--agent-steps", 64 * 8 * 20)])
+def test_the_command_line_stops_exactly_there(flag, amount):
+    command = [
+        sys.executable,
+        "-m",
+        "dshq_widget.cli",
+        "train",
+        "bandit",
+        flag,
+        str(amount),
+        "--json",
+        "--workers",
+        "0",
+    ]
+    command += ["--num-envs", "64", "--rollout-length", "8", "--hidden-sizes", "16"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    said = json.loads(run.stdout.splitlines()[-1])
+    assert run.returncode == 0 and said["updates"] == said["metrics"]["updates"] == 20
+    assert said["agent_steps"] == 64 * 8 * 20
