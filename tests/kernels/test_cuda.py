@@ -13,7 +13,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.trace import trace
 
-TICKS = {"bandit": 20, "cartpole": 24, "maze": 6, "binpack": 2, "snake": 12}
+TICKS = {"bandit": 20, "cartpole": 24, "maze": 6, "binpack": 2, "snake": 12, "territory": 2}
 """A simulated thread is a thread of Python: a few ticks have to do."""
 
 IN_THE_SIMULATOR = """
