@@ -108,7 +108,7 @@ def pictures(
     painter = Painter(drill.spec, width, theme)
     rate, repeat = drill.spec["tick_rate"], drill.spec["action_repeat"]
     batch = Batch(drill, 1, match.seed, practice=False)
-    rest = round(REST_SECONDS["goal" if match.winner else "draw"] * rate)
+    rest = max(1, round(REST_SECONDS["goal" if match.winner else "draw"] * rate))
     ticks = len(match.actions) * repeat + rest
     begin = max(0, ticks - round(seconds * rate))
     shown = 0

@@ -15,6 +15,7 @@ from typing import Any
 
 from dshq_kernels.language.subset import DeclarationError
 from dshq_kernels.network.layers import parse, written
+from dshq_widget.contract.protocol import SPEEDS
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,20 @@ class Handle:
     vy: str
     index: int = 0
     kind: str = "player"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of the world that a person may click: `choice` then takes the option whose number is the cell's. Cells are
+    numbered row by row from the lower left one, whose corner is at x0, y0; `size` is a cell's edge, in world units.
+    """
+
+    columns: int
+    rows: int
+    x0: float
+    y0: float
+    size: float
+    choice: str
 
 
 CODES = {
@@ -137,6 +152,7 @@ def check(drill: Any, base: type) -> None:
     _check_time(declared)
     _check_actions(declared)
     _check_names_of_fields(declared)
+    _check_page(declared)
     _check_paints(declared)
     _check_terms(declared)
     _check_members(declared, base)
@@ -210,6 +226,38 @@ def _check_names_of_fields(drill: Any) -> None:
             raise DeclarationError(
                 f"handle {handle.name!r} is of kind {handle.kind!r}; wanted 'player' or 'ball'", "drag", handle.kind
             )
+
+
+def _check_page(drill: Any) -> None:
+    if not _is_number(drill.show_speed) or drill.show_speed not in SPEEDS:
+        raise DeclarationError(
+            f"show_speed: expected one of {', '.join(f'{speed:g}' for speed in SPEEDS)}, got {drill.show_speed!r}",
+            "show_speed",
+        )
+    cells = drill.cells
+    if cells is None:
+        return
+    if not isinstance(cells, Cells):
+        raise DeclarationError(
+            'cells: expected Cells, such as cells = Cells(columns=3, rows=3, x0=0, y0=0, size=1, choice="cell"), '
+            f"got {cells!r}",
+            "cells",
+        )
+    if not (_is_count(cells.columns) and _is_count(cells.rows) and _is_number(cells.size) and cells.size > 0):
+        raise DeclarationError(
+            f"cells: columns and rows are whole numbers above 0 and size is a number above 0, got {cells!r}", "cells"
+        )
+    options = {choice.name: len(choice.options) for choice in drill.actions}
+    if cells.choice not in options:
+        raise DeclarationError(
+            f"cells names the choice {cells.choice!r}; the choices are {', '.join(map(repr, options))}", "cells"
+        )
+    if options[cells.choice] != cells.columns * cells.rows:
+        raise DeclarationError(
+            f"cells: the choice {cells.choice!r} needs one option for each of {cells.columns} x {cells.rows} cells, "
+            f"got {options[cells.choice]}",
+            "cells",
+        )
 
 
 def _check_paints(drill: Any) -> None:

@@ -136,6 +136,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         ],
         "baselines": list(drill.baselines),
         "drag": [asdict(handle) for handle in drill.drag],
+        "cells": asdict(drill.cells) if drill.cells else None,
+        "show_speed": drill.show_speed,
         "palette": list(drill.palette),
         "shades": dict(drill.shades),
         "tags": list(drill.tags),

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from dshq_kernels.language.subset import RulesError, rule
 from dshq_kernels.network.layers import Front, Grid, Pairs
-from dshq_widget.drill.checks import Choice, Handle, Observation
+from dshq_widget.drill.checks import Cells, Choice, Handle, Observation
 
-__all__ = ["Choice", "Drill", "Grid", "Handle", "Observation", "Pairs", "RulesError", "rule"]
+__all__ = ["Cells", "Choice", "Drill", "Grid", "Handle", "Observation", "Pairs", "RulesError", "rule"]
 
 
 class Drill:
@@ -35,6 +35,9 @@ class Drill:
                     & Russell 1999)
     baselines       rules that play: opponents, and the yardstick
     drag            Handle(name, x, y, vx, vy, index, kind): what a pointer may drag; kind "player" or "ball"
+    cells           Cells(columns, rows, x0, y0, size, choice): cells that a person who plays may click or tap. The
+                    clicked one is that choice's option from the next decision on; keys set the other choices
+    show_speed      the speed at which the page begins to show it, one of .25, .5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
     shades          paint -> 0 .. 3: its shade in frames of four, where the usual one does not do
     tags            texts; `tag` in `scene` writes their indices
@@ -62,6 +65,8 @@ class Drill:
     potentials: ClassVar[Mapping[str, float]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()
     drag: ClassVar[tuple[Handle, ...]] = ()
+    cells: ClassVar[Cells | None] = None
+    show_speed: ClassVar[float] = 1.0
     palette: ClassVar[tuple[str, ...]] = ()
     shades: ClassVar[Mapping[str, int]] = {}
     tags: ClassVar[tuple[str, ...]] = ()

@@ -15,9 +15,11 @@ from dshq_widget.drills.maze import Maze
 from dshq_widget.drills.paddleball import PaddleBall
 from dshq_widget.drills.snake import Snake
 from dshq_widget.drills.sumo import Sumo
+from dshq_widget.drills.territory import Territory
 
 drills: dict[str, type[Drill]] = {
-    drill.name: drill for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Bandit)
+    drill.name: drill
+    for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Territory, Bandit)
 }
 
 

@@ -92,7 +92,7 @@ def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
             terminated, winner = game.status(tiles)
             if terminated[0, 0] or tiles["ticks"][0, 0] >= spec["time_limit"]:
                 seconds = REST_SECONDS["draw" if winner[0, 0] == 0 else "goal"]
-                rest = int(seconds * spec["tick_rate"] + 0.5)
+                rest = max(1, int(seconds * spec["tick_rate"] + 0.5))
     apply()
     return game.words(tiles)[0]
 

@@ -164,7 +164,14 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
         "clip_rewards": gym_id.startswith(ATARI),
     }
     empty = ("fields", "actions", "observations", "terms", "baselines", "drag", "palette", "tags", "half_turn")
-    nothing = {"mirrored": False, "masked": False, "keys": {}, "scene_max": 0, **{key: [] for key in empty}}
+    nothing = {
+        "mirrored": False,
+        "masked": False,
+        "keys": {},
+        "scene_max": 0,
+        "cells": None,
+        **{key: [] for key in empty},
+    }
     known = {key: described[key] for key in ("id", "actions", "pixels")}
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
-    return {**nothing, **spec, "rules_hash": digest}
+    return {**nothing, **spec, "show_speed": 1.0, "rules_hash": digest}

@@ -109,7 +109,8 @@ class DrillWidget(anywidget.AnyWidget):
             show["opponent"] = self._rivals.named(show["opponent"])
             self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
-        show = {**protocol.SHOW_DEFAULTS, "seed": self._trainer.config.seed, **checked}
+        own = {"seed": self._trainer.config.seed, "speed": compiled.spec["show_speed"]}
+        show = {**protocol.SHOW_DEFAULTS, **own, **checked}
         self._kernel_show = self._kernel_show_of(compiled, show)
         self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)

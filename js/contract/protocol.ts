@@ -29,6 +29,16 @@ export interface Handle {
   kind: "player" | "ball";
 }
 
+/** Cells of the world, numbered row by row from the lower left one: `choice` takes the option with the number of the clicked one. */
+export interface Cells {
+  columns: number;
+  rows: number;
+  x0: number; // the lower left corner of the first
+  y0: number;
+  size: number; // of a cell's edge, world units
+  choice: string;
+}
+
 /**
  * kind, colour, x, y, a, b, c, d, e, alpha, tag, spare. `spare` is 0 in a drill's shapes; the page's effects put the softness of
  * the edge there (world units, or -1 for a sharp one) and are painted plain.
@@ -55,6 +65,8 @@ export interface DrillSpec {
   terms: { name: string; weight: number; kind: "reward" | "potential"; help?: string }[]; // `help`: what it pays for
   baselines: string[];
   drag: Handle[];
+  cells?: Cells | null; // that a person may click
+  show_speed?: number; // at which the page begins to show it, one of SPEEDS
   scene_max: number; // shapes
   palette: string[];
   tags?: string[];
@@ -232,6 +244,7 @@ export type MatchInput =
   | { kind: "policy"; version: number }
   | { kind: "take"; on: boolean } // Shift: a person plays side 0
   | { kind: "key"; code: string; down: boolean }
+  | { kind: "cell"; option: number } // clicked
   | { kind: "hold"; handle: string; x: number; y: number; vx: number; vy: number } // before every tick, until thrown
   | { kind: "throw"; handle: string; x: number; y: number; vx: number; vy: number };
 

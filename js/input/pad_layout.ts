@@ -11,14 +11,17 @@ export interface PadLayout {
 }
 
 export function padLayoutOf(spec: DrillSpec): PadLayout {
-  const first = (...codes: string[]) => codes.find((code) => code in spec.keys) ?? null;
+  const meaning = (code: string) => spec.keys[code]?.join(": ");
+  const first = (arrow: string, letter: string) => {
+    if (arrow in spec.keys) return arrow;
+    return letter in spec.keys && meaning(letter) !== meaning("Space") ? letter : null; // what Space means is a button
+  };
   const directions = {
     up: first("ArrowUp", "KeyW"),
     down: first("ArrowDown", "KeyS"),
     left: first("ArrowLeft", "KeyA"),
     right: first("ArrowRight", "KeyD"),
   };
-  const meaning = (code: string) => spec.keys[code]!.join(": ");
   const done = new Set(Object.values(directions).flatMap((code) => (code ? [meaning(code)] : [])));
   const codes = Object.keys(spec.keys).sort((a, b) => Number(b === "Space") - Number(a === "Space"));
   const buttons: PadLayout["buttons"] = [];

@@ -69,7 +69,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
       phase = 0;
       if (game.terminated(state) || state.ticks[0]! >= spec.time_limit) {
         winner = game.winner(state);
-        rest = Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate);
+        rest = Math.max(1, Math.round((winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal) * spec.tick_rate));
       }
     }
     if (tick < recording.ticks) yield winner;

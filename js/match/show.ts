@@ -222,6 +222,15 @@ export class Show {
     this.waitingInputs.push({ kind: "key", code: event.code, down: event.down });
   }
 
+  /** The person clicked a cell: its number is the option of the drill's `cells.choice`. */
+  chooseCell(option: number): void {
+    const choice = this.spec.actions.findIndex(({ name }) => name === this.spec.cells?.choice);
+    if (choice < 0) return;
+    this.deciders.keys.choose(choice, option);
+    this.waitingInputs.push({ kind: "cell", option });
+    this.changes++;
+  }
+
   // ---- what a hand holds
 
   /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
@@ -368,7 +377,7 @@ export class Show {
     if (winner === 0) this.emit("draw", -1);
     else this.emit("goal", winner > 0 ? 0 : 1);
     const seconds = winner === 0 ? REST_SECONDS.draw : REST_SECONDS.goal;
-    this.rest = Math.round(seconds * this.spec.tick_rate);
+    this.rest = Math.max(1, Math.round(seconds * this.spec.tick_rate)); // without a rest no new game would begin
   }
 
   private nextEpisode(): void {

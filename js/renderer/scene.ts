@@ -33,8 +33,8 @@ export interface Overlay {
   shapes(out: Float32Array, count: number, look: Look): number;
 }
 export const OVERLAY_SHAPES = 320;
-/** Rings around what a hand may take, above the overlay. */
-export const RING_SHAPES = 32;
+/** Rings around what a hand may take, above the overlay, and outlines of cells. */
+export const RING_SHAPES = 32 + 12;
 
 export interface Picture {
   world: readonly [number, number, number, number];

@@ -1,7 +1,7 @@
 /** Help for playing the match: a row of keys, and a hint on the pitch. */
 
 import { keyHelp } from "../input/key_names";
-import { h } from "../ui/dom";
+import { h, setText } from "../ui/dom";
 import type { View } from "./view";
 
 /** What the keys do, shown while a person plays. */
@@ -12,6 +12,8 @@ export function buildKeyHelp({ session, signal }: View, pitch: HTMLElement): HTM
 
   const rebuild = () => {
     const spec = session.model.get("drill")?.spec;
+    const cells = spec?.cells ? ` The cell that you click is the ${spec.cells.choice}.` : "";
+    setText(invitation, `Click the pitch to play.${cells} Press Escape to stop.`);
     keys.replaceChildren(
       ...(spec ? keyHelp(spec) : []).map(({ choice, options }) =>
         h(

@@ -15,6 +15,7 @@ import { Inspector } from "../mind/inspector";
 import { Effects } from "../renderer/effects";
 import { Gpu } from "../renderer/gpu";
 import { Surface } from "../renderer/surface";
+import { CellPicks } from "./cell_picks";
 import { film } from "./film";
 import { Frames } from "./frames";
 import { PointerDrags } from "./pointer_drags";
@@ -31,6 +32,7 @@ interface Live {
   effects: Effects;
   inspector: Inspector;
   drags: PointerDrags;
+  picks: CellPicks; // drawn above the drags
 }
 
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
@@ -41,6 +43,7 @@ class Widget {
   effects: Effects | null = null;
   inspector: Inspector | null = null;
   drags: PointerDrags | null = null;
+  picks: CellPicks | null = null;
   earlier: EarlierVersion | null = null;
   readonly surfaces = new Map<number, Surface>();
   readonly waiting: ToWorker[] = []; // came before the drill
@@ -222,12 +225,14 @@ export class Host {
   }
 
   /** Pointers before the drill or on a canvas that is gone mean nothing. */
-  private receivePointer({ show, drags, surfaces }: Widget, message: Message<"POINTER">): void {
+  private receivePointer({ show, drags, picks, surfaces }: Widget, message: Message<"POINTER">): void {
     const view = message.view ?? 0;
     const surface = surfaces.get(view);
-    if (!show || !drags || !surface) return;
+    if (!show || !drags || !picks || !surface) return;
     const { world } = show.spec;
-    drags.receive(view, message, ...surface.worldAt(world, message.x, message.y), surface.unit(world), performance.now());
+    const [place, unit] = [surface.worldAt(world, message.x, message.y), surface.unit(world)];
+    drags.receive(view, message, ...place, unit, performance.now());
+    picks.receive(view, message, ...place, unit);
   }
 
   /** Messages of the person who asks what the policy thinks. */
@@ -271,7 +276,7 @@ export class Host {
     const { map = false, expected = "", watch = false, weights = {} } = widget.inspector?.settings ?? {};
     inspector.configure({ map, expected, watch, weights });
     const drags = new PointerDrags(show, inspector);
-    Object.assign(widget, { show, effects, inspector, drags, earlier: new EarlierVersion(show), drawn: -1 });
+    Object.assign(widget, { show, effects, inspector, drags, picks: new CellPicks(show, drags), earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
 
@@ -327,14 +332,15 @@ export class Host {
     this.last = now;
     this.awake = false;
     for (const widget of this.widgets.values()) {
-      const { show, effects, inspector, drags } = widget;
-      if (show && effects && inspector && drags && this.run(widget, { show, effects, inspector, drags }, seconds, now)) this.awake = true;
+      const { show, effects, inspector, drags, picks } = widget;
+      if (!show || !effects || !inspector || !drags || !picks) continue;
+      if (this.run(widget, { show, effects, inspector, drags, picks }, seconds, now)) this.awake = true;
     }
     if (this.awake) this.frames.next(this.frame);
   };
 
   /** One frame of one widget; whether there is to be another. */
-  private run(widget: Widget, { show, effects, inspector, drags }: Live, seconds: number, now: number): boolean {
+  private run(widget: Widget, { show, effects, inspector, drags, picks }: Live, seconds: number, now: number): boolean {
     const held = drags.advance(now);
     show.advance(seconds);
     effects.advance(show.time - widget.time, seconds);
@@ -343,13 +349,13 @@ export class Host {
     widget.drawn = show.changes;
     const seen = [...widget.surfaces.values()].some((surface) => surface.visible && surface.ready);
     const busy = inspector.advance(seconds, seen);
-    const dirty = inspector.dirty || drags.dirty;
-    inspector.dirty = drags.dirty = false;
+    const dirty = inspector.dirty || drags.dirty || picks.dirty;
+    inspector.dirty = drags.dirty = picks.dirty = false;
     const blurred = show.skipping && widget.reducedMotion; // only the end of a quick way is shown
     let drew = false;
     for (const surface of widget.surfaces.values()) {
       if (!surface.visible || !surface.ready || blurred || !(changed || dirty || surface.stale)) continue;
-      surface.draw(show, effects, drags);
+      surface.draw(show, effects, picks);
       drew = true;
     }
     if (drew) widget.frameDrawn(now);

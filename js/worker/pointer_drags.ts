@@ -7,13 +7,14 @@ import { type Cursor, KIND, type PointerInput, SHAPE_FLOATS, type Theme } from "
 import type { Body } from "../match/handles";
 import type { Show } from "../match/show";
 import type { Look } from "../renderer/palette";
-import { type Field, type Overlay, putShape, RING_SHAPES } from "../renderer/scene";
+import { type Field, type Overlay, putShape } from "../renderer/scene";
 
 const PRESS_MS = 160; // a press that lasts so long takes hold without moving
 const SLIP = 4; // CSS pixels that a click may move
 const THROW_MS = 80; // a throw is as fast as the pointer was in the end
 const STILL_MS = 60; // without news for so long the pointer stands still
 const ROOM = { mouse: 14, touch: 28 }; // CSS pixels around a place that count as being there
+const MOST_RINGED = 16; // things, each with two rings at most
 const NEAR = 0.13; // of the world's width: from here on a ring shows
 const LARGEST = 0.08; // of the world's width: what is larger is no thing to take
 
@@ -176,7 +177,7 @@ export class PointerDrags implements Overlay {
     const { show } = this;
     count = this.below.shapes(out, count, look);
     const width = show.spec.world[2] - show.spec.world[0];
-    for (const body of show.bodies.slice(0, RING_SHAPES / 2)) {
+    for (const body of show.bodies.slice(0, MOST_RINGED)) {
       const { extent, paint } = this.figure(body);
       const [x, y] = this.drawn(body);
       const radius = extent + 0.008 * width;

@@ -85,6 +85,10 @@ class Words(Drill):
             float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
         )
         s.row[3, i] = float(int(x * 1e6)) + min(x, y, 0.25) - max(float(s.n[i]), -1e3)
+        for k in loop(5):
+            for n in loop(1, 4):
+                if k > n:
+                    s.grid[8 * k + n, i] += n - k
         s.row[4, i] = 1.0 / x if x != 0.0 else -1.0
         s.x[i] = clamp(x, -LIMIT, LIMIT)
 
@@ -237,6 +241,30 @@ def test_long_loops_may_share_names():
     game.tick(tiles)
     assert (tiles["x"] == sum(k // 3 for k in range(30))).all()
     assert (tiles["row"][0, :, 0] == [9, 7, 8]).all()
+
+
+def counts_in_loops(s, i):
+    """A short loop over `loop` stays one, with others in it; its index is a value, and nothing is unrolled."""
+    total = 0
+    for k in loop(3):
+        for n in loop(7, 1, -2):
+            if n > k:
+                total += n * 10 + k
+        s.row[k, i] = float(total)
+    s.n[i] = total
+
+
+def test_a_loop_stays_a_loop():
+    drill = compile_drill(drill_with(counts_in_loops))
+    game = drill.game()
+    tiles = game.new(1)
+    game.tick(tiles)
+    sums = np.cumsum([sum(n * 10 + k for n in (7, 5, 3) if n > k) for k in range(3)])
+    assert np.array_equal(tiles["row"][0, :, 3], sums) and (tiles["n"] == sums[-1]).all()
+    for source, head in ((drill.python, "for k_"), (drill.cuda, "for k_"), (drill.javascript, "for (k_")):
+        assert source.count(head) >= 1, "in every back end"
+    states = [trace(drill, 20, 1, backend)["sha256"] for backend in ("cpu", "js")]
+    assert states[0] == states[1]
 
 
 @rule

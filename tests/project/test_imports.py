@@ -26,7 +26,7 @@ KERNELS = {
 }
 WIDGET = {
     "contract": {"dshq_kernels"},
-    "drill": {"dshq_kernels"},
+    "drill": {"contract", "dshq_kernels"},
     "drills": {"drill"},
     "env": {"contract", "drill", "drills", "dshq_kernels"},
     "policy": {"contract", "drill", "drills", "dshq_kernels"},

@@ -43,8 +43,9 @@ function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLEleme
     { icon: "copy", text: "Copy as Python", title: "Copy as Python: code that creates a widget with these settings" },
     async () => {
       const config = session.model.get("config");
-      const drill = session.model.get("drill")?.python ?? "drill";
-      const text = pythonOf({ drill, config, drafts: session.drafts(), show: session.show, controls: session.model.get("controls") });
+      const { python: drill = "drill", spec } = session.model.get("drill") ?? {};
+      const { show, model } = session;
+      const text = pythonOf({ drill, config, drafts: session.drafts(), show, controls: model.get("controls"), speed: spec?.show_speed });
       const written = await write(text);
       shown.hidden = written;
       if (written) {

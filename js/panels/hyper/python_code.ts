@@ -8,13 +8,14 @@ export interface Settings {
   drafts: Readonly<Record<string, ConfigValue>>; // what was typed and the kernel does not have yet
   show: ShowTrait;
   controls: readonly string[] | null;
+  speed?: number; // at which the drill's show begins
 }
 
 const WIDTH = 88; // columns; a longer call has a line for each argument
 const OF_THE_CODE = ["seed", "match"]; // settings of the show that have an argument, or a call, of their own
 const EXPRESSION = /^("[\w .-]+"|[\p{L}_][\p{L}\p{N}_]*)$/u;
 
-export function pythonOf({ drill, config, drafts, show, controls }: Settings): string {
+export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_DEFAULTS.speed }: Settings): string {
   const now = { ...config.values, ...drafts };
   const plain = differing(now, config.defaults, config.schema);
   const named = Object.entries(config.presets).map(([name, { values }]) => [
@@ -22,7 +23,7 @@ export function pythonOf({ drill, config, drafts, show, controls }: Settings): s
     ...differing(now, { ...config.defaults, ...values }, config.schema),
   ]);
   const hyper = [plain, ...named].reduce((best, other) => (other.length < best.length ? other : best));
-  const shown = Object.entries(SHOW_DEFAULTS)
+  const shown = Object.entries({ ...SHOW_DEFAULTS, speed })
     .filter(([key, value]) => !OF_THE_CODE.includes(key) && show[key as keyof ShowTrait] !== value)
     .map(([key]) => `${key}=${literal(show[key as keyof ShowTrait])}`);
   const panels = controls ? [`controls=[${controls.map(literal).join(", ")}]`] : [];

@@ -85,8 +85,12 @@ function build(view: PanelView): HTMLElement {
   return panel;
 }
 
+const MOST_BARS = 12; // a choice of more options shows the likeliest ones alone
+const LIKELIEST = 5;
+
 interface Bar {
   row: HTMLElement;
+  label: HTMLElement;
   fill: HTMLElement;
   number: HTMLElement;
 }
@@ -99,12 +103,13 @@ interface Input {
 
 function buildMoves(spec: DrillSpec, moves: HTMLElement): Bar[][] {
   const groups = spec.actions.map(({ name, options }) => {
-    const bars = options.map((option) => {
-      const [fill, number] = [h("span", { class: "fill" }), h("span", { class: "number" })];
-      const row = h("div", { class: "option" }, h("span", { class: "label", title: option }, option), h("span", { class: "track" }, fill), number);
-      return { row, fill, number };
+    const few = options.length <= MOST_BARS;
+    const bars = (few ? options : options.slice(0, LIKELIEST)).map((option) => {
+      const [label, fill, number] = [h("span", { class: "label", title: option }, option), h("span", { class: "fill" }), h("span", { class: "number" })];
+      return { row: h("div", { class: "option" }, label, h("span", { class: "track" }, fill), number), label, fill, number };
     });
-    return { bars, group: h("div", { class: "choice-bars", role: "group", "aria-label": name }, h("h4", {}, name), ...bars.map(({ row }) => row)) };
+    const title = few ? name : `${name}: likeliest of ${options.length}`;
+    return { bars, group: h("div", { class: "choice-bars", role: "group", "aria-label": name }, h("h4", {}, title), ...bars.map(({ row }) => row)) };
   });
   moves.replaceChildren(...groups.map(({ group }) => group));
   return groups.map(({ bars }) => bars);
@@ -134,14 +139,20 @@ function buildInputs(spec: DrillSpec, inputs: HTMLElement): Input[] {
 }
 
 function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options: Bar[][]; inputs: Input[] }): void {
-  options.forEach((bars, choice) =>
-    bars.forEach(({ row, fill, number }, option) => {
-      const p = thought.probabilities[choice]?.[option] ?? 0;
+  options.forEach((bars, choice) => {
+    const names = spec.actions[choice]!.options;
+    const chances = thought.probabilities[choice] ?? [];
+    const shown = bars.length === names.length ? names.map((_, option) => option) : likeliest(chances, thought.action[choice]!, bars.length);
+    bars.forEach(({ row, label, fill, number }, place) => {
+      const option = shown[place]!;
+      const p = chances[option] ?? 0;
+      setText(label, names[option]!);
+      setAttribute(label, "title", names[option]!);
       setSpan(fill, 0, p);
       setText(number, percent(p));
       row.toggleAttribute("data-chosen", thought.action[choice] === option);
-    }),
-  );
+    });
+  });
   const most = Math.max(...thought.saliency, 1e-9);
   inputs.forEach(({ fill, number, weight }, k) => {
     const { scale, unit } = spec.observations[k]!;
@@ -154,6 +165,13 @@ function show(spec: DrillSpec, thought: Thought, { options, inputs }: { options:
     setAttribute(track, "title", `${compact(slope)}: change of the current move's log-probability per scale of this input`);
     setAttribute(track, "aria-label", compact(slope));
   });
+}
+
+/** The `count` likeliest options, likeliest first; the one that is being carried out is always among them. */
+function likeliest(chances: readonly number[], carried: number, count: number): number[] {
+  const order = chances.map((_, option) => option).sort((a, b) => chances[b]! - chances[a]! || a - b);
+  const first = order.slice(0, count);
+  return first.includes(carried) ? first : [...order.slice(0, count - 1), carried];
 }
 
 /** A titled part with a sentence. */

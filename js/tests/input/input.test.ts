@@ -75,6 +75,13 @@ it("gives the keys back at Escape and lets go of what was held", () => {
   ]);
 });
 
+it("takes no letter for a direction that means what Space does", () => {
+  const keys: typeof spec.keys = { Space: ["type", "wait"], KeyW: ["type", "wait"], KeyE: ["type", "energy"] };
+  const layout = padLayoutOf({ ...spec, keys });
+  expect([layout.up, layout.down, layout.left, layout.right]).toEqual([null, null, null, null]);
+  expect(layout.buttons.map(({ label }) => label)).toEqual(["wait", "energy"]);
+});
+
 it("hears nothing after its end", () => {
   ending.abort();
   press("KeyW");

@@ -34,6 +34,19 @@ describe("Keys", () => {
     expect(keys.take()).toBe(0);
   });
 
+  it("keeps what a pointer chose until another is chosen, and lets keys go before it", () => {
+    const keys = new Keys(TOY.spec);
+    keys.choose(0, 2);
+    expect([keys.take(), keys.take(), keys.chosenOf(0), keys.chosenOf(1)]).toEqual([4, 4, 2, 0]);
+    keys.event(down("KeyW"));
+    keys.event(down("Space"));
+    expect(keys.take()).toBe(3);
+    keys.event(up("KeyW"));
+    expect(keys.take()).toBe(5);
+    keys.releaseAll();
+    expect(keys.take()).toBe(0);
+  });
+
   it("ignores keys the drill has not, and forgets all when let go", () => {
     const keys = new Keys(TOY.spec);
     keys.event(down("KeyP"));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Policy } from "../../match/policy";
 import { loadRules } from "../../match/rules";
+import { replay } from "../../match/replay";
 import { Show } from "../../match/show";
 import { TOY } from "../harness/toy_game";
 
@@ -205,6 +206,15 @@ describe("episodes", () => {
     show.stepBy("tick", 40);
     expect(show.score).toEqual([0, 0]);
     expect(show.takeEvents().map((event) => event.kind)).toEqual(["reset", "draw"]);
+  });
+
+  it("begins a new game after the last, however slow its ticks are", () => {
+    const show = newShow({ spec: { ...TOY.spec, tick_rate: 1, time_limit: 40 } });
+    show.setMode("human_vs_ai", "idle");
+    show.stepBy("tick", 42);
+    expect(show.state.ticks[0]).toBe(1);
+    const copy = replay(show.game, show.spec, show.recording());
+    expect(new Uint8Array(copy.buffer)).toEqual(new Uint8Array(show.state.buffer));
   });
 
   it("begins again from its seed at a reset, and only there does the tick fall", () => {

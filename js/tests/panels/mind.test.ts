@@ -102,6 +102,22 @@ describe("what it thinks", () => {
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ watch: false });
   });
 
+  it("shows only the likeliest of many options, and always the one that is being carried out", async () => {
+    end();
+    destroy();
+    document.body.replaceChildren();
+    const options = Array.from({ length: 400 }, (_, k) => `cell ${k}`);
+    await begin({ rules_hash: "many", actions: [drill.actions[0]!, { name: "cell", options }] });
+    await unfold();
+    const chances = options.map((_, k) => (k === 123 ? 0.5 : k === 7 ? 0.3 : 0.2 / 398));
+    await think({ thought: { ...thought, action: [1, 399], probabilities: [[0.1, 0.7, 0.2], chances] } });
+    const [, cells] = [...panel().querySelectorAll(".choice-bars")];
+    expect(cells!.querySelector("h4")!.textContent).toBe("cell: likeliest of 400");
+    const rows = [...cells!.querySelectorAll(".option")];
+    expect(rows.map((row) => row.querySelector(".label")!.textContent)).toEqual(["cell 123", "cell 7", "cell 0", "cell 1", "cell 399"]);
+    expect(rows.map((row) => row.hasAttribute("data-chosen"))).toEqual([false, false, false, false, true]);
+  });
+
   it("shows moves, inputs with unit and scale, and what weighs, all as text", async () => {
     await unfold();
     await think();

@@ -155,6 +155,8 @@ describe("Copy as Python", () => {
     expect(code({ drill: "Walk", show, controls: ["training"] })).toBe(
       'w = DrillWidget(Walk, mode="sandbox", speed=0.5, playing=False, controls=["training"])\nw.reset(seed=9)\nw',
     );
+    expect(code({ show: { ...SHOW_DEFAULTS, speed: 8 }, speed: 8 })).toBe('DrillWidget("ball")');
+    expect(code({ show: { ...SHOW_DEFAULTS }, speed: 8 })).toBe('DrillWidget("ball", speed=1)');
     const seeded = { ...config, values: { ...config.values, seed: 9 }, defaults: { ...config.values, seed: 0 } };
     expect(code({ config: seeded, show: { ...SHOW_DEFAULTS, seed: 9 } })).toBe('DrillWidget("ball", seed=9)');
   });

@@ -1,4 +1,4 @@
-"""Statements of the rules language: calls are inlined, loops over small constant ranges unrolled and small `if` blocks
+"""Statements of the rules language: calls are inlined, short loops over `range` unrolled and small `if` blocks
 turned into selects, so that a verb becomes straight-line code where possible.
 """
 
@@ -211,8 +211,8 @@ class Statements:
         return merged
 
     def loop(self, node: ast.For, scope: Scope) -> None:
-        target, rounds = self.rounds(node, scope)
-        if len(rounds) <= UNROLL_TRIPS:
+        target, rounds, kept = self.rounds(node, scope)
+        if len(rounds) <= UNROLL_TRIPS and not (kept and rounds):
             for k in rounds:
                 scope.names[target] = Const(k, I32)
                 self.body(node.body, scope)
@@ -234,10 +234,11 @@ class Statements:
                 raise scope.error(node, error, f"give {name!r} its first value before the loop")
         self.writer.append(For(var.name, rounds.start, rounds.stop, rounds.step, tuple(block)))
 
-    def rounds(self, node: ast.For, scope: Scope) -> tuple[str, range]:
-        """The index's name and the constant range of a loop."""
+    def rounds(self, node: ast.For, scope: Scope) -> tuple[str, range, bool]:
+        """The index's name and the constant range of a loop, and whether it says `loop`: to be kept as a loop."""
         call = node.iter
-        over_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        word = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        over_range = word in ("range", "loop")
         if not isinstance(call, ast.Call) or not over_range or not isinstance(node.target, ast.Name):
             raise scope.error(node, "loops must run over a `range` of constants", "write `for k in range(10):`")
         if node.orelse:
@@ -250,7 +251,7 @@ class Statements:
         rounds = range(*numbers)
         if len(rounds) > MAX_LOOP:
             raise scope.error(node, f"a loop of {len(rounds)} rounds is too long", f"at most {MAX_LOOP} are allowed")
-        return node.target.id, rounds
+        return node.target.id, rounds, word == "loop"
 
     # -- calls for their effect
 
