@@ -14,7 +14,7 @@ const SHARES = [
 
 export function buildJudgement({ session, signal }: PanelView): HTMLElement {
   const none = h("p", { class: "sentence" });
-  const [name, confidence, verdict, why] = [h("strong", { class: "name" }), h("span", { class: "caption" }), h("strong", { class: "verdict" }), h("span")];
+  const [name, confidence, verdict, why] = [h("strong", { class: "proposed" }), h("span", { class: "caption" }), h("strong", { class: "verdict" }), h("span")];
   const rows = SHARES.map(buildShare);
   const bonus = buildRow("Exploration bonus", "Added for a chunk without a spawn in the last five minutes", false);
   const capacity = h("span", { class: "pays" });
@@ -23,7 +23,7 @@ export function buildJudgement({ session, signal }: PanelView): HTMLElement {
     "div",
     { class: "judgement" },
     h("div", { class: "proposal" }, h("span", { class: "what" }, name, confidence), h("span", { class: "ruling" }, verdict, why)),
-    h("div", { class: "shares" }, ...rows.map(({ element }) => element), bonus.element, row("Capacity", "Whether the queen has the energy for it", capacity)),
+    h("div", { class: "weighed" }, ...rows.map(({ element }) => element), bonus.element, row("Capacity", "Whether the queen has the energy for it", capacity)),
     scale.element,
   );
 
@@ -72,7 +72,7 @@ interface Row {
 }
 
 function row(name: string, help: string, ...content: HTMLElement[]): HTMLElement {
-  return h("div", { class: "share", title: help, role: "group", "aria-label": name }, h("span", { class: "label" }, name), ...content);
+  return h("div", { class: "component", title: help, role: "group", "aria-label": name }, h("span", { class: "label" }, name), ...content);
 }
 
 function buildRow(name: string, help: string, balanced: boolean): Row {
@@ -89,7 +89,7 @@ function buildRow(name: string, help: string, balanced: boolean): Row {
     setText(number, text);
     setText(weight, factor);
     setText(brings, signed(amount));
-    brings.dataset.tone = amount < 0 ? "bad" : "";
+    brings.dataset.tone = amount <= -0.005 ? "bad" : "";
   };
   return { element, show };
 }

@@ -23,13 +23,13 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   session.events.on("gate", follow, signal);
   session.events.on("drill", follow, signal);
   follow();
-  return h("div", { class: "told" }, story, list);
+  return h("div", { class: "came" }, story, list);
 }
 
 function buildRow(): { element: HTMLElement; show(proposal: Proposal | undefined, rate: number): void } {
   const [time, name, expected, verdict, result] = [
-    h("span", { class: "time" }),
-    h("span", { class: "name" }),
+    h("span", { class: "when" }),
+    h("span", { class: "proposed" }),
     h("span", { class: "number", title: "Expected reward" }),
     h("span", { class: "verdict" }),
     h("span", { class: "result" }),
