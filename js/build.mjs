@@ -22,9 +22,19 @@ const common = {
   bundle: true,
   minify: true,
   target: ["es2022", "chrome111", "firefox113", "safari16.4"],
-  loader: { ".wgsl": "text" },
   legalComments: "inline",
   logLevel: "warning",
+};
+
+/** A shader is its text, without comments and indentation. */
+const shadersAsText = {
+  name: "shaders-as-text",
+  setup(build) {
+    build.onLoad({ filter: /\.wgsl$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      return { contents: text.replace(/\s*\/\/.*$/gm, "").replace(/\n\s+/g, "\n"), loader: "text" };
+    });
+  },
 };
 
 /** `import source from "worker-source"` is the text of js/worker/host.ts bundled as an ES module. */
@@ -36,6 +46,7 @@ const workerAsText = {
       const result = await esbuild.build({
         ...common,
         entryPoints: [join(here, "worker", "host.ts")],
+        plugins: [shadersAsText],
         format: "esm",
         write: false,
         metafile: true,
@@ -68,7 +79,7 @@ const options = {
   ],
   format: "esm",
   outdir: out,
-  plugins: [workerAsText, scopedPackageStyles],
+  plugins: [shadersAsText, workerAsText, scopedPackageStyles],
 };
 
 const standalone = {
@@ -79,7 +90,7 @@ const standalone = {
   ],
   format: "iife",
   outdir: out,
-  plugins: [workerAsText],
+  plugins: [shadersAsText, workerAsText],
 };
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };

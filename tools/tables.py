@@ -12,6 +12,8 @@ from dshq_widget.contract import presets, protocol, settings
 from dshq_widget.drill import palette
 
 ROOT = Path(__file__).parent.parent
+EXPLAINED = ("return_mean", "entropy")
+"""Metrics whose sentences the page shows; the others would only make it larger."""
 
 
 def tables_ts() -> str:
@@ -29,8 +31,7 @@ def tables_ts() -> str:
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
-        "METRIC_CATEGORIES": protocol.METRIC_CATEGORIES,
-        "METRICS": {name: dataclasses.asdict(metric) for name, metric in protocol.METRICS.items()},
+        "METRICS": {name: dataclasses.asdict(protocol.METRICS[name]) for name in EXPLAINED},
         "REWARD_TERM": dataclasses.asdict(protocol.REWARD_TERM),
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},

@@ -129,10 +129,17 @@ export interface ConfigSchemaEntry {
 }
 export type ConfigValue = number | string | boolean | number[];
 export interface ConfigTrait {
+  algorithm?: AlgorithmSettings | null; // of an algorithm that has settings of its own
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;
   defaults: Record<string, ConfigValue>; // what training of this drill starts from
   presets: Record<string, Preset>;
+}
+/** What an algorithm adds to the hyper-parameters. A message calls its settings by section and key: `gate.threshold`. */
+export interface AlgorithmSettings {
+  name: string;
+  values: Record<string, ConfigValue>;
+  schema: Record<string, ConfigSchemaEntry>;
 }
 /** A named set of settings; `values` are all that presets are about. */
 export interface Preset {
@@ -191,6 +198,36 @@ export type KernelToPage =
   | { type: "LOG"; level: string; text: string }
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
+
+/** What the queen of the Territory Drill may spawn. */
+export type SpawnKind = "energy" | "combat";
+
+/** What the gate judges by; all but `epsilon`, the present exploration bonus, are settings of the algorithm `gate`. */
+export interface GateSettings {
+  survival_weight: number;
+  disruption_weight: number;
+  location_weight: number;
+  threshold: number;
+  mode: string; // "ungated": everything affordable is sent
+  epsilon: number;
+}
+
+/** Expected reward above or below the threshold at which the map of it has its strongest colours. */
+export const EXPECTED_RANGE = 0.3;
+
+/** What the network proposed at a decision, what the gate said, and what came of it. */
+export interface Proposal {
+  tick: number;
+  chunk: number; // z * 20 + x
+  kind: SpawnKind;
+  confidence: number; // its probability among all spawns
+  components: number[]; // survival, disruption, location, capacity (1: can pay), exploration
+  expected: number; // reward; -1: cannot pay
+  signal: number; // expected less the threshold, -1..1
+  sent: boolean;
+  outcome: number | null; // reward of its window; null until that is over, and for good where nothing was sent
+  survived: boolean | null; // whether the parasite lives then
+}
 
 /** A key goes down or up. `t`: performance.now() of the page, in ms. */
 export interface KeyInput {
@@ -296,7 +333,8 @@ export type ToWorker =
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
-  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; watch?: boolean; weights?: Record<string, number> })
+  | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
+  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; expected?: SpawnKind | ""; watch?: boolean; weights?: Record<string, number> })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
   | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none
@@ -387,6 +425,7 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
+  | { type: "PROPOSALS"; id: string; proposals: Proposal[] } // since the last beat, newest last; again once the outcome is known
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended

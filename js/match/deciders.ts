@@ -5,6 +5,7 @@
 
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
+import { Gatekeeper } from "./gatekeeper";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
@@ -22,6 +23,7 @@ export class Deciders {
   blend = 0; // ms of show time over which the old policy fades into the new
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
+  readonly gatekeeper: Gatekeeper; // may stand between side 0's network and the match
   readonly rng = new Random(0); // apart from the game's own generator
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
@@ -39,6 +41,7 @@ export class Deciders {
   ) {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
+    this.gatekeeper = new Gatekeeper(game, spec);
     this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
   }
@@ -85,6 +88,7 @@ export class Deciders {
     this.rng.state = (seed ^ 0x9e3779b9) >>> 0;
     this.fading = null;
     this.keys.releaseAll();
+    this.gatekeeper.forget();
   }
 
   // ---- the next policy
@@ -126,9 +130,12 @@ export class Deciders {
     const policy = this.policyOf(side);
     if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, state, side);
 
-    this.observer.observe(state, side).evaluate(policy);
+    const gate = side === 0 ? this.gatekeeper.gate : null; // it judges proposals that cannot be paid for, too
+    this.observer.observe(state, side).evaluate(policy, gate !== null);
     const fresh = policy.probabilities;
-    return sample(policy === this.policy ? this.faded(fresh, tick) : fresh, this.rng.next());
+    const probabilities = policy === this.policy ? this.faded(fresh, tick, gate !== null) : fresh;
+    if (gate) return this.gatekeeper.decide(gate, state, probabilities, this.rng.next(), tick);
+    return sample(probabilities, this.rng.next());
   }
 
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
@@ -146,14 +153,14 @@ export class Deciders {
   }
 
   /** (1 - a) old + a new while a blend lasts, a rising with show time. */
-  private faded(fresh: Float32Array, tick: number): Float32Array {
+  private faded(fresh: Float32Array, tick: number, freely: boolean): Float32Array {
     if (!this.fading) return fresh;
     const a = (tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
     if (!(a >= 0 && a < 1)) {
       this.fading = null;
       return fresh;
     }
-    this.observer.evaluate(this.fading);
+    this.observer.evaluate(this.fading, freely);
     const old = this.fading.probabilities;
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;

@@ -23,9 +23,9 @@ export class Observer {
     return this;
   }
 
-  /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0. */
-  evaluate(policy: Policy): void {
-    policy.forward(this.observation, this.allowed);
+  /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0, unless `freely`. */
+  evaluate(policy: Policy, freely = false): void {
+    policy.forward(this.observation, freely ? undefined : this.allowed);
   }
 
   /** One of the actions allowed to `side` now, all of them as likely; `u` in [0, 1). */

@@ -319,6 +319,7 @@ export class Show {
     this.credit = 0;
     this.holding.clear();
     this.scores.forget();
+    this.deciders.gatekeeper.forget();
     this.log.begin(this.moment());
     this.logSettings();
     this.cut = true;
@@ -344,6 +345,7 @@ export class Show {
     if (this.phase >= this.actionRepeat) {
       this.phase = 0;
       this.scores.decided(this.state);
+      this.deciders.gatekeeper.decided(this.state);
       if (this.spec.sides === 1) this.earn();
       if (this.over) this.endEpisode();
     }

@@ -15,11 +15,11 @@ import { FieldImage } from "../renderer/field";
 import type { Look } from "../renderer/palette";
 import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/scene";
 import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
+import { EasedImage } from "./eased_image";
+import { GATE_SHAPES, GateOverlay } from "./gate_overlay";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
 const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it
-const EASE = 0.12; // seconds in which the shown map comes most of the way to a new one
-const STILL = 0.002; // of the range: a nearer map is not moved any more
 const DOTS = 0.013; // of the world's width, between the dots of a way
 const REACH = 0.09; // of the world's width: as near as this a click means a player
 
@@ -27,15 +27,13 @@ type Settings = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
 type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 
 export class Inspector implements Overlay {
-  settings: Required<Settings> = { player: 0, map: false, watch: false, weights: {} };
+  settings: Required<Settings> = { player: 0, map: false, expected: "", watch: false, weights: {} };
   /** Something beside the match itself changed the picture at the last frame. */
   dirty = false;
   private readonly analysis: PolicyAnalysis;
   private readonly map: ValueMap;
-  private readonly image: FieldImage;
-  private readonly shown = new Float32Array(COLUMNS * ROWS);
-  private range = 0; // reward at the ends of the scale, eased like the map; 0 before the first one
-  private painted: Theme | null = null; // the theme that `image` is painted in, null: not up to date
+  private readonly eased: EasedImage;
+  private readonly gate: GateOverlay;
   private reportDue = true; // a report is due at once
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
@@ -45,7 +43,8 @@ export class Inspector implements Overlay {
     const { game, spec, state, current } = show;
     this.analysis = new PolicyAnalysis(game, spec);
     this.map = new ValueMap(this.analysis);
-    this.image = new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice()));
+    this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
+    this.gate = new GateOverlay(show);
   }
 
   private get spec(): DrillSpec {
@@ -58,8 +57,8 @@ export class Inspector implements Overlay {
     if (!(Number.isInteger(player) && player >= 0 && player < this.spec.sides)) {
       throw new Error(`Player ${player} is unknown: choose one from 0 to ${this.spec.sides - 1}.`);
     }
-    const { map, watch, weights } = { ...this.settings, ...settings };
-    this.settings = { player, map, watch, weights };
+    const { map, expected, watch, weights } = { ...this.settings, ...settings };
+    this.settings = { player, map, expected, watch, weights };
     this.analysis.weights = weights;
     this.requestReport();
   }
@@ -97,10 +96,19 @@ export class Inspector implements Overlay {
   /** One frame later; whether there has to be another one even where the match stands still. */
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
+    const gated = this.gate.advance(seconds, this.settings.expected, seen);
+    const mapped = this.advanceMap(seconds, seen);
+    this.dirty ||= gated;
+    return gated || mapped;
+  }
+
+  private advanceMap(seconds: number, seen: boolean): boolean {
     if (!this.settings.map || !this.show.deciders.policy || this.spec.drag.length === 0 || !seen) return false;
-    if (!this.map.busy) this.map.begin(this.show.deciders.policy, this.show.state, this.image.area);
+    if (!this.map.busy) this.map.begin(this.show.deciders.policy, this.show.state, this.eased.image.area);
     if (this.map.fill(ROWS_PER_FRAME) && !this.show.playing) this.requestReport(); // for the legend
-    return this.ease(seconds) || this.map.busy;
+    const moved = this.eased.toward(this.map.values, this.map.range, seconds);
+    this.dirty ||= moved;
+    return moved || this.map.busy;
   }
 
   /** What is to be reported now, if anything: on the page's `beat`, or at once where somebody asked or the match stands. */
@@ -133,13 +141,12 @@ export class Inspector implements Overlay {
   // ---- the overlay
 
   field(theme: Theme): Field | null {
-    if (!this.settings.map || this.range === 0) return null;
-    if (this.painted !== theme) this.image.paint(this.shown, this.range, theme);
-    this.painted = theme;
-    return this.image;
+    if (this.settings.expected) return this.gate.field(theme);
+    return this.settings.map ? this.eased.field(theme) : null;
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
+    count = this.gate.shapes(out, count, look);
     const { player, watch } = this.settings;
     const width = this.spec.world[2] - this.spec.world[0];
     const mine = this.spec.drag.find((handle) => sideOf(handle, this.spec.sides) === player);
@@ -148,7 +155,7 @@ export class Inspector implements Overlay {
       putShape(out, count++, KIND.ring, look.index("line"), x, y, 0.062 * width, 0.0022 * width, 1, 0, 0, 0.9, -1);
     }
     const paths = this.outcomes[this.outcome]?.paths ?? [];
-    const room = Math.floor((OVERLAY_SHAPES - 4) / Math.max(paths.length, 1));
+    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
       if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });
@@ -173,24 +180,6 @@ export class Inspector implements Overlay {
     const radius = (side < 0 ? 0.017 : 0.034) * width;
     putShape(out, count++, KIND.ring, colour, x, y, radius, 0.003 * width, 1, 0, 0, 0.9 * firm, -1);
     return count;
-  }
-
-  /** Brings the shown map nearer to the newest one; false once it is there. */
-  private ease(seconds: number): boolean {
-    const { values, range } = this.map;
-    if (range === 0) return false;
-    const share = this.range === 0 ? 1 : 1 - Math.exp(-Math.max(seconds, 0) / EASE);
-    let farthest = Math.abs(range - this.range);
-    for (let k = 0; k < values.length; k++) {
-      const way = values[k]! - this.shown[k]!;
-      farthest = Math.max(farthest, Math.abs(way));
-      this.shown[k]! += share * way;
-    }
-    this.range += share * (range - this.range);
-    if (farthest <= STILL * range && this.painted !== null) return false;
-    this.painted = null;
-    this.dirty = true;
-    return true;
   }
 
   /** The answer comes, and is drawn, at the next frame. */

@@ -8,6 +8,7 @@ import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
+import { gate } from "./gate/gate";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
@@ -33,6 +34,7 @@ export const PANELS: Record<PanelName, Panel> = {
   headline,
   charts,
   mind,
+  gate,
   league,
   log,
   rewards,

@@ -9,7 +9,7 @@ export interface PanelSession extends Pick<Session, Read | Do> {
   readonly history: Pick<Session["history"], "rows">;
   readonly journal: Pick<Session["journal"], "lines" | "tick">;
 }
-type Read = "id" | "events" | "state" | "show" | "status" | "opponent" | "rivals" | "pictures" | "taken" | "past" | "back" | "mind" | "map" | "scores";
+type Read = "id" | "events" | "gate" | "state" | "show" | "status" | "opponent" | "rivals" | "pictures" | "taken" | "past" | "back" | "mind" | "map" | "scores";
 type Do =
   | ("setShow" | "step" | "skipToGoal" | "resetMatch" | "goBack" | "post")
   | ("train" | "nextUpdate" | "drafts" | "setHyper")
@@ -28,5 +28,7 @@ export type Area = "play" | "learn" | "more";
 export interface Panel {
   /** Where it stands: below the match (`play`), with the learning (`learn`), or after both (`more`). */
   readonly area: Area;
+  /** Whether it has anything to show; it always has where this is left out. Asked again whenever the configuration changes. */
+  readonly applies?: (session: PanelSession) => boolean;
   readonly build: (view: PanelView) => HTMLElement;
 }

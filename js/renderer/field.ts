@@ -1,5 +1,5 @@
 /**
- * Draws a grid of numbers as a colour map over the pitch: interpolated smoothly, blue where it is good for side 0, orange where it
+ * Draws a grid of numbers as a colour map over the pitch: interpolated smoothly or cell by cell, blue where it is good for side 0, orange where it
  * is bad, clear in between. Blue and orange stay apart for the common kinds of colour blindness (Okabe and Ito, 2008).
  */
 import type { Theme } from "../contract/protocol";
@@ -39,14 +39,17 @@ export class FieldImage implements Field {
   readonly pixels: Uint8ClampedArray<ArrayBuffer>; // RGBA, not premultiplied
   revision = 0;
   private readonly wide: Float32Array; // [rows, width]
-  private readonly weights = Array.from({ length: ZOOM }, (_, k) => cubic((k + 0.5) / ZOOM - 0.5));
+  private readonly weights: [number, number, number, number][];
   private table: { theme: Theme; colours: Uint8ClampedArray } | null = null;
 
   constructor(
     private readonly columns: number,
     private readonly rows: number,
     readonly area: Field["area"],
+    blend: "smooth" | "cells" = "smooth",
   ) {
+    const spline = blend === "smooth" ? cubic : nearest;
+    this.weights = Array.from({ length: ZOOM }, (_, k) => spline((k + 0.5) / ZOOM - 0.5));
     this.width = columns * ZOOM;
     this.height = rows * ZOOM;
     this.pixels = new Uint8ClampedArray(this.width * this.height * 4);
@@ -100,6 +103,11 @@ function cubic(t: number): [number, number, number, number] {
   const u = t - Math.floor(t);
   const v = 1 - u;
   return [v ** 3 / 6, (3 * u ** 3 - 6 * u ** 2 + 4) / 6, (3 * v ** 3 - 6 * v ** 2 + 4) / 6, u ** 3 / 6];
+}
+
+/** The same of the cell that the place is in, and no other. */
+function nearest(t: number): [number, number, number, number] {
+  return t < 0 ? [0, 0, 1, 0] : [0, 1, 0, 0];
 }
 
 function clamp(index: number, length: number): number {

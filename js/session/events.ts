@@ -29,6 +29,7 @@ export interface SessionEvents {
   scores: undefined;
   scenes: undefined;
   seat: undefined;
+  gate: undefined; // its settings, its map or what was proposed
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };

@@ -23,6 +23,7 @@ import type {
 import { SHOW_DEFAULTS } from "../contract/tables";
 import { readWeights } from "../match/scores";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
+import { GateLink } from "./gate_link";
 import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
@@ -45,6 +46,7 @@ export class Session {
   past: PastState = { versions: [], ghost: -1 };
   back = 0; // versions that the ghost is to be behind, 0: no ghost
   readonly journal: Journal;
+  readonly gate: GateLink; // of the algorithm `gate`
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
@@ -81,6 +83,7 @@ export class Session {
     };
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
     this.journal = keepJournal(this, signal);
+    this.gate = new GateLink(this);
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -191,6 +194,7 @@ export class Session {
   }
 
   setMap(map: boolean): void {
+    if (map) this.gate.setMap("");
     this.map = map;
     this.post({ type: "INSPECT", id: this.id, map });
     this.events.emit("mind", this.mind);
@@ -255,6 +259,7 @@ export class Session {
     this.post({ type: "RESET_SHOW", id, seed: show.seed });
     this.sendShow(show, null);
     if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
+    this.gate.begin();
     this.sendPolicy();
     if (!another) this.post({ type: "DRILL", id, ...drill });
     this.events.emit("drill", undefined);
@@ -321,6 +326,7 @@ export class Session {
       case "STATE":
         this.state = message;
         if (this.screen) this.sendPageState();
+        if (message.events.some((event) => event.kind === "reset")) this.gate.clear();
         if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
         this.events.emit("state", message);
         return;
@@ -338,6 +344,9 @@ export class Session {
       case "PAST":
         this.past = message;
         this.events.emit("past", undefined);
+        return;
+      case "PROPOSALS":
+        this.gate.receive(message.proposals);
         return;
       case "SCORES":
         this.scores = message.episodes;
@@ -378,6 +387,7 @@ export class Session {
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
     this.sendWeights(values.reward_weights);
+    this.gate.configChanged();
     this.events.emit("config", undefined);
   }
 
@@ -393,6 +403,7 @@ export class Session {
     switch (message.type) {
       case "HISTORY":
         this.history.replace(message.start, message.rows);
+        this.gate.follow();
         this.events.emit("history", undefined);
         return;
       case "STEP":
@@ -434,6 +445,7 @@ export class Session {
     const metrics = this.model.get("metrics");
     if (metrics && Object.keys(metrics).length) this.history.append(metrics);
     else this.history.clear();
+    this.gate.follow();
     this.events.emit("history", undefined);
   }
 

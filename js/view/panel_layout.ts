@@ -21,7 +21,7 @@ export function placePanels(view: View, columns: Record<Area, HTMLElement>): voi
     const wanted: readonly PanelName[] = named.includes("training") ? [...named, "seat"] : named; // a server's rules stand wherever one trains
     for (const name of PANEL_NAMES) {
       const element = built.get(name);
-      if (!wanted.includes(name)) {
+      if (!wanted.includes(name) || PANELS[name].applies?.(session) === false) {
         if (element instanceof HTMLDetailsElement) element.open = false; // what it asked for while open, it asks for no more
         element?.remove();
       } else if (!element?.isConnected) place(name);
@@ -29,5 +29,6 @@ export function placePanels(view: View, columns: Record<Area, HTMLElement>): voi
     for (const column of Object.values(columns)) column.hidden = column.childElementCount === 0;
   };
   session.events.on("controls", follow, signal);
+  session.events.on("config", follow, signal);
   follow();
 }

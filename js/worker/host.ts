@@ -166,6 +166,9 @@ export class Host {
       case "PAST":
         widget.earlier?.goBack(message.back);
         break;
+      case "GATE":
+        show.deciders.gatekeeper.set(message.settings);
+        return;
       case "SET_MODE":
         show.setMode(message.mode, message.opponent);
         break;
@@ -270,8 +273,8 @@ export class Host {
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
     const inspector = new Inspector(show);
-    const { map = false, watch = false, weights = {} } = widget.inspector?.settings ?? {};
-    inspector.configure({ map, watch, weights });
+    const { map = false, expected = "", watch = false, weights = {} } = widget.inspector?.settings ?? {};
+    inspector.configure({ map, expected, watch, weights });
     const drags = new PointerDrags(show, inspector);
     Object.assign(widget, { show, effects, inspector, drags, picks: new CellPicks(show, drags), earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
@@ -376,6 +379,8 @@ export class Host {
     const { tick, version, playing } = show;
     const events = show.takeEvents();
     this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, playing, events, ...show.deciders.opinion(show.state) });
+    const proposals = show.deciders.gatekeeper.takeNews();
+    if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
     const past = widget.earlier?.advance();
     if (past) this.post({ type: "PAST", id, ...past });
     if (++widget.beatsSinceSnapshot < SNAPSHOT_BEATS || !(widget.snapshotDirty || widget.beatsSinceSnapshot === Infinity)) return true;

@@ -67,13 +67,10 @@ class GateGames:
             return None
         if not settings.enabled:
             self.clock = self.next_decision
-        else:
-            self.clock += settings.training_interval
         if self.clock >= self.next_decision:
             self.decide(learner)
             self.next_decision += self.territories.seconds
-        elif not settings.enabled:
-            return None
+        self.clock += settings.training_interval
         if not learner.ready:
             return None
         latest = None if settings.enabled else self.buffer.newest(len(self.territories))

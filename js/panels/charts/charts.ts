@@ -16,7 +16,8 @@ export const charts: Panel = { area: "learn", build };
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const cursor = `dshq-${session.id}-${serial++}`;
-  const figures = curvesOf(session.model.get("drill")?.spec).map((curve) => new Figure(curve, cursor));
+  const algorithm = session.model.get("config")?.algorithm?.name;
+  const figures = curvesOf(session.model.get("drill")?.spec, algorithm).map((curve) => new Figure(curve, cursor));
   const [first, ...others] = figures.map((figure) => figure.element);
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", "aria-label": "Chart axis" }, AXES);
   const log = buildLogButton(() => refresh());

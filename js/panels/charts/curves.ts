@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import type { DrillSpec } from "../../contract/protocol";
 import { METRICS, REWARD_TERM } from "../../contract/tables";
-import { compact, percent } from "../../ui/format";
+import { compact, percent, signed } from "../../ui/format";
 
 export interface Series {
   key: string;
@@ -71,6 +71,24 @@ const CURVES: Curve[] = [
   },
 ];
 
+/** Of the algorithm `gate`. */
+export const GATE_CURVES: Curve[] = [
+  {
+    title: "Proposals sent",
+    help: "Share of the latest proposals that the gate sent. Should rise.",
+    series: [{ key: "send_share", name: "sent", colour: "--curve-1" }],
+    format: percent,
+    range: [0, 1],
+    filled: true,
+  },
+  {
+    title: "Gate signal",
+    help: "Mean gate signal of the latest proposals, sent or not: expected reward less the threshold. Should rise.",
+    series: [{ key: "gate_signal_mean", name: "mean", colour: "--curve-4" }],
+    format: (value) => (value == null ? "–" : signed(value)),
+  },
+];
+
 /** What needs somebody to win against: the drill's own script, and random play. */
 function duelsOf(spec: DrillSpec | undefined): Curve[] {
   if (spec?.sides === 1) return [];
@@ -92,9 +110,9 @@ function rewardsOf(spec: DrillSpec | undefined): Curve[] {
   return series.length > 1 ? [{ title: "Reward by term", help, series, format: compact }] : [];
 }
 
-/** The curves of a drill, in their order. */
-export function curvesOf(spec: DrillSpec | undefined): Curve[] {
-  return [...duelsOf(spec), ...CURVES, ...rewardsOf(spec)];
+/** The curves of a drill that `algorithm` learns, in their order. */
+export function curvesOf(spec: DrillSpec | undefined, algorithm = ""): Curve[] {
+  return [...duelsOf(spec), ...CURVES, ...(algorithm === "gate" ? GATE_CURVES : []), ...rewardsOf(spec)];
 }
 
 function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {
@@ -102,7 +120,7 @@ function fromZero(_: uPlot, __: number | null, high: number | null): [number, nu
 }
 
 /** The table's sentence on a metric, with what to hope for. */
-function metricHelp(name: string): string {
-  const { text, should_rise } = (METRICS as Record<string, { text: string; should_rise: boolean | null }>)[name] ?? REWARD_TERM;
+function metricHelp(name: keyof typeof METRICS): string {
+  const { text, should_rise }: { text: string; should_rise: boolean | null } = METRICS[name];
   return should_rise ? `${text} Should rise.` : text;
 }

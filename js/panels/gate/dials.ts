@@ -1,0 +1,43 @@
+/** The gate's weights and its threshold: a slider and a number each. They act on the match while they move, on training once let go. */
+import { h, setAttribute, setText } from "../../ui/dom";
+import { parse } from "../hyper/hyper";
+import type { PanelSession, PanelView } from "../panel";
+
+const KEYS = ["survival_weight", "disruption_weight", "location_weight", "threshold"];
+const STEP = 0.01;
+
+export function buildDials({ session, signal }: PanelView): HTMLElement {
+  const dials = KEYS.filter((key) => key in session.gate.schema).map((key) => buildDial(session, key));
+  const follow = () => {
+    for (const { show } of dials) show();
+  };
+  session.events.on("gate", follow, signal);
+  session.events.on("config", follow, signal);
+  follow();
+  return h("div", { class: "dials" }, ...dials.map(({ element }) => element));
+}
+
+function buildDial(session: PanelSession, key: string): { element: HTMLElement; show(): void } {
+  const { gate } = session;
+  const entry = gate.schema[key]!;
+  const { label, help, min, max } = entry;
+  const slider = h("input", { type: "range", min: min ?? -1, max: max ?? 1, step: STEP, "aria-label": `${label}, slider`, title: help });
+  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": label, title: help });
+  const problem = h("span", { class: "problem", role: "alert" });
+  slider.addEventListener("input", () => gate.attempt(key, Number(slider.value)));
+  slider.addEventListener("change", () => gate.change(key, Number(slider.value)));
+  number.addEventListener("change", () => {
+    const { value, problem: text } = parse(entry, number);
+    setText(problem, text);
+    setAttribute(number, "aria-invalid", text ? "true" : null);
+    if (typeof value === "number") gate.change(key, value);
+  });
+  const show = () => {
+    const value = gate.value(key);
+    if (document.activeElement !== slider || Number(slider.value) !== value) slider.value = String(value);
+    if (document.activeElement !== number && !problem.textContent) number.value = String(Number(value.toPrecision(4)));
+    setAttribute(slider, "aria-valuetext", String(value));
+  };
+  const element = h("div", { class: "dial", role: "group", "aria-label": label }, h("span", { class: "label" }, label), slider, number, problem);
+  return { element, show };
+}

@@ -1,0 +1,25 @@
+/** Puts the expected reward of every chunk on the map, of one kind of spawn. */
+import type { SpawnKind } from "../../contract/protocol";
+import { button, field, h, select, setAttribute } from "../../ui/dom";
+import type { PanelView } from "../panel";
+
+export function buildMapChoice({ session, signal }: PanelView): HTMLElement {
+  const { gate } = session;
+  const kind = select({ class: "kind" }, [
+    ["energy", "Energy"],
+    ["combat", "Combat"],
+  ]);
+  const chosen = () => kind.value as SpawnKind;
+  const title = "Expected reward map: colours show what the gate expects of a spawn in each chunk";
+  const toggle = button("Expected reward map", { text: "Expected reward map", class: "button toggle", title }, () => gate.setMap(gate.map ? "" : chosen()));
+  kind.addEventListener("change", () => {
+    if (gate.map) gate.setMap(chosen());
+  });
+  const follow = () => {
+    setAttribute(toggle, "aria-pressed", String(gate.map !== ""));
+    if (gate.map) kind.value = gate.map;
+  };
+  session.events.on("gate", follow, signal);
+  follow();
+  return h("div", { class: "cluster" }, toggle, field("Parasite", kind));
+}

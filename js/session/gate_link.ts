@@ -1,0 +1,128 @@
+/**
+ * The gate of the algorithm `gate`: keeps the show worker's copy to the kernel's settings, and holds what was proposed. A setting
+ * that a person changes acts in the worker at once and goes to the kernel.
+ */
+
+import type { Model } from "../contract/model";
+import type { AlgorithmSettings, ConfigValue, GateSettings, Proposal, SpawnKind, ToWorker } from "../contract/protocol";
+import type { Events, SessionEvents } from "./events";
+import type { History } from "./history";
+import type { KernelLink } from "./kernel_link";
+
+const SECTION = "gate";
+const KEPT = 9; // proposals: the last one, and eight before it
+const JUDGED_BY = ["survival_weight", "disruption_weight", "location_weight", "threshold"] as const;
+
+/** What the gate needs of a session. */
+interface Ends {
+  readonly id: string;
+  readonly model: Pick<Model, "get">;
+  readonly kernel: Pick<KernelLink, "send">;
+  readonly history: Pick<History, "rows">;
+  readonly events: Events<SessionEvents>;
+  readonly map: boolean;
+  setMap(map: boolean): void;
+  post(message: ToWorker): void;
+}
+
+export class GateLink {
+  proposals: readonly Proposal[] = []; // newest first
+  map: SpawnKind | "" = ""; // the kind of spawn whose expected reward is on the map
+  private drafted: Record<string, ConfigValue> = {}; // settings that were changed here, until the kernel has them
+  private sent = "null"; // the settings that the worker has, as text
+
+  constructor(private readonly ends: Ends) {}
+
+  /** Whether this algorithm trains here. */
+  get on(): boolean {
+    return this.algorithm !== null;
+  }
+
+  get schema(): AlgorithmSettings["schema"] {
+    return this.algorithm?.schema ?? {};
+  }
+
+  /** A setting as the page's gate uses it. */
+  value(key: string): number {
+    return Number(this.drafted[key] ?? this.algorithm?.values[key]);
+  }
+
+  /** The present exploration bonus. */
+  get epsilon(): number {
+    return this.ends.history.rows.at(-1)?.exploration ?? this.value("exploration");
+  }
+
+  /** Judge by another value of a setting, on the page only. */
+  attempt(key: string, value: number): void {
+    this.drafted = { ...this.drafted, [key]: value };
+    this.follow();
+  }
+
+  /** The same, in training too. */
+  change(key: string, value: number): void {
+    this.attempt(key, value);
+    this.ends.kernel.send({ type: "SET_HYPER", key: `${SECTION}.${key}`, value });
+  }
+
+  /** Puts the expected reward of that kind of spawn on the map in place of any other map; "": of none. */
+  setMap(kind: SpawnKind | ""): void {
+    if (kind && this.ends.map) this.ends.setMap(false);
+    this.map = kind;
+    this.ends.post({ type: "INSPECT", id: this.ends.id, expected: kind });
+    this.changed();
+  }
+
+  // ---- the session's side
+
+  /** A show begins: it knows no gate. */
+  begin(): void {
+    this.sent = "null";
+    this.clear();
+    this.follow();
+  }
+
+  configChanged(): void {
+    const values = this.algorithm?.values ?? {};
+    this.drafted = Object.fromEntries(Object.entries(this.drafted).filter(([key, value]) => values[key] !== value));
+    this.follow();
+  }
+
+  /** Sends what the gate judges by where it differs from what the worker has. */
+  follow(): void {
+    const settings = this.settings();
+    const text = JSON.stringify(settings);
+    if (text === this.sent) return;
+    this.sent = text;
+    this.ends.post({ type: "GATE", id: this.ends.id, settings });
+    this.changed();
+  }
+
+  /** Proposals since the last time, newest last; one whose outcome is known by now comes again. */
+  receive(news: readonly Proposal[]): void {
+    const known = new Map(this.proposals.map((proposal) => [proposal.tick, proposal]));
+    for (const proposal of news) known.set(proposal.tick, proposal);
+    this.proposals = [...known.values()].sort((a, b) => b.tick - a.tick).slice(0, KEPT);
+    this.changed();
+  }
+
+  clear(): void {
+    this.proposals = [];
+    this.changed();
+  }
+
+  private get algorithm(): AlgorithmSettings | null {
+    const algorithm = this.ends.model.get("config")?.algorithm;
+    return algorithm?.name === SECTION ? algorithm : null;
+  }
+
+  private settings(): GateSettings | null {
+    if (!this.algorithm) return null;
+    const [survival_weight, disruption_weight, location_weight, threshold] = JUDGED_BY.map((key) => this.value(key)) as [number, number, number, number];
+    const mode = String(this.drafted.mode ?? this.algorithm.values.mode);
+    return { survival_weight, disruption_weight, location_weight, threshold, mode, epsilon: this.epsilon };
+  }
+
+  private changed(): void {
+    this.ends.events.emit("gate", undefined);
+  }
+}

@@ -1,0 +1,33 @@
+/** For tests/algorithms/test_gate_page.py: judgements of js/match/gate.ts. */
+import type { GateSettings } from "../../contract/protocol";
+import { CHUNKS, Gate, type Territory } from "../../match/gate";
+
+/** A state as Python wrote it. */
+interface Given {
+  workers: number[];
+  protectors: number[];
+  queen_energy: number;
+  spawned_at: number[];
+  ticks: number;
+  settings: GateSettings;
+  chunk: number;
+  kind: number;
+}
+
+export function judgeStates(states: Given[]) {
+  return states.map(({ workers, protectors, queen_energy, spawned_at, ticks, settings, chunk, kind }) => {
+    const state = {
+      worker_chunk: Int32Array.from(workers),
+      protector_chunk: Int32Array.from(protectors),
+      queen_energy: Float32Array.of(queen_energy),
+      spawned_at: Int32Array.from(spawned_at),
+      ticks: Int32Array.of(ticks),
+    } as Partial<Territory> as Territory;
+    const gate = new Gate(settings);
+    const [all, signals] = [new Float64Array(2 * CHUNKS), new Float64Array(2 * CHUNKS)];
+    gate.judgeAll(state, all, signals);
+    gate.judge(state, chunk, kind);
+    const { components, expected, signal, sends } = gate;
+    return { components: [...components], expected, signal, sends, all: [...all], signals: [...signals] };
+  });
+}

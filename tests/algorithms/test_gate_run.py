@@ -1,0 +1,206 @@
+"""Runs of algorithm gate: through the trainer, from and to files, with settings that change."""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
+from dshq_widget.algorithms.gate.experience import ExperienceBuffer
+from dshq_widget.algorithms.gate.games import GateGames
+from dshq_widget.algorithms.gate.gate import SimulationGate
+from dshq_widget.algorithms.gate.network import GateNetwork
+from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import LAYERS
+from dshq_widget.algorithms.gate.territories import Territories
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.env.batch import compiled
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
+
+
+def played(decisions, seed=0, **settings):
+    """Games with a trainer beside them, after so many decisions."""
+    section = GateSettings(**{"territories": 2} | settings)
+    buffer, gate = ExperienceBuffer(section.buffer_capacity), SimulationGate(section)
+    trainer = ContinuousTrainer(buffer, section, seed=seed)
+    heard = []
+    games = GateGames(Territories(compiled("territory"), section.territories, seed), gate, buffer, seed, heard.append)
+    steps = 0
+    while games.decisions < decisions:
+        due = games.next(trainer, None, 0)
+        steps += bool(due and trainer.step(1.0, due.samples))
+    return games, trainer, heard, steps
+
+
+class TestGames:
+    def test_every_decision_is_stored_and_a_send_is_completed_at_the_next_observation(self):
+        games, _, heard, _ = played(60)
+        stored = games.buffer.newest(100)
+        assert len(stored) == len(heard) == 60
+        last, before = stored[-2:], stored[:-2]
+        sent = before["was_executed"]
+        assert sent.any() and not sent.all()
+        assert not np.isnan(before["actual_reward"][sent]).any(), "completed"
+        assert np.isnan(stored["actual_reward"][~stored["was_executed"]]).all(), "WAIT has none"
+        assert np.isnan(last["actual_reward"]).all() and games.buffer.pending == last["was_executed"].sum()
+        assert (np.abs(before["actual_reward"][sent]) <= 1).all()
+        assert (stored["timestamp"] == np.repeat(15.0 * np.arange(30), 2)).all()
+        assert stored["territory_id"].tolist() == [0, 1] * 30
+
+    def test_what_is_sent_is_carried_out_and_nothing_else(self):
+        games, trainer, heard, _ = played(2)
+        tiles = games.territories.batch.tiles
+        for _ in range(20):
+            before = tiles["spawned_at"][0].copy()
+            ticks = tiles["ticks"][0].copy()
+            games.decide(trainer)
+            for lane, decision in enumerate(heard[-2:]):
+                changed = np.flatnonzero(tiles["spawned_at"][0][:, lane] != before[:, lane])
+                expected = [decision.spawn_chunk] if decision.was_executed and ticks[lane] else []
+                assert changed.tolist() == expected
+
+    def test_fifteen_steps_to_a_decision_and_the_newest_version_decides(self):
+        _, trainer, heard, steps = played(40, territories=1)
+        assert steps == trainer.get_model_for_inference().version
+        versions = [decision.model_version for decision in heard]
+        assert versions[:8] == [0] * 8 and np.diff(versions[9:]).tolist() == [15] * 30
+
+    def test_without_continuous_training_each_decision_is_trained_on_as_it_is_made(self):
+        _, trainer, heard, steps = played(40, territories=1, enabled=False)
+        assert steps == 40 - 7 and trainer.get_model_for_inference().version == steps
+
+    def test_the_real_clock_makes_a_step_each_interval(self):
+        games, trainer, _, _ = played(16, territories=1, clock="virtual")
+        games.change(GateSettings(clock="real", training_interval=0.05, territories=1))
+        begin, steps = time.monotonic(), 0
+        while steps < 21:
+            steps += games.next(trainer, None, 0) is not None
+        assert time.monotonic() - begin >= 20 * 0.05 - 0.01
+        assert games.decisions == 16, "a decision takes fifteen seconds here, too"
+
+    def test_the_same_seed_plays_the_same_decisions(self):
+        one, other, third = (played(80, seed=seed)[0].buffer.newest(80) for seed in (5, 5, 6))
+        assert one.tobytes() == other.tobytes() != third.tobytes()
+
+    def test_ungated_sends_whatever_can_be_paid(self):
+        games, *_ = played(200, mode="ungated")
+        stored = games.buffer.newest(200)
+        assert (stored["was_executed"] == (stored["gate_components"][:, 3] == 1)).all()
+        gated = played(200)[0].buffer.newest(200)
+        assert (gated["was_executed"] == (gated["gate_signal"] > 1e-9)).all()
+
+
+def test_train_save_and_go_on_to_the_bit(tmp_path):
+    """Buffer, games, clock, generators, optimiser and the run's history: all of it is in the file."""
+    with Trainer("territory", seed=3) as whole:
+        assert whole.train_for(updates=260, progress=False)
+        ahead = whole.latest_policy()
+        numbers = whole.metrics
+    with Trainer("territory", seed=3) as first:
+        assert first.algorithm == "gate"
+        first.train_for(updates=130, progress=False)
+        path = first.save(tmp_path / "half.dshq")
+    saved = checkpoint.load(path)
+    assert saved.version == 130 and saved.layers == LAYERS
+    GateNetwork.from_blob(saved.weights)
+    with Trainer(path) as second:
+        second.train_for(updates=130, progress=False)
+        after = second.latest_policy()
+        for key in ("agent_steps", "updates", "send_share", "gate_signal_last", "buffer_size", "exploration"):
+            assert second.metrics[key] == numbers[key], key
+    assert after.version == ahead.version == 260
+    assert np.array_equal(after.weights, ahead.weights)
+
+
+def test_it_learns_what_the_gate_says():
+    with Trainer("territory", seed=1) as trainer:
+        trainer.train_for(agent_steps=4000, progress=False)
+        summary = trainer.summary
+    assert summary["decisions"] >= 4000 and summary["training_steps"] > 3000
+    assert summary["gate_signal_mean"][1] > summary["gate_signal_untrained"] + 0.03
+    assert all(0 < share < 1 for share in summary["send_share"])
+
+
+def test_settings_change_while_it_runs():
+    with Trainer("territory", gate={"territories": 4}) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=50, progress=False)
+        trainer.set_hyper(**{"gate.threshold": -1.0})
+        until(lambda: trainer.metrics["send_share"] > 0.95)
+        assert trainer.algorithm_settings["threshold"] == -1
+        trainer.set_hyper(gate={"threshold": 1.0})
+        until(lambda: trainer.metrics["send_share"] < 0.05)
+        trainer.pause_training()
+        time.sleep(0.5)
+        held = trainer.version
+        time.sleep(0.5)
+        assert trainer.version == held
+        trainer.resume_training()
+        until(lambda: trainer.version > held)
+        trainer.stop()
+        trainer.join()
+        assert trainer.status == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"gate": {"threshhold": 0.5}}, "unknown setting 'threshhold' in section gate; did you mean 'threshold'"),
+        ({"gate": {"threshold": 2}}, "gate.threshold must be a number from -1 to 1"),
+        ({"gate": {"gate_weight": 0.9}}, "must add to 1"),
+        ({"gate": 3}, "gate must be settings by name"),
+        ({"hidden_sizes": (64, 64)}, "hidden_sizes cannot be set: the algorithm gate needs"),
+    ],
+)
+def test_wrong_settings_are_a_sentence_and_change_nothing(given, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        Trainer("territory", **given)
+    with Trainer("territory") as trainer:
+        before = trainer.algorithm_settings, trainer.config
+        with pytest.raises(ConfigError, match=sentence):
+            trainer.set_hyper(**given)
+        assert (trainer.algorithm_settings, trainer.config) == before
+
+
+def test_other_drills_are_refused():
+    with pytest.raises(ValueError, match="gate judges spawns of the drill territory; 'ball' has no state"):
+        Trainer("ball", algorithm="gate")
+
+
+def test_a_file_of_another_shape_is_a_sentence_and_nothing_is_lost(tmp_path):
+    with Trainer("territory") as trainer:
+        trainer.train_for(updates=20, progress=False)
+        kept = trainer.latest_policy()
+        saved = checkpoint.load(trainer.save(tmp_path / "gate.dshq"))
+        network = PolicySpec((28, 8, 1201), "relu")
+        other = dataclasses.replace(saved, layers=network.layers, weights=network.untrained(0), config={}, state={})
+        checkpoint.save(tmp_path / "other.dshq", other)
+        with pytest.raises((CheckpointError, ConfigError), match="layers|hidden_sizes"):
+            trainer.load(tmp_path / "other.dshq")
+        assert trainer.latest_policy() is kept
+        untied = dataclasses.replace(saved, weights=saved.weights + np.float32(0.01), state={})
+        checkpoint.save(tmp_path / "untied.dshq", untied)
+    with Trainer(tmp_path / "untied.dshq") as trainer:
+        with pytest.raises(RuntimeError, match="not those of a gate's policy"):
+            trainer.train_for(updates=1, progress=False)
+        assert trainer.version == 20, "it still plays"
+
+
+def test_nan_in_an_observation_is_refused_before_it_is_stored():
+    games, trainer, _, _ = played(4)
+    games.territories.batch.tiles["queen_energy"][0, 0] = math.nan
+    with pytest.raises(ValueError, match="finite"):
+        games.decide(trainer)
+    assert len(games.buffer) == 4
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
