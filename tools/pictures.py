@@ -24,7 +24,7 @@ WIDTH = 560  # pixels
 MARGIN = 16  # of the exported page and its frame, on either side
 SECONDS = {"cartpole": 3.0, "bandit": 3.0, "approach": 10.0, "paddleball": 5.0, "maze": 20.0, "snake": 40.0}
 """Of training; 30 for those not named."""
-SPEED = {"snake": "8"}
+SPEED = {"snake": "8", "territory": "8"}
 """Of the match on its way to that moment; 1 for those not named."""
 MOMENTS: dict[str, Callable[[float, float], bool]] = {
     "maze": lambda returns, decisions: decisions == 4,
@@ -32,6 +32,7 @@ MOMENTS: dict[str, Callable[[float, float], bool]] = {
     "approach": lambda returns, decisions: decisions >= 20,
     "bandit": lambda returns, decisions: decisions >= 5,
     "cartpole": lambda returns, decisions: decisions >= 30,
+    "territory": lambda returns, decisions: decisions >= 12,
 }
 """By drill of one side: whether its return and decisions so far are worth a picture. Others: two seconds in."""
 PATIENCE = 120  # seconds for such a moment

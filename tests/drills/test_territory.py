@@ -18,6 +18,7 @@ from dshq_widget.drills.territory_units import (
     SPOTS,
     WINDOW,
 )
+from dshq_widget.training.trainer import Trainer
 
 SPEC = compile_drill(Territory).spec
 TERMS = [term["name"] for term in SPEC["terms"]]
@@ -319,3 +320,15 @@ def test_location_counts_only_with_a_spawn(game, quiet):
     quiet["worker_alive"], quiet["queen_energy"] = 0, 50
     decide(game, quiet, CHUNKS + 20 * 9 + 15, ticks=0)
     assert terms(game, quiet)["location"] == pytest.approx(-0.3 * 5 / 26.87006, rel=1e-5)
+
+
+# -- learning
+
+
+@pytest.mark.slow
+def test_ppo_takes_some_updates():
+    with Trainer(Territory, num_envs=32, rollout_length=8, minibatch_size=128, workers=0, device="cpu") as trainer:
+        trainer.start()
+        assert trainer.wait(updates=3, progress=False)
+        assert np.isfinite(trainer.metrics["policy_loss"])
+        assert {f"reward_{name}" for name in TERMS} <= set(trainer.metrics)
