@@ -77,12 +77,24 @@ export function place(world: Picture["world"], width: number, height: number): P
   return { scale, left: width / 2 - ((x0 + x1) / 2) * scale, top: height / 2 + ((y0 + y1) / 2) * scale };
 }
 
-/** Writes the scene `alpha` of the way from `previous` to `current`; shapes that changed their kind are taken from `current`. */
+const ALPHA = 9; // of a shape's floats
+
+/**
+ * Writes the scene `alpha` of the way from `previous` to `current`. Shapes that changed their kind are taken from `current`; hidden
+ * ones that appear, or shown ones that vanish, do so in their place.
+ */
 export function interpolate(previous: Float32Array, current: Float32Array, count: number, alpha: number, out: Float32Array): void {
   for (let at = 0; at < count * SHAPE_FLOATS; at += SHAPE_FLOATS) {
     const kind = current[at]!;
     for (let k = 0; k < SHAPE_FLOATS; k++) out[at + k] = current[at + k]!;
     if (previous[at] !== kind || kind === KIND.tag) continue;
+    const [before, now] = [previous[at + ALPHA]!, current[at + ALPHA]!];
+    if ((before === 0) !== (now === 0)) {
+      // it comes or goes where it is seen, and does not fly there
+      if (now === 0) for (let k = 2; k < ALPHA; k++) out[at + k] = previous[at + k]!;
+      out[at + ALPHA] = now + (before - now) * (1 - alpha);
+      continue;
+    }
     const angular = kind === KIND.ring ? 7 : -1; // a ring's start angle may wrap
     for (let k = 2; k < 10; k++) {
       if (k !== angular) out[at + k]! += (previous[at + k]! - current[at + k]!) * (1 - alpha);

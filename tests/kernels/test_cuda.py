@@ -13,7 +13,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.trace import trace
 
-TICKS = {"bandit": 20, "cartpole": 24, "maze": 6, "binpack": 2, "snake": 12}
+TICKS = {"bandit": 20, "cartpole": 24, "maze": 6, "binpack": 2, "snake": 12, "territory": 2}
 """A simulated thread is a thread of Python: a few ticks have to do."""
 
 IN_THE_SIMULATOR = """
@@ -48,6 +48,19 @@ for wrong in (lambda: game.restore(state, game.new(16)), lambda: game.actions(st
 """
 
 
+MANY = """
+import numpy as np
+from dshq_kernels.backends import threads
+mask = np.zeros((1, 600, 2), np.uint8)
+mask[:, 10:522, 0] = 1
+threads.allow_some[1, 2](mask)
+assert mask[0].sum(0, dtype=int).tolist() == [512, 600], "512 is 0 in eight bits"
+actions = np.array([[2**23, 2**24 - 1]], np.int32)
+threads.pick[1, 2](actions, mask)
+assert actions.tolist() == [[10 + 256, 599]]
+"""
+
+
 def simulated(code: str, *arguments: str) -> str:
     run = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", code, *arguments],
@@ -68,6 +81,10 @@ def test_every_drill_in_the_simulator(names):
         assert result | {"backend": "cpu"} == trace(compile_drill(drills[result["drill"]]), result["ticks"], 3, "cpu")
     assert [result["drill"] for result in found] == list(wanted)
     assert any(result["episodes"] for result in found), "new episodes begin, too"
+
+
+def test_hundreds_of_allowed_actions_in_the_simulator():
+    simulated(MANY)
 
 
 def test_copies_and_mistakes_in_the_simulator():

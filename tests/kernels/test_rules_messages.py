@@ -9,7 +9,7 @@ import pytest
 
 from dshq_kernels.language.rules import RulesError
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import Cells, Choice, Drill, Observation, rule
 from tests.harness.games.small_drill import drill_with, reset_x
 
 # ruff: noqa: F821  (random, sin ... are words of the rules language)
@@ -177,6 +177,11 @@ def test_outside_the_subset_names_the_line_and_the_mend(tick, found, mend):
         ({"keys": {"KeyA": ("z", "d")}}, "not an action; the choices are 'a'"),
         ({"world": (0, 1)}, "world: expected four numbers"),
         ({"tick_rate": 0}, "tick_rate: expected a whole number above 0"),
+        ({"show_speed": 3}, r"show_speed: expected one of 0\.25, .* 32, got 3"),
+        ({"cells": (2, 1)}, r"cells: expected Cells, .*got \(2, 1\)"),
+        ({"cells": Cells(0, 1, 0, 0, 1, "a")}, "cells: columns and rows are whole numbers above 0"),
+        ({"cells": Cells(2, 1, 0, 0, 1, "z")}, "cells names the choice 'z'; the choices are 'a'"),
+        ({"cells": Cells(3, 1, 0, 0, 1, "a")}, "one option for each of 3 x 1 cells, got 2"),
     ],
 )
 def test_wrong_declarations_say_what_was_wanted(members, found):

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Policy } from "../../match/policy";
-import { loadRules } from "../../match/rules";
 import { replay } from "../../match/replay";
+import { loadRules } from "../../match/rules";
 import { Show } from "../../match/show";
 import { TOY } from "../harness/toy_game";
 

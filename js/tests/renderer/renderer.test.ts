@@ -61,6 +61,15 @@ describe("between two ticks", () => {
     expect(out).toEqual(current);
   });
 
+  it("lets what comes and goes fade in its place", () => {
+    const [here, there] = [(alpha: number) => [KIND.circle, 0, 1, 1, 1, 0, 0, 0, 0, alpha], (alpha: number) => [KIND.circle, 0, 9, 9, 1, 0, 0, 0, 0, alpha]];
+    const out = new Float32Array(12);
+    interpolate(shapes(here(0)), shapes(there(1)), 1, 0.25, out);
+    expect([out[2], out[3], out[9]]).toEqual([9, 9, 0.25]);
+    interpolate(shapes(here(1)), shapes(there(0)), 1, 0.25, out);
+    expect([out[2], out[3], out[9]]).toEqual([1, 1, 0.75]);
+  });
+
   it("takes a shape that became another kind as it is now", () => {
     const out = new Float32Array(12);
     const current = shapes([KIND.ring, 0, 5, 5, 1, 0.1, 1, 0]);

@@ -90,7 +90,7 @@ def allow_some(mask):
         for side in range(mask.shape[0]):
             count = 0
             for k in range(mask.shape[1]):
-                count += mask[side, k, t]
+                count += 1 if mask[side, k, t] != 0 else 0  # a sum of u8 would wrap beyond 255
             if count == 0:
                 for k in range(mask.shape[1]):
                     mask[side, k, t] = 1
@@ -104,7 +104,7 @@ def pick(actions, mask):
         for side in range(mask.shape[0]):
             count = 0
             for k in range(mask.shape[1]):
-                count += mask[side, k, t]
+                count += 1 if mask[side, k, t] != 0 else 0  # a sum of u8 would wrap beyond 255
             share = multiply(multiply(f32(actions[side, t]), f32(2.0**-24)), f32(count))
             left = int(share)
             left = left if left < count else count - 1
