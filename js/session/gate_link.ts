@@ -29,7 +29,7 @@ export class GateLink {
   proposals: readonly Proposal[] = []; // newest first
   map: SpawnKind | "" = ""; // the kind of spawn whose expected reward is on the map
   private drafted: Record<string, ConfigValue> = {}; // settings that were changed here, until the kernel has them
-  private sent = "null"; // the settings that the worker has, as text
+  private sent: string | null = null; // the settings that the worker has, as text; null before there is a show
 
   constructor(private readonly ends: Ends) {}
 
@@ -91,7 +91,7 @@ export class GateLink {
   follow(): void {
     const settings = this.settings();
     const text = JSON.stringify(settings);
-    if (text === this.sent) return;
+    if (this.sent === null || text === this.sent) return;
     this.sent = text;
     this.ends.post({ type: "GATE", id: this.ends.id, settings });
     this.changed();

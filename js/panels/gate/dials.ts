@@ -38,6 +38,6 @@ function buildDial(session: PanelSession, key: string): { element: HTMLElement; 
     if (document.activeElement !== number && !problem.textContent) number.value = String(Number(value.toPrecision(4)));
     setAttribute(slider, "aria-valuetext", String(value));
   };
-  const element = h("div", { class: "dial", role: "group", "aria-label": label }, h("span", { class: "label" }, label), slider, number, problem);
+  const element = h("div", { class: "dial" }, h("span", { class: "label" }, label), slider, number, problem);
   return { element, show };
 }

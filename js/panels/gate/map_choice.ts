@@ -10,7 +10,7 @@ export function buildMapChoice({ session, signal }: PanelView): HTMLElement {
     ["combat", "Combat"],
   ]);
   const chosen = () => kind.value as SpawnKind;
-  const title = "Expected reward map: colours show what the gate expects of a spawn in each chunk";
+  const title = "Expected reward map: colours show what the gate expects of a spawn in each chunk, if the queen can pay for it";
   const toggle = button("Expected reward map", { text: "Expected reward map", class: "button toggle", title }, () => gate.setMap(gate.map ? "" : chosen()));
   kind.addEventListener("change", () => {
     if (gate.map) gate.setMap(chosen());
