@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from dshq_widget.training.train_for import train_for
 from playwright.sync_api import Browser, sync_playwright
 
 from dshq_widget import DrillWidget, Trainer
 from dshq_widget.drills import drills
-from dshq_widget.training.train_for import train_for
 from tests.harness.browser.page import WidgetPage, launch_chromium
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images" / "drills"
