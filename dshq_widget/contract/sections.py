@@ -1,7 +1,7 @@
 """One algorithm's own settings: a frozen dataclass of `settings.setting` fields, read strictly from a mapping.
 
 A section has the algorithm's name. It is a section of a YAML file, `--NAME-KEY` flags, and
-`Trainer(algorithm_settings={...})`. To declare one:
+`Trainer(algorithm_settings={NAME: {...}})`. To declare one:
 
     @dataclasses.dataclass(frozen=True)
     class GateSettings(Section):

@@ -108,6 +108,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
     "shades": (_table(_is_number), "a dict, paint: 0 .. 3", '{"floor": 1}'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
+    "algorithm": (lambda v: isinstance(v, str), "a text", '"ppo"'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
 }
 """What a declaration must be: a test, a description and an example."""

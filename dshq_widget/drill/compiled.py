@@ -142,6 +142,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "scene_max": drill.scene_max,
         "target": drill.target,
         "front": list(written(drill.front)),
+        "algorithm": drill.algorithm,
         "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
     }
     meaning = {

@@ -42,6 +42,7 @@ class Drill:
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
     front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
                     cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
+    algorithm       what trains it unless somebody says otherwise (dshq_widget/algorithms)
     training        settings of TrainConfig that suit this drill better; what a user gives goes before them
     """
 
@@ -68,4 +69,5 @@ class Drill:
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
     front: ClassVar[Front | None] = None
+    algorithm: ClassVar[str] = "ppo"
     training: ClassVar[Mapping[str, Any]] = {}

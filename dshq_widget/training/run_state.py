@@ -33,8 +33,11 @@ class RunState:
         status: TrainingStatus,
         scenes: Scenes,
         files: RunFiles,
+        algorithm: str = "ppo",
+        algorithm_settings: dict[str, Any] | None = None,
     ) -> None:
         self._spec = drill.spec
+        self._algorithm, self._algorithm_settings = algorithm, algorithm_settings or {}
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
 
@@ -90,4 +93,6 @@ class RunState:
             self._status.metrics,
             self._scenes.put_into(state),
             self._spec.get("environment", {}),
+            self._algorithm,
+            self._algorithm_settings,
         )

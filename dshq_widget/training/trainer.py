@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget import algorithms, drills
+from dshq_widget import algorithms
 from dshq_widget.contract import presets, settings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.gyms.environment import Environment, is_named
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -44,9 +44,11 @@ class Trainer(Readings):
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
     autosave. Without it the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
-    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/. Before anything starts, raises
-    ConfigError, CheckpointError, ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the
-    drill's own error.
+    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/; by default the file's, else
+    the one that the drill declares, else PPO. `algorithm_settings` maps an algorithm's name to its own
+    settings; those of other algorithms are ignored. Before anything starts, raises
+    ConfigError, CheckpointError, ValueError for an unknown algorithm or one that cannot train this drill, OSError for a
+    folder that cannot be used, or the drill's own error.
     """
 
     def __init__(
@@ -59,7 +61,8 @@ class Trainer(Readings):
         keep_in: Path | None = None,
         preset: str | None = None,
         gentle: bool = False,
-        algorithm: str = "ppo",
+        algorithm: str | None = None,
+        algorithm_settings: Mapping[str, Mapping[str, Any]] | None = None,
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -68,9 +71,13 @@ class Trainer(Readings):
         if saved is not None and drill is resume:
             path = os.fspath(resume)
             drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
-        self.drill = _compiled(drill)
+        self.drill = compiled(drill)
         self._gentle = gentle
-        self._algorithm = algorithms.get(algorithm)
+        declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
+        self._algorithm = algorithms.get(algorithm or declared)
+        kept = saved.algorithm_settings if saved is not None and saved.algorithm == self._algorithm.name else {}
+        self.algorithm_settings = self._algorithm.read(kept, algorithms.section(algorithm_settings, self._algorithm))
+        """The algorithm's own settings (contract/sections.py), or None if it has none."""
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners = Listeners()
@@ -84,15 +91,30 @@ class Trainer(Readings):
                 presets.PRESETS[preset].hyper
             )  # the other settings may still be fitted to the machine
         self._config.change(hyper)
+        self._algorithm.check(self.drill.spec, self.config)
         self._latest = LatestPolicy(self._config.untrained())
         self._control = RunControl(self._status, self._latest, self._start_processes)
-        self._state = RunState(self.drill, self._config, self._latest, self._status, self._scenes, self._files)
+        self._state = RunState(
+            self.drill,
+            self._config,
+            self._latest,
+            self._status,
+            self._scenes,
+            self._files,
+            self._algorithm.name,
+            self._own_settings(),
+        )
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._closed = False
         if saved is not None:
             self._state.adopt(saved, Path(os.fspath(resume or "")).expanduser())
 
     # ---- what a user reads, besides Readings
+
+    @property
+    def algorithm(self) -> str:
+        """The name of what trains."""
+        return self._algorithm.name
 
     @property
     def config(self) -> TrainConfig:
@@ -251,6 +273,7 @@ class Trainer(Readings):
         with self._lock:
             self._check_open()
             before = self.config.to_json()
+            self._algorithm.check(self.drill.spec, self.config.replace(values))
             self._config.change(values)
             after = self.config.to_json()
             changed = {key: after[key] for key in before if before[key] != after[key]}
@@ -433,6 +456,8 @@ class Trainer(Readings):
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "scenes": self._scenes.packed(),
+            "algorithm": self._algorithm.name,
+            "algorithm_settings": self._own_settings(),
         }
         memory = self._latest.memory()
         return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)
@@ -463,6 +488,9 @@ class Trainer(Readings):
 
     # ---- small things
 
+    def _own_settings(self) -> dict[str, Any]:
+        return {} if self.algorithm_settings is None else self.algorithm_settings.to_json()
+
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("this trainer is closed: create a new one, from a .dshq file if you saved it")
@@ -471,18 +499,3 @@ class Trainer(Readings):
         with self._changed:
             self._changed.notify_all()
         self._listeners.notify()
-
-
-def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> Any:
-    """Compile a drill given in any form, or describe a Gymnasium environment; raises the error of whichever failed."""
-    if isinstance(drill, (CompiledDrill, Environment)):
-        return drill
-    if isinstance(drill, str) and is_named(drill):
-        from dshq_widget.gyms.making import described  # imports gymnasium
-
-        return described(drill)
-    if isinstance(drill, str):
-        drill = drills.get(drill)
-    if not (isinstance(drill, type) and issubclass(drill, Drill)):
-        raise TypeError(f"a drill must be a name, a Drill subclass or a .dshq path, got {drill!r:.60}")
-    return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
