@@ -78,7 +78,7 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_S
             raise ConfigError(f"the section {section} in {str(path)!r} must contain settings, got {values!r:.60}")
     if set(SECTIONS) <= set(content):
         raise ConfigError(f"{str(path)!r} has training_core and its alias ppo_core: leave one out")
-    core = next((content[name] for name in SECTIONS if name in content), {})
+    core: dict[str, Any] = next((content[name] for name in SECTIONS if name in content), {})
     run, core = _moved(content.get(RUN, {}), core)
     core = settings.canonical(core, settings.TrainConfig())
     parsed = _run(run, core)
