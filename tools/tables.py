@@ -1,6 +1,7 @@
 """Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
 
-`js/contract/tables.ts` for the page and `docs/contract.md` for people; a test holds both equal to their sources.
+`js/contract/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people; a test holds them equal to
+their sources.
 """
 
 import dataclasses
@@ -8,7 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dshq_widget.contract import presets, protocol, settings
+from dshq_widget import algorithms
+from dshq_widget.algorithms import algorithm
+from dshq_widget.contract import presets, protocol, run_file, sections, settings
 from dshq_widget.drill import palette
 
 ROOT = Path(__file__).parent.parent
@@ -59,9 +62,19 @@ def contract_md() -> str:
         ),
         "Accepted on input and stored under the key above: "
         + ", ".join(f"`{alias}` ({key})" for alias, key in settings.ALIASES.items())
-        + ", `num_minibatches` (divides `num_envs` x `rollout_length`). The YAML section is "
+        + ", `num_minibatches` (divides `num_envs` x `rollout_length`). `hidden_dim` is the width of two layers, and "
+        "`decay_learning_rates` true or false. In YAML files "
+        + " and ".join(f"`{alias}` ({key})" for alias, key in run_file.RUN_ALIASES.items())
+        + " go to the section `run`.",
+        "## Files of runs",
+        "`dshq train --config FILE` reads sections `run`, "
         + ", alias ".join(f"`{section}`" for section in settings.SECTIONS)
-        + ".",
+        + ", and one for each algorithm with settings of its own; the other algorithms ignore it. Unknown sections and "
+        "keys are errors. `training_core` has the keys above. Paths are relative to the file. `run` has:",
+        _table(("key", "range", "unit"), [_run_key(key) for key in run_file.RUN_KEYS])
+        + "\n\nand "
+        + " and ".join(f"`{key}`" for key in run_file.SHARED)
+        + ", which may stand in either section.",
         "## Presets",
         "`DrillWidget(preset=...)`, `Trainer(preset=...)`, and a list on the page; above a drill's own settings and "
         "below keywords. A preset sets "
@@ -108,20 +121,55 @@ def contract_md() -> str:
 
 def _setting(key: str) -> tuple[str, ...]:
     spec = settings.FIELDS[key]
-    default = settings.TrainConfig().to_json()[key]
-    if isinstance(default, (list, dict)):
-        pairs = [f"{k}={v:g}" for k, v in default.items()] if isinstance(default, dict) else map(str, default)
-        default = ",".join(pairs) or "none"
-    elif isinstance(default, bool):
-        default = str(default).lower()
-    elif not isinstance(default, str):
-        default = f"{default:.12g}"
-    limits = " or ".join(spec["choices"])
-    if spec["min"] is not None:
-        limits = f"{spec['min']:.12g} to {spec['max']:.12g}"
-    if spec["multiple"] > 1:
-        limits += f", multiple of {spec['multiple']}"
+    default = settings.written(settings.TrainConfig().to_json()[key])
+    limits = settings.limits(spec, unit=False)
     return (f"`{key}`", default, limits, spec["unit"], spec["effect"], settings.field_docs()[key])
+
+
+def _run_key(key: str) -> tuple[str, ...]:
+    spec = run_file.RUN_KEYS[key]
+    kinds = {"text": "a name or a path", "bool": "true or false"}
+    return (f"`{key}`", kinds.get(spec["kind"]) or settings.limits(spec, unit=False), spec["unit"])
+
+
+def algorithms_md() -> str:
+    """`docs/algorithms.md`: what each algorithm can do, and its own settings."""
+    known = algorithms.algorithms.values()
+    rows = [
+        (what, *(f"no: {each.refuses[feature]}" if feature in each.refuses else "yes" for each in known))
+        for feature, what in algorithm.FEATURES.items()
+    ]
+    parts = [
+        "# Algorithms",
+        "Written by `python -m tools.tables` from what each algorithm in dshq_widget/algorithms declares: change it "
+        "there.",
+        "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
+        "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
+        "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
+        "is in [gpu.md](gpu.md).",
+        _table(("", *(f"`{each.name}`" for each in known)), rows),
+    ]
+    for each in known:
+        if each.settings is not None:
+            parts += [
+                f"## Settings of {each.name}",
+                f"Section `{each.name}` of a run's file, `--{each.name}-KEY`, "
+                f"`Trainer(algorithm_settings={{{each.name!r}: {{...}}}})`.",
+                _table(
+                    ("key", "default", "range", "unit", "meaning"),
+                    [
+                        (
+                            f"`{key}`",
+                            settings.written(getattr(each.settings(), key)),
+                            settings.limits(spec, unit=False),
+                            spec["unit"],
+                            settings.docs(each.settings)[key],
+                        )
+                        for key, spec in sections.fields(each.settings).items()
+                    ],
+                ),
+            ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _preset(name: str) -> tuple[str, ...]:
@@ -140,6 +188,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 def main() -> None:
     (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
     (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
+    (ROOT / "docs" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")
 
 
 if __name__ == "__main__":

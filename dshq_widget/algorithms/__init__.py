@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from dshq_widget.algorithms.algorithm import Algorithm
 from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
+from dshq_widget.contract.run_file import ALGORITHM_SECTIONS
+from dshq_widget.contract.settings import ConfigError, nearest
 
 algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, GATE)}
 
@@ -21,3 +25,17 @@ def get(name: str) -> Algorithm:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"there is no algorithm {name!r}. Known algorithms: {', '.join(algorithms)}.{hint}")
     return algorithms[name]
+
+
+def section(given: Mapping[str, Mapping[str, Any]] | None, algorithm: Algorithm) -> Mapping[str, Any]:
+    """The settings of `algorithm` among those of several; the others are ignored. Raises ConfigError for settings that
+    stand under no algorithm's name.
+    """
+    known = {*algorithms, *ALGORITHM_SECTIONS}
+    for name, values in (given or {}).items():
+        if name not in known or not isinstance(values, Mapping):
+            raise ConfigError(
+                "algorithm_settings must be like {'gate': {...}}, "
+                f"got {name!r}: {values!r:.60}{nearest(name, sorted(known))}"
+            )
+    return (given or {}).get(algorithm.name, {})

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dshq_widget.contract import sections
+from dshq_widget.contract.sections import Section
+
 if TYPE_CHECKING:
-    from dshq_widget.contract.sections import Section
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
@@ -47,6 +49,24 @@ class Start(Protocol):
     ) -> Processes: ...
 
 
+FEATURES = {
+    "two sides": "drills of two sides, with self-play",
+    "gym": "environments of Gymnasium (`gym:ID`)",
+    "recurrent": "networks with memory (`--recurrent`)",
+    "cuda": "learning on a CUDA device (`--device cuda`)",
+    "page": "training in the page, without a kernel (`--engine page`)",
+    "ray": "rollouts on a Ray cluster (`--engine ray`)",
+    "onnx": "`dshq export --onnx`",
+    "html": "`dshq export --html`",
+    "league": "a league of earlier policies, which are also opponents (`--opponents pool=...`)",
+}
+"""What an algorithm may have, for the table in docs/algorithms.md."""
+
+
+class Refused(ValueError):
+    """An algorithm does not have what was asked for. The message is the sentence that it declares."""
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One row of the registry."""
@@ -63,7 +83,38 @@ class Algorithm:
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
-    """Raises ValueError for a drill's `spec` that it cannot train."""
+    """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
+
+    def require(self, feature: str) -> None:
+        """Raises Refused, with the declared sentence, if the algorithm does not have this feature."""
+        assert feature in FEATURES, feature
+        if feature in self.refuses:
+            raise Refused(self.refuses[feature])
+
+    def check(self, spec: Mapping[str, Any], config: TrainConfig | None = None) -> None:
+        """Raises Refused if it cannot train a drill or environment with this `spec`, or not with these settings."""
+        if spec.get("environment"):
+            self.require("gym")
+        elif spec["sides"] == 2:
+            self.require("two sides")
+        self.suits(spec)
+        if config is not None and config.device == "cuda":
+            self.require("cuda")
+        if config is not None and "pool" in config.opponents:
+            self.require("league")
+
+    def read(self, *layers: Mapping[str, Any] | None) -> Section | None:
+        """Its own settings: the defaults, overridden by each mapping in turn; None if it has none. Raises ConfigError
+        for a wrong one, and for any if it has none.
+        """
+        if self.settings is not None:
+            return sections.read(self.settings, self.name, *layers)
+        given = [key for layer in layers for key in layer or {}]
+        if given:
+            raise sections.ConfigError(f"{self.name} has no settings of its own, got {given[0]!r}: leave it out")
+        return None
 
 
 class OneProcess:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from dshq_widget.contract import settings
+from dshq_widget import algorithms
+from dshq_widget.contract import sections, settings
 from dshq_widget.contract.version import __version__
 
 SECONDS = 60.0
@@ -46,10 +47,16 @@ def parser(verbs: Iterable[Verb]) -> Parser:
 def _train(verb: Parser) -> None:
     verb.add_argument(
         "start",
+        nargs="?",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, or a .dshq file to continue from",
+        help="a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file to continue from; not needed "
+        "if --config names one",
     )
     _drill(verb)
+    verb.add_argument(
+        "--algorithm",
+        help=f"{', '.join(algorithms.algorithms)} (default: that of the .dshq file, else what the drill declares)",
+    )
     verb.add_argument(
         "--seconds",
         type=float,
@@ -59,34 +66,58 @@ def _train(verb: Parser) -> None:
         ),
     )
     verb.add_argument("--updates", type=int, help="stop at exactly this update, instead of --seconds")
+    verb.add_argument("--num-updates", dest="updates", type=int, help=argparse.SUPPRESS)
     verb.add_argument(
-        "--agent-steps",
-        type=int,
-        help="stop at the first update that reaches this many agent steps, instead of --seconds",
+        "--agent-steps", type=int, help="stop at the first update that reaches these agent steps, instead of --seconds"
     )
-    verb.add_argument("--out", help="save the policy to this file, NAME.dshq")
+    verb.add_argument("--out", help="save the policy to this file, NAME.dshq, and its settings beside it, NAME.yaml")
     verb.add_argument(
         "--latest",
         action="store_true",
+        default=None,
         help=(
             "save the latest policy and everything needed to continue exactly, even if the league's champion is "
             "stronger"
         ),
     )
-    verb.add_argument("--log-dir", help="folder for metrics (CSV and TensorBoard files) and the autosave")
-    verb.add_argument("--config", help="YAML file with a section training_core")
+    verb.add_argument(
+        "--log-dir",
+        help="folder for metrics (CSV and TensorBoard files), the autosave and the settings, run.yaml",
+    )
+    verb.add_argument(
+        "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
+    )
+    verb.add_argument("--engine", choices=("local", "page", "ray"), default="local", help=argparse.SUPPRESS)
+    verb.add_argument("--recurrent", action="store_true", help=argparse.SUPPRESS)
     verb.add_argument("--quiet", action="store_true", help="don't show a progress bar")
-    docs = settings.field_docs()
-    for key, field in settings.FIELDS.items():
-        unit = f" [{field['unit']}]" if field["unit"] else ""
-        verb.add_argument(
-            "--" + key.replace("_", "-"),
-            dest=key,
-            metavar="VALUE",
-            help=(docs[key].split("\n\n")[0] + unit).replace("%", "%%"),
-        )
+    shared = verb.add_argument_group("settings", "A drill may have defaults of its own.")
+    _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
     for alias, key in settings.ALIASES.items():
-        verb.add_argument("--" + alias.replace("_", "-"), dest=key, help=argparse.SUPPRESS)
+        dest = alias if alias in settings.OTHER_VALUES else key
+        shared.add_argument("--" + alias.replace("_", "-"), dest=dest, help=argparse.SUPPRESS)
+    for algorithm in algorithms.algorithms.values():
+        if algorithm.settings is not None:
+            own = verb.add_argument_group(f"settings of {algorithm.name}", "Other algorithms ignore them.")
+            described = sections.fields(algorithm.settings), settings.docs(algorithm.settings)
+            _settings(own, algorithm.settings, *described, prefix=algorithm.name + ".")
+
+
+def _settings(
+    group: Any, kind: type, fields: Mapping[str, Mapping[str, Any]], docs: Mapping[str, str], prefix: str = ""
+) -> None:
+    """A flag for each setting of `kind`, whose help has its default and range. Flags of an algorithm begin with its
+    name, and so do their keys in the parsed options.
+    """
+    defaults = kind()
+    for key, field in fields.items():
+        limits = settings.described(key, getattr(defaults, key), field)
+        flag = (prefix.replace(".", "-") + key).replace("_", "-")
+        group.add_argument(
+            "--" + flag,
+            dest=prefix + key,
+            metavar="VALUE",
+            help=f"{docs[key]} ({limits})".replace("%", "%%"),
+        )
 
 
 def _evaluate(verb: Parser) -> None:

@@ -39,7 +39,8 @@ def rescue(trainer: Trainer, target: Path | None, first: int) -> tuple[Path | No
     if that is None or fails, in a temporary file. Returns where, and a sentence about it.
     """
     interrupts.hold()
-    trainer.stop(seconds=STOP_SECONDS if trainer.status in ("training", "stopping", "stopped") else 0.0)
+    begun = bool(trainer.device)  # the learner reports it when training begins; before, there is nothing to save
+    trainer.stop(seconds=STOP_SECONDS if begun else 0.0)
     trainer.join(STOP_SECONDS + 0.3)
     if trainer.version <= first:
         return None, "nothing was learned yet, so no file was written"

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, parser
 from dshq_widget.cli.train import train
@@ -119,6 +120,9 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     if options.html is None and options.onnx is None:
         raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx or both")
     saved = checkpoint.load(options.policy)
+    for feature in ("onnx", "html"):
+        if getattr(options, feature) is not None and saved.algorithm in algorithms.algorithms:
+            algorithms.algorithms[saved.algorithm].require(feature)
     policy = checkpoint.as_policy(saved)
     wants_rules = options.html or options.drill
     drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill

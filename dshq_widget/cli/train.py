@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.cli import drill_argument, interrupts, outputs
+from dshq_widget import algorithms
+from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
-from dshq_widget.contract import settings
 
 if TYPE_CHECKING:
     from dshq_widget.training.trainer import Trainer
@@ -22,27 +22,26 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from dshq_widget.training.run_files import AUTOSAVE_NAME
     from dshq_widget.training.trainer import Trainer
 
-    hyper = {key: value for key in settings.FIELDS if (value := getattr(options, key, None)) is not None}
-    planned = settings.read_yaml(options.config) if options.config else {}
-    planned = {
-        **settings.canonical(planned, settings.TrainConfig()),
-        **settings.canonical(hyper, settings.TrainConfig()),
-    }
-    budget = _budget(options)
-    out = None if options.out is None else outputs.writable("--out", options.out, ".dshq")
-    log_dir = None if options.log_dir is None else outputs.folder("--log-dir", options.log_dir)
-    drill, resume = drill_argument.drill(options.start), None
-    if options.start.endswith(".dshq"):
-        resume = options.start
-        drill = drill_argument.drill_of(checkpoint.load(resume), resume, options.drill)
-    elif options.drill is not None:
-        raise UsageError(f"--drill can only be used with a .dshq file, got {options.start!r}: leave it out")
-    with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **planned) as trainer:
+    plan = run_plan.of(options)
+    out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
+    log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
+    drill, resume = drill_argument.drill(plan.start), None
+    if plan.start.endswith(".dshq"):
+        resume = plan.start
+        drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
+    elif plan.drill_file is not None:
+        raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
+    how: dict[str, Any] = {"algorithm": plan.algorithm, "algorithm_settings": plan.own}
+    with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer:
+        for feature in plan.features:
+            algorithms.get(trainer.algorithm).require(feature)
         spec, first = trainer.drill.spec, trainer.version
-        until_solved = not budget and spec["target"] is not None
-        budget = budget or {"seconds": SECONDS}
+        until_solved = not plan.budget and spec["target"] is not None
         where, saved, ended, status = None, None, "", 0
+        written = run_plan.Written(plan, trainer, out, log_dir)
+        trainer.on_change(written.begin)
         try:
+            budget = plan.budget or {"seconds": SECONDS}
             trainer.train_for(**budget, until_solved=until_solved, progress=not (options.json or options.quiet))
             if out is not None:
                 where, problem = keeping.save(trainer, out)
@@ -50,30 +49,20 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
                     ended, status = f"{problem}; {_kept(trainer, where)}", 1
                 else:
                     interrupts.keep(f"; {_kept(trainer, where)}")
-                    saved = _finish(trainer, out, options.latest)
+                    saved = _finish(trainer, out, plan.latest)
         except KeyboardInterrupt as error:
             end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
             target = out or (log_dir and log_dir / AUTOSAVE_NAME)
             where, kept = keeping.rescue(trainer, target, first)
             ended, status = f"{end}; {kept}", end.status
+        if problem := written.end(where is not None or trainer.version > first):
+            ended, status = "; ".join(filter(None, (ended, problem))), status or 1
         result = _result(trainer, where, saved)
     if ended:
         print(f"dshq: {ended}", file=sys.stderr)
     if not options.json:
         _print(result, spec)
     return result, status
-
-
-def _budget(options: argparse.Namespace) -> dict[str, Any]:
-    """The one budget that was given, or none. Raises UsageError for two, or for one that is not positive."""
-    given = {key: getattr(options, key) for key in ("seconds", "updates", "agent_steps")}
-    given = {key: value for key, value in given.items() if value is not None}
-    for key, value in given.items():
-        outputs.positive("--" + key.replace("_", "-"), value)
-    if len(given) > 1:
-        flags = " and ".join("--" + key.replace("_", "-") for key in given)
-        raise UsageError(f"a run has one budget, got {flags}: leave out all but one")
-    return given
 
 
 def _kept(trainer: Trainer, where: Path | None) -> str:
@@ -92,6 +81,7 @@ def _result(trainer: Trainer, where: Path | None, saved: dict[str, Any] | None) 
     metrics = trainer.metrics
     return {
         "drill": trainer.drill.name,
+        "algorithm": trainer.algorithm,
         "seed": trainer.config.seed,
         "seconds": metrics.get("seconds", 0.0),
         "agent_steps": metrics.get("agent_steps", 0),

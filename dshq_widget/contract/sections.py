@@ -1,7 +1,7 @@
 """One algorithm's own settings: a frozen dataclass of `settings.setting` fields, read strictly from a mapping.
 
 A section has the algorithm's name. It is a section of a YAML file, `--NAME-KEY` flags, and
-`Trainer(algorithm_settings={...})`. To declare one:
+`Trainer(algorithm_settings={NAME: {...}})`. To declare one:
 
     @dataclasses.dataclass(frozen=True)
     class GateSettings(Section):
@@ -73,5 +73,5 @@ def read(kind: type[S], name: str, *layers: Mapping[str, Any] | None) -> S:
 
 def schema(kind: type[Section]) -> dict[str, dict[str, Any]]:
     """What the page needs to show each setting: its metadata (see `settings.about`) and its docstring as `help`."""
-    known, help_of = fields(kind), docs(kind)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+    known, help_of = fields(kind), docs(kind)
     return {key: {**field, "choices": list(field["choices"]), "help": help_of[key]} for key, field in known.items()}

@@ -15,8 +15,7 @@ import itertools
 import math
 import numbers
 import textwrap
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_kernels.simd.lanes import LANES
@@ -44,7 +43,7 @@ def about(
     multiple: int = 1,
     choices: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """A field's metadata; `kind` is int, float, bool, choice, sizes, shares or weights."""
+    """A field's metadata; `kind` is int, float, bool, choice, text, sizes, shares or weights."""
     return {
         "kind": kind,
         "label": label,
@@ -224,8 +223,22 @@ ALIASES = {
     "clip": "clip_epsilon",
     "minibatch": "minibatch_size",
     "batch_size": "minibatch_size",
+    "clip_eps": "clip_epsilon",
+    "ent_coef": "entropy_coef",
+    "vf_coef": "value_coef",
+    "actor_lr": "learning_rate",
+    "standardize_advantages": "normalize_advantages",
+    "device_type": "device",
+    "hidden_dim": "hidden_sizes",
+    "decay_learning_rates": "lr_schedule",
 }
 """Other names accepted on input. `num_minibatches` is accepted too: it divides the rollout."""
+
+OTHER_VALUES: dict[str, Callable[[Any], Any]] = {
+    "hidden_dim": lambda width: [width, width],
+    "decay_learning_rates": lambda decays: "linear" if _bool("decay_learning_rates", decays, {}) else "constant",
+}
+"""Aliases whose values mean something else: two layers of that width; whether the schedule is linear."""
 
 SECTIONS = ("training_core", "ppo_core")
 """The YAML section that holds the settings, and its alias."""
@@ -245,8 +258,9 @@ def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
     out: dict[str, Any] = {}
     divide = None
     for given, value in values.items():
-        key = str(given).replace("-", "_")
-        key = ALIASES.get(key, key)
+        spelled = str(given).replace("-", "_")
+        key = ALIASES.get(spelled, spelled)
+        value = OTHER_VALUES.get(spelled, _same)(value)
         if key == "num_minibatches":
             divide = parse_value(
                 key, value, {"kind": "int", "min": 1, "max": 65536, "multiple": 1, "choices": (), "unit": ""}
@@ -266,6 +280,10 @@ def canonical(values: Mapping[str, Any], base: TrainConfig) -> dict[str, Any]:
         rollout = out.get("num_envs", base.num_envs) * out.get("rollout_length", base.rollout_length)
         out["minibatch_size"] = parse_value("minibatch_size", max(rollout // divide, 1), FIELDS["minibatch_size"])
     return out
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
@@ -364,7 +382,14 @@ def _weights(key: str, value: Any, spec: Mapping[str, Any]) -> dict[str, float]:
     return _pairs(key, value, spec, "goal=1,approach=2.5")
 
 
+def _text(key: str, value: Any, spec: Mapping[str, Any]) -> str:
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    raise _wanted(key, "a name or a path", value)
+
+
 _PARSERS = {
+    "text": _text,
     "int": _int,
     "float": _float,
     "bool": _bool,
@@ -409,45 +434,45 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
     return config
 
 
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The settings in a YAML file's section `training_core` (or `ppo_core`); raises ConfigError."""
-    import yaml  # kept out of `import dshq_widget`
-
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {str(path)!r}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{str(path)!r} is not valid YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{str(path)!r} must contain a section training_core with settings")
-    for section in content:
-        if section not in SECTIONS:
-            raise ConfigError(
-                f"unknown section {section!r} in {str(path)!r}{nearest(section, SECTIONS) or '; it is training_core'}"
-            )
-    if len(content) != 1:
-        raise ConfigError(f"{str(path)!r} must contain exactly one section: training_core (or its alias ppo_core)")
-    values = next(iter(content.values()))
-    if not isinstance(values, dict):
-        raise ConfigError(f"the section in {str(path)!r} must contain settings such as learning_rate: 0.003")
-    return values
-
-
+@functools.cache
 def field_docs() -> dict[str, str]:
     """Field name -> the docstring written under it."""
     return docs(TrainConfig)
 
 
-@functools.cache
 def docs(kind: type) -> dict[str, str]:
-    """The same for any dataclass of settings, read from its source."""
+    """The same for `kind`, any dataclass of settings, read from its source."""
     found = {}
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
         for field, text in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
                 found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return found
+
+
+def described(key: str, default: Any, spec: Mapping[str, Any]) -> str:
+    """A setting's default and range in words: `default 0.003; 0 to 1`."""
+    return f"default {written(default)}" + "".join(f"; {part}" for part in [limits(spec)] if part)
+
+
+def written(value: Any) -> str:
+    """A value as it is written in a table or after a flag."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}={number:g}" for name, number in value.items()) or "none"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:.12g}"
+
+
+def limits(spec: Mapping[str, Any], unit: bool = True) -> str:
+    """The values that a setting takes, with their unit or without."""
+    text = " or ".join(spec["choices"])
+    if spec["min"] is not None:
+        text = f"{spec['min']:.12g} to {spec['max']:.12g}"
+        text += f" {spec['unit']}" if unit and spec["unit"] else ""
+    return text + (f", multiple of {spec['multiple']}" if spec["multiple"] > 1 else "")
 
 
 def schema() -> dict[str, dict[str, Any]]:

@@ -74,5 +74,5 @@ class Drill:
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
     front: ClassVar[Front | None] = None
-    training: ClassVar[Mapping[str, Any]] = {}
     algorithm: ClassVar[str] = "ppo"
+    training: ClassVar[Mapping[str, Any]] = {}

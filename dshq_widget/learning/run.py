@@ -83,7 +83,7 @@ class Companion:
 class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
     orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `limits` (limits.py),
-    `log_dir`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
+    `log_dir`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
     """
 
     def __init__(
@@ -325,6 +325,8 @@ class Run:
             metrics=self.metrics | self._counters,
             state=state,
             environment=dict(self.drill.spec.get("environment", {})),
+            algorithm=self.job.get("algorithm", "ppo"),
+            algorithm_settings=dict(self.job.get("algorithm_settings") or {}),
         )
         try:
             checkpoint.save(path, saved)

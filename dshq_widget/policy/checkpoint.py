@@ -3,7 +3,8 @@ data.
 
 Layout (safetensors): u64 little-endian header length, JSON header, tensors. The header's `__metadata__` holds strings:
 `format` ("dshq"), `format_version`, `drill`, `rules_hash`, `layers` (JSON list), `activation`, `shape_hash`, `version`,
-`step` (agent steps), `seed`, `config` and `metrics` (JSON objects), for Gymnasium's `environment`
+`step` (agent steps), `seed`, `config` and `metrics` (JSON objects), `algorithm` (a file without it is "ppo"),
+`algorithm_settings` (JSON object, if it has any), for Gymnasium's `environment`
 (JSON object), and `sha256`, the hash of all other metadata (JSON, sorted keys) followed by the tensor bytes. Tensors:
 `weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
 `generator...`, `normalizer...`, `train...`.
@@ -77,6 +78,10 @@ class Checkpoint:
     """The learner's own tensors: optimiser moments, generators, normalisers."""
     environment: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Of a Gymnasium environment, else empty: `id`, `actions`, `pixels`, `wrappers` (gyms/making.py)."""
+    algorithm: str = "ppo"
+    """What trained it. Files of version 0.1 do not say, and are PPO's."""
+    algorithm_settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """The algorithm's own settings; empty if it has none."""
 
     @property
     def shape_hash(self) -> str:
@@ -134,7 +139,10 @@ def encode(checkpoint: Checkpoint) -> bytes:
         "seed": str(int(checkpoint.seed)),
         "config": json.dumps(checkpoint.config),
         "metrics": json.dumps({key: value for key, value in checkpoint.metrics.items() if _plain(value)}),
+        "algorithm": checkpoint.algorithm,
     }
+    if checkpoint.algorithm_settings:
+        metadata["algorithm_settings"] = json.dumps(checkpoint.algorithm_settings)
     if checkpoint.environment:
         metadata["environment"] = json.dumps(checkpoint.environment)
     draft = safetensors.numpy.save(tensors, {**metadata, "sha256": "0" * 64})
@@ -255,6 +263,8 @@ def decode(content: bytes) -> Checkpoint:
         _json(_text(metadata, "metrics"), "metrics", dict),
         tensors,
         environment,
+        _algorithm(metadata),
+        _json(metadata.get("algorithm_settings", "{}"), "algorithm's settings", dict),
     )
 
 
@@ -272,6 +282,13 @@ def _environment(metadata: dict[str, str]) -> dict[str, Any]:
     except GymError as error:
         raise CheckpointError(str(error)) from None
     return found
+
+
+def _algorithm(metadata: dict[str, str]) -> str:
+    name = metadata.get("algorithm", "ppo")
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name, re.ASCII):
+        raise CheckpointError("the name of its algorithm is not one")
+    return name
 
 
 def _json(text: str | bytes, what: str, kind: type) -> Any:

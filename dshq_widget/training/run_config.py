@@ -32,7 +32,7 @@ class RunConfig:
         """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under
         their dotted keys.
         """
-        hyper, own = self._split(hyper)
+        hyper, own = self.split(hyper)
         section = self.section
         if self.algorithm.settings is not None and section is not None:
             section = sections.read(self.algorithm.settings, self.algorithm.name, section.to_json(), own)
@@ -49,7 +49,7 @@ class RunConfig:
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section
 
-    def _split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def split(self, hyper: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The settings that every algorithm shares, and the algorithm's own."""
         name = self.algorithm.name
         if self.section is None:

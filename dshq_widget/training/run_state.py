@@ -90,4 +90,6 @@ class RunState:
             self._status.metrics,
             self._scenes.put_into(state),
             self._spec.get("environment", {}),
+            self._config.algorithm.name,
+            {} if self._config.section is None else self._config.section.to_json(),
         )

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget import algorithms, drills
+from dshq_widget import algorithms
 from dshq_widget.contract import presets, sections, settings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.gyms.environment import Environment, is_named
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -44,10 +44,11 @@ class Trainer(Readings):
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
     autosave. Without it the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
-    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/, by default what the drill declares;
-    its own settings are given under its name (`gate={"threshold": 0.5}`). Before anything starts, raises ConfigError,
-    CheckpointError, ValueError for an unknown algorithm, OSError for a folder that cannot be used, or the drill's own
-    error.
+    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/; by default the file's, else the one
+    that the drill declares. Its own settings are given under its name (`gate={"threshold": 0.5}`), or, beside those of
+    other algorithms, which are ignored, in `algorithm_settings`. Before anything starts, raises ConfigError,
+    CheckpointError, ValueError for an unknown algorithm or one that cannot train this drill, OSError for a folder that
+    cannot be used, or the drill's own error.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Trainer(Readings):
         preset: str | None = None,
         gentle: bool = False,
         algorithm: str | None = None,
+        algorithm_settings: Mapping[str, Mapping[str, Any]] | None = None,
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -69,10 +71,13 @@ class Trainer(Readings):
         if saved is not None and drill is resume:
             path = os.fspath(resume)
             drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
-        self.drill = _compiled(drill)
+        self.drill = compiled(drill)
         self._gentle = gentle
-        self._algorithm = algorithms.get(algorithm or self.drill.spec.get("algorithm", "ppo"))
-        self._algorithm.suits(self.drill.spec)
+        declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
+        self._algorithm = algorithms.get(algorithm or declared)
+        kept = saved.algorithm_settings if saved is not None and saved.algorithm == self._algorithm.name else {}
+        own = {**kept, **algorithms.section(algorithm_settings, self._algorithm)}
+        self._algorithm.read(own)
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners = Listeners()
@@ -87,10 +92,19 @@ class Trainer(Readings):
             self._config.named = set(
                 presets.PRESETS[preset].hyper
             )  # the other settings may still be fitted to the machine
+        self._config.change({f"{self._algorithm.name}.{key}": value for key, value in own.items()})
         self._config.change(hyper)
+        self._algorithm.check(self.drill.spec, TrainConfig.from_values(self._config.split(hyper)[0]))
         self._latest = LatestPolicy(self._config.untrained())
         self._control = RunControl(self._status, self._latest, self._start_processes)
-        self._state = RunState(self.drill, self._config, self._latest, self._status, self._scenes, self._files)
+        self._state = RunState(
+            self.drill,
+            self._config,
+            self._latest,
+            self._status,
+            self._scenes,
+            self._files,
+        )
         self._arriving: tuple[checkpoint.Checkpoint, str] | None = None
         self._closed = False
         if saved is not None:
@@ -99,14 +113,14 @@ class Trainer(Readings):
     # ---- what a user reads, besides Readings
 
     @property
+    def algorithm(self) -> str:
+        """The name of what trains."""
+        return self._algorithm.name
+
+    @property
     def config(self) -> TrainConfig:
         """The current settings."""
         return self._config.values
-
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm."""
-        return self._algorithm.name
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -275,6 +289,7 @@ class Trainer(Readings):
         with self._lock:
             self._check_open()
             before = self._config.to_json()
+            self._algorithm.check(self.drill.spec, TrainConfig.from_values(self._config.split(values)[0]))
             self._config.change(values)
             after = self._config.to_json()
             changed = {key: after[key] for key in before if before[key] != after[key]}
@@ -457,6 +472,7 @@ class Trainer(Readings):
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
             "scenes": self._scenes.packed(),
+            "algorithm": self._algorithm.name,
             "algorithm_settings": self.algorithm_settings,
         }
         memory = self._latest.memory()
@@ -496,18 +512,3 @@ class Trainer(Readings):
         with self._changed:
             self._changed.notify_all()
         self._listeners.notify()
-
-
-def _compiled(drill: str | type[Drill] | CompiledDrill | Environment | Any) -> Any:
-    """Compile a drill given in any form, or describe a Gymnasium environment; raises the error of whichever failed."""
-    if isinstance(drill, (CompiledDrill, Environment)):
-        return drill
-    if isinstance(drill, str) and is_named(drill):
-        from dshq_widget.gyms.making import described  # imports gymnasium
-
-        return described(drill)
-    if isinstance(drill, str):
-        drill = drills.get(drill)
-    if not (isinstance(drill, type) and issubclass(drill, Drill)):
-        raise TypeError(f"a drill must be a name, a Drill subclass or a .dshq path, got {drill!r:.60}")
-    return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed

@@ -168,8 +168,10 @@ def test_wrong_settings_are_a_sentence_and_change_nothing(given, sentence):
 
 
 def test_other_drills_are_refused():
-    with pytest.raises(ValueError, match="gate judges spawns of the drill territory; 'ball' has no state"):
+    with pytest.raises(ValueError, match="gate judges spawns of the drill territory, which has one side"):
         Trainer("ball", algorithm="gate")
+    with pytest.raises(ValueError, match="'bandit' has no state 'worker_chunk': choose the drill territory"):
+        Trainer("bandit", algorithm="gate")
 
 
 def test_a_file_of_another_shape_is_a_sentence_and_nothing_is_lost(tmp_path):

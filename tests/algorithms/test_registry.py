@@ -1,11 +1,17 @@
 """Any algorithm may train: a toy one is known by one line of the registry, and needs nothing else."""
 
+import dataclasses
 import time
 
 import numpy as np
 import pytest
 
 from dshq_widget import algorithms
+from dshq_widget.cli import arguments, main, run_plan
+from dshq_widget.cli.train import train
+from dshq_widget.contract import protocol
+from dshq_widget.contract.sections import Section
+from dshq_widget.contract.settings import RESTART, setting
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
@@ -54,6 +60,58 @@ def test_its_versions_reach_the_page(make):  # noqa: F811
     until(lambda: max(sent(), default=0) > 2)
     assert sent() == sorted(sent())
     widget.stop()
+
+
+def test_every_algorithm_is_evaluated_under_the_same_keys():
+    keys = {}
+    for name in ("ppo", "random_search"):
+        with Trainer("bandit", algorithm=name, evaluate_seconds=0, workers=0, **SEARCH) as trainer:
+            trainer.start()
+            until(lambda trainer=trainer: "episodes" in trainer.metrics)
+            keys[name] = {
+                key for key in trainer.metrics if (known := protocol.metric(key)) and known.category == "EVALUATOR"
+            }
+    assert keys["ppo"] == keys["random_search"] >= {"evaluated_return", "solved", "episodes", "duration_ms"}
+
+
+def test_a_file_names_its_algorithm(tmp_path):
+    with Trainer("bandit", algorithm="random_search", **SEARCH) as trainer:
+        path = trainer.save(tmp_path / "search.dshq")
+    with Trainer(path) as again:
+        assert again.algorithm == "random_search"
+    with Trainer(path, algorithm="ppo") as again:
+        assert again.algorithm == "ppo"
+
+
+@dataclasses.dataclass(frozen=True)
+class Own(Section):
+    """Settings of a toy."""
+
+    step: float = setting(0.5, "float", "Step", RESTART, "toy", lo=0.0, hi=1.0)
+    """Size of a step."""
+
+
+def test_settings_of_its_own_come_from_the_file_flags_and_keywords(monkeypatch, tmp_path, capsys):
+    toy = dataclasses.replace(
+        ALGORITHM, name="toy", settings=Own, refuses={"cuda": "toy has no GPU: leave out --device"}
+    )
+    monkeypatch.setitem(algorithms.algorithms, "toy", toy)
+    with Trainer("bandit", algorithm="toy", algorithm_settings={"toy": {"step": 0.25}}, **SEARCH) as trainer:
+        path = trainer.save(tmp_path / "toy.dshq")
+    assert checkpoint.load(path).algorithm_settings == {"step": 0.25}
+    with Trainer(path) as again:
+        assert again.algorithm_settings == {"step": 0.25}
+        with pytest.raises(ValueError, match="toy has no GPU: leave out --device"):
+            again.set_hyper(device="cuda")
+    (tmp_path / "run.yaml").write_text("run: {drill: bandit, algorithm: toy}\ntoy: {step: 0.75}")
+    common = ["train", "--config", str(tmp_path / "run.yaml")]
+    for more, step in ([], 0.75), (["--toy-step", "0.125"], 0.125):
+        options = arguments.parser([train]).parse_args([*common, *more])
+        plan = run_plan.of(options)
+        assert toy.read(plan.own["toy"]) == Own(step=step)
+    (tmp_path / "run.yaml").write_text("run: {drill: bandit, algorithm: toy}\ntoy: {stepp: 0.75}")
+    assert main.main(common) == 2
+    assert "unknown setting 'stepp' in section toy; did you mean 'step'?" in capsys.readouterr().err
 
 
 def test_an_algorithm_that_is_not_known_is_a_sentence():

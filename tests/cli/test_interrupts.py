@@ -56,7 +56,11 @@ def interrupted(number: int, *arguments, after: float | None = None, once: Path 
     )
     deadline = time.monotonic() + PATIENCE
     if once is not None:
-        while not once.exists() and run.poll() is None and time.monotonic() < deadline:
+        while (
+            not any(once.parent.parent.glob(f"{once.parent.name}/{once.name}"))
+            and run.poll() is None
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
     time.sleep(after or 0.0)
     began = time.monotonic()
@@ -106,6 +110,16 @@ def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
     if end.result["version"]:
         assert checkpoint.load(log_dir / "autosave.dshq").version == end.result["version"]
         assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said
+
+
+def test_without_any_place_the_policy_goes_to_a_temporary_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1]
+    end = interrupted(signal.SIGINT, *arguments, once=tmp_path / "dshq-run-*" / "autosave.dshq", after=0.3)
+    assert end.status == 130 and end.left == [], end.said
+    kept = next(tmp_path.glob("dshq-ball-*/*.dshq"))
+    assert f"stopped by Ctrl-C; version {checkpoint.load(kept).version} is kept in {kept}" in end.said
+    assert [path.name for path in tmp_path.iterdir()] == [kept.parent.name], "the run's own folder is removed"
 
 
 @pytest.mark.slow

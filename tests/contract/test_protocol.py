@@ -13,7 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("path", "written"), [("js/contract/tables.ts", tables.tables_ts), ("docs/contract.md", tables.contract_md)]
+    ("path", "written"),
+    [
+        ("js/contract/tables.ts", tables.tables_ts),
+        ("docs/contract.md", tables.contract_md),
+        ("docs/algorithms.md", tables.algorithms_md),
+    ],
 )
 def test_generated_files_are_up_to_date(path, written):
     assert (ROOT / path).read_text() == written(), "run `python -m tools.tables`"

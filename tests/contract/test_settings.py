@@ -52,6 +52,15 @@ def test_json_and_back():
         ({"separate_value_net": "on"}, "separate_value_net", True),
         ({"validate_every": "100"}, "validate_every", 100),
         ({"hidden_sizes": 32}, "hidden_sizes", (32,)),
+        ({"hidden_dim": "32"}, "hidden_sizes", (32, 32)),
+        ({"decay_learning_rates": False}, "lr_schedule", "constant"),
+        ({"decay-learning-rates": "yes"}, "lr_schedule", "linear"),
+        ({"clip_eps": 0.1}, "clip_epsilon", 0.1),
+        ({"ent_coef": 0.1}, "entropy_coef", 0.1),
+        ({"vf_coef": 0.1}, "value_coef", 0.1),
+        ({"actor_lr": 0.1}, "learning_rate", 0.1),
+        ({"standardize_advantages": False}, "normalize_advantages", False),
+        ({"device_type": "cpu"}, "device", "cpu"),
         ({"hidden_sizes": [64, 32]}, "hidden_sizes", (64, 32)),
         ({"device": "CUDA"}, "device", "cuda"),
         ({"opponents": "self=.5, chaser=.5"}, "opponents", {"self": 0.5, "chaser": 0.5}),
@@ -100,37 +109,6 @@ def test_constructing_directly_checks_too():
         TrainConfig(gamma=2.0)
     with pytest.raises(dataclasses.FrozenInstanceError):
         TrainConfig().gamma = 0.5
-
-
-def test_precedence(tmp_path):
-    path = tmp_path / "train.yaml"
-    path.write_text("ppo_core:\n  lr: 1e-3\n  gamma: 0.9\n  epochs: 2\n")
-    flags, keywords = {"gamma": "0.8", "epochs": "3"}, {"epochs": 4}
-    got = TrainConfig.from_values(settings.read_yaml(path), flags, keywords)
-    assert (got.learning_rate, got.gamma, got.epochs, got.num_envs) == (1e-3, 0.8, 4, 1024)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("trainig_core: {lr: 1}", "did you mean 'training_core'?"),
-        ("training_core: {lr: 1}\nppo_core: {lr: 1}", "one section"),
-        ("training_core: 3", "must contain settings"),
-        ("- 1", "section training_core"),
-        ("a: [", "not valid YAML"),
-        ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
-    ],
-)
-def test_yaml_errors(tmp_path, text, sentence):
-    path = tmp_path / "train.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=re.escape(sentence)):
-        settings.read_yaml(path)
-
-
-def test_a_missing_yaml_file(tmp_path):
-    with pytest.raises(ConfigError, match="cannot read the configuration"):
-        settings.read_yaml(tmp_path / "none.yaml")
 
 
 def test_default_opponents_adapt_to_the_drill_and_chosen_ones_must_fit():

@@ -49,6 +49,8 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choose it, or the algorithm ppo"
+
 ALGORITHM = Algorithm(
     "gate",
     start,
@@ -56,4 +58,13 @@ ALGORITHM = Algorithm(
     fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
     summary=summary,
     suits=suits,
+    refuses={
+        "two sides": TWO_SIDES,
+        "gym": "gate judges spawns of the drill territory, not environments: choose it, or the algorithm ppo",
+        "recurrent": "gate has no networks with memory: leave out --recurrent",
+        "cuda": "gate learns on the CPU, where its small network is fastest: leave out --device cuda",
+        "page": "gate does not train in the page: leave out --engine page",
+        "ray": "gate does not run on Ray: leave out --engine ray",
+        "league": TWO_SIDES,
+    },
 )

@@ -29,4 +29,12 @@ def start(
     return start_processes(drill, config, weights, job, on_message, on_exit)
 
 
-ALGORITHM = Algorithm("ppo", start)
+ALGORITHM = Algorithm(
+    "ppo",
+    start,
+    refuses={
+        "recurrent": "ppo has no networks with memory: leave out --recurrent",
+        "page": "ppo does not train in the page: leave out --engine page",
+        "ray": "ppo does not run on Ray: leave out --engine ray",
+    },
+)

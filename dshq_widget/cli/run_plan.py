@@ -1,0 +1,129 @@
+"""What `dshq train` is asked to do: defaults, overridden by a YAML file, overridden by flags; and the YAML file that it
+writes, which repeats the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshq_widget import algorithms
+from dshq_widget.cli import outputs
+from dshq_widget.cli.arguments import SECONDS, UsageError
+from dshq_widget.contract import run_file, settings
+from dshq_widget.files import whole
+
+if TYPE_CHECKING:
+    from dshq_widget.training.trainer import Trainer
+
+RUN_YAML = "run.yaml"
+"""The file's name in the folder of `--log-dir`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One run. `start` is a drill's name or file, or a `.dshq` file; `own` are the algorithms' settings by their names;
+    `features` what the algorithm must have.
+    """
+
+    start: str
+    drill_file: str | None
+    algorithm: str | None
+    budget: dict[str, Any]
+    out: str | None
+    latest: bool
+    log_dir: str | None
+    hyper: dict[str, Any]
+    own: dict[str, Any]
+    features: tuple[str, ...]
+
+
+def of(options: argparse.Namespace) -> Plan:
+    """The plan of these options. Raises UsageError or ConfigError."""
+    known = sorted({*run_file.ALGORITHM_SECTIONS, *_with_settings()})
+    file = run_file.read(options.config, known) if options.config else run_file.RunFile()
+    flags = {"drill": options.start, "drill_file": options.drill}
+    flags |= {key: getattr(options, key) for key in ("algorithm", "out", "latest", "log_dir")}
+    run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
+    if "drill" not in run:
+        raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
+    budget = _budget(options) or {key: file.run[key] for key in run_file.BUDGETS if key in file.run}
+    keys = [*settings.FIELDS, *settings.OTHER_VALUES]
+    hyper = {key: value for key in keys if (value := getattr(options, key, None)) is not None}
+    flagged = settings.canonical(hyper, settings.TrainConfig())
+    algorithm = run.get("algorithm")
+    own: dict[str, Any] = {}
+    for name in _with_settings() if algorithm is None else [algorithm]:
+        own[name] = {**file.algorithms.get(name, {}), **_own_flags(options, name)}
+    return Plan(
+        run["drill"],
+        run.get("drill_file"),
+        algorithm,
+        budget,
+        run.get("out"),
+        bool(run.get("latest")),
+        run.get("log_dir"),
+        {**file.core, **flagged},
+        own,
+        (*(["recurrent"] if options.recurrent else []), *([options.engine] if options.engine != "local" else [])),
+    )
+
+
+def _with_settings() -> list[str]:
+    return [name for name, each in algorithms.algorithms.items() if each.settings is not None]
+
+
+def _own_flags(options: argparse.Namespace, name: str) -> dict[str, Any]:
+    given = {key: value for key, value in vars(options).items() if key.startswith(f"{name}.") and value is not None}
+    return {key.removeprefix(f"{name}."): value for key, value in given.items()}
+
+
+def _budget(options: argparse.Namespace) -> dict[str, Any]:
+    """The one budget that was given, or none. Raises UsageError for two, or for one that is not positive."""
+    given = {key: value for key in run_file.BUDGETS if (value := getattr(options, key)) is not None}
+    for key, value in given.items():
+        outputs.positive("--" + key.replace("_", "-"), value)
+    if len(given) > 1:
+        flags = " and ".join("--" + key.replace("_", "-") for key in given)
+        raise UsageError(f"a run has one budget, got {flags}: leave out all but one")
+    return given
+
+
+class Written:
+    """The YAML files of a run: written when training begins, and again in the end, when everything is known."""
+
+    def __init__(self, plan: Plan, trainer: Trainer, out: Path | None, log_dir: Path | None) -> None:
+        self._plan, self._trainer = plan, trainer
+        places = [out and out.with_suffix(".yaml"), log_dir and log_dir / RUN_YAML]
+        self._files = [file for file in places if file]
+        self._begun = False
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Called after every change: write once training has begun and its settings are fitted to the machine."""
+        if self._trainer.status == "training" and not self._begun:
+            self._begun = True
+            self._write()
+
+    def end(self, kept: bool) -> str:
+        """Write them again, if the run has kept anything. Returns what went wrong, or ""."""
+        return self._write() if kept else ""
+
+    def _write(self) -> str:
+        plan, trainer = self._plan, self._trainer
+        budget = plan.budget or ({} if trainer.drill.spec["target"] is not None else {"seconds": SECONDS})
+        run: dict[str, Any] = {"drill": plan.start, "drill_file": plan.drill_file, "algorithm": trainer.algorithm}
+        run |= {**budget, "out": plan.out, "latest": plan.latest or None, "log_dir": plan.log_dir}
+        own = trainer.algorithm_settings or None
+        sides = trainer.drill.spec["sides"]
+        with self._lock:
+            for file in self._files:
+                content = run_file.text(file, run, trainer.config, sides, trainer.algorithm, own)
+                try:
+                    whole.write(file, content.encode())
+                except OSError as error:
+                    return f"cannot write {str(file)!r}: {error.strerror or error}"
+        return ""

@@ -1,0 +1,172 @@
+"""YAML files of runs: what `dshq train --config` reads and what it writes beside a policy.
+
+    run:                # what to train, for how long, and where it goes; paths are relative to the file
+      drill: ball
+      algorithm: ppo
+      updates: 200
+      out: bot.dshq
+    training_core:      # the settings of settings.py; alias ppo_core
+      learning_rate: 0.003
+    gate: {...}         # an algorithm's own settings (sections.py); other algorithms ignore them
+
+Everything is optional. Unknown sections and keys are errors that name the nearest one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from dshq_widget.contract import settings
+from dshq_widget.contract.settings import SECTIONS, ConfigError, nearest, parse_value
+
+RUN = "run"
+ALGORITHM_SECTIONS = ("spo", "gate", "dreamer")
+"""Sections of algorithms; of those that are not in this release they are ignored, too."""
+
+
+def _about(kind: str, unit: str = "", lo: float | None = None, hi: float | None = None) -> dict[str, Any]:
+    return settings.about(kind, "", "", "", unit=unit, lo=lo, hi=hi)
+
+
+RUN_KEYS: dict[str, Mapping[str, Any]] = {
+    "drill": _about("text"),
+    "drill_file": _about("text"),
+    "algorithm": _about("text"),
+    "seconds": _about("float", "s", 0.001, 1e9),
+    "updates": _about("int", "updates", 1, 1e12),
+    "agent_steps": _about("int", "agent steps", 1, 1e15),
+    "out": _about("text"),
+    "latest": _about("bool"),
+    "log_dir": _about("text"),
+}
+"""Keys of the section `run`, besides `SHARED`."""
+SHARED = ("autosave_seconds", "evaluate_seconds")
+"""Settings that may stand in `run`, too: they say nothing about what is learned."""
+BUDGETS = ("seconds", "updates", "agent_steps")
+RUN_ALIASES = {"num_updates": "updates", "task_id": "drill"}
+"""Other spellings of keys of `run`; they may stand in `training_core`, too."""
+TASKS = {"BinPack-v0": "binpack", "Maze-v0": "maze", "Snake-v0": "snake"}
+"""Other names of drills, accepted with `task_id`."""
+PATHS = ("out", "log_dir", "drill_file")
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFile:
+    """The content of one file, checked; `algorithms` holds the algorithms' sections, which their readers check."""
+
+    run: dict[str, Any] = dataclasses.field(default_factory=dict)
+    core: dict[str, Any] = dataclasses.field(default_factory=dict)
+    algorithms: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+
+
+def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_SECTIONS) -> RunFile:
+    """Read a file. Sections may have the names of `algorithms`. Raises ConfigError."""
+    file = Path(path)
+    content = _load(file)
+    known = (RUN, *SECTIONS, *algorithms)
+    for section, values in content.items():
+        if section not in known:
+            raise ConfigError(
+                f"unknown section {str(section)!r} in {str(path)!r}"
+                f"{nearest(section, known) or '; the sections are ' + ', '.join(known)}"
+            )
+        if not isinstance(values, dict):
+            raise ConfigError(f"the section {section} in {str(path)!r} must contain settings, got {values!r:.60}")
+    if set(SECTIONS) <= set(content):
+        raise ConfigError(f"{str(path)!r} has training_core and its alias ppo_core: leave one out")
+    core: dict[str, Any] = next((content[name] for name in SECTIONS if name in content), {})
+    run, core = _moved(content.get(RUN, {}), core)
+    core = settings.canonical(core, settings.TrainConfig())
+    parsed = _run(run, core)
+    for key in PATHS:
+        if key in parsed:
+            parsed[key] = _beside(file, parsed[key])
+    if str(parsed.get("drill", "")).endswith((".py", ".dshq")):
+        parsed["drill"] = _beside(file, parsed["drill"])
+    return RunFile(parsed, core, {name: content[name] for name in algorithms if name in content})
+
+
+def _load(file: Path) -> dict[Any, Any]:
+    import yaml  # kept out of `import dshq_widget`
+
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {str(file)!r}: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{str(file)!r} is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not content:
+        raise ConfigError(f"{str(file)!r} must contain a section training_core with settings, or a section run")
+    return content
+
+
+def _moved(run: Mapping[str, Any], core: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The other spellings of keys of `run` go there from both sections, and settings that `run` shares to the core."""
+    out: dict[str, Any] = {}
+    rest = {key: value for key, value in core.items() if key not in RUN_ALIASES}
+    for given, value in [*run.items(), *((key, core[key]) for key in core if key in RUN_ALIASES)]:
+        key = RUN_ALIASES.get(str(given), str(given).replace("-", "_"))
+        if key in SHARED:
+            if key in rest:
+                raise ConfigError(f"{key} is given in run and in training_core: leave one out")
+            rest[key] = value
+            continue
+        if key in out:
+            raise ConfigError(f"{key} is given twice, the second time as {str(given)!r}: remove one")
+        out[key] = TASKS.get(value, value) if given == "task_id" and isinstance(value, str) else value
+    return out, rest
+
+
+def _run(values: Mapping[str, Any], core: Mapping[str, Any]) -> dict[str, Any]:
+    parsed = {}
+    for key, value in values.items():
+        if key not in RUN_KEYS:
+            known = [*RUN_KEYS, *SHARED, *RUN_ALIASES]
+            hint = nearest(key, known) or "; its keys are " + ", ".join([*RUN_KEYS, *SHARED])
+            if key in settings.FIELDS or key in settings.ALIASES:
+                hint = "; it belongs in training_core"
+            raise ConfigError(f"unknown key {key!r} in section run{hint}")
+        parsed[key] = parse_value(f"run.{key}", value, RUN_KEYS[key])
+    budgets = [key for key in BUDGETS if key in parsed]
+    if len(budgets) > 1:
+        raise ConfigError(f"run has one budget, got {' and '.join(budgets)}: leave out all but one")
+    return parsed
+
+
+def _beside(file: Path, path: str) -> str:
+    """A path in the file, relative to the file's folder."""
+    return os.path.normpath(file.parent / Path(path).expanduser())
+
+
+def text(
+    file: Path,
+    run: Mapping[str, Any],
+    config: settings.TrainConfig,
+    sides: int,
+    algorithm: str = "",
+    section: Mapping[str, Any] | None = None,
+) -> str:
+    """The content of `file` with which `read` gives the same run: every setting, so that other defaults or another
+    machine change nothing. `section` are the algorithm's own settings. A drill of one side has no opponents.
+    """
+    import yaml
+
+    folder = file.absolute().parent
+    core = config.to_json()
+    if sides == 1:
+        core.pop("opponents")
+    said = {key: run[key] for key in RUN_KEYS if run.get(key) is not None}
+    paths = [key for key in PATHS if key in said]
+    paths += ["drill"] if str(said.get("drill", "")).endswith((".py", ".dshq")) else []
+    for key in paths:
+        said[key] = os.path.relpath(Path(said[key]).expanduser().absolute(), folder)
+    said |= {key: core.pop(key) for key in SHARED}
+    content: dict[str, Any] = {RUN: said, SECTIONS[0]: core}
+    if section:
+        content[algorithm] = dict(section)
+    head = "# Written by `dshq train`. `dshq train --config THIS_FILE` repeats the run.\n"
+    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)

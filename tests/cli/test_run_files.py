@@ -1,0 +1,128 @@
+"""A run is repeated by the YAML file that it wrote, alone; flags go before the file, the file before defaults."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dshq_widget import algorithms
+from dshq_widget.algorithms.algorithm import FEATURES
+from dshq_widget.cli import main
+from dshq_widget.contract import run_file
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.trainer import Trainer
+from tests.harness.games.drill_page import LESSON
+
+TIMEOUT = 300  # seconds
+SMALL = ["--num-envs", "64", "--rollout-length", "8", "--hidden-sizes", "16", "--deterministic", "true"]
+
+
+def dshq(folder, *arguments):
+    command = [sys.executable, "-m", "dshq_widget.cli", "train", *map(str, arguments), "--json"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, cwd=folder)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def digest(path):
+    return hashlib.sha256(checkpoint.load(path).weights.tobytes()).hexdigest()
+
+
+def test_a_run_from_its_own_file_gives_the_same_weights(tmp_path):
+    """In lock-step; the file of another place, with a drill of one's own, and from another folder."""
+    folder, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
+    folder.mkdir()
+    (tmp_path / "slider.py").write_text(LESSON)
+    first = dshq(folder, "../slider.py", "--updates", 15, "--seed", 3, "--out", "bot.dshq", "--log-dir", "logs", *SMALL)
+    assert first["updates"] == 15 and first["algorithm"] == "ppo"
+    before = digest(folder / "bot.dshq")
+    (folder / "bot.dshq").unlink()
+    tmp_path.rename(moved := tmp_path.with_name(tmp_path.name + "-moved"))
+    moved.joinpath("elsewhere").mkdir()
+    again = dshq(moved / "elsewhere", "--config", moved / "runs" / "bot.yaml")
+    assert again["updates"] == 15 and digest(moved / "runs" / "bot.dshq") == before
+    other = dshq(moved / "elsewhere", "--config", moved / "runs" / "logs" / "run.yaml", "--out", "x.dshq")
+    assert other["updates"] == 15 and digest(moved / "elsewhere" / "x.dshq") == before
+    changed = dshq(moved / "elsewhere", "--config", "x.yaml", "--seed", 4, "--updates", 5, "--out", "y.dshq")
+    assert changed["seed"] == 4 and changed["updates"] == 5 and digest(moved / "elsewhere" / "y.dshq") != before
+    assert not elsewhere.exists()
+
+
+def test_a_file_names_its_algorithm_and_an_old_file_is_ppos(tmp_path):
+    with Trainer("bandit", hidden_sizes=(8,)) as t:
+        saved = checkpoint.load(t.save(tmp_path / "new.dshq"))
+        assert saved.algorithm == t.algorithm == "ppo" and saved.algorithm_settings == {}
+    content = checkpoint.encode(saved)
+    old = checkpoint.load("ball:gold")  # a file of version 0.1
+    assert b'"algorithm"' in content and old.algorithm == "ppo"
+    with pytest.raises(checkpoint.CheckpointError, match="algorithm"):
+        checkpoint.encode(checkpoint.Checkpoint(**{**vars(saved), "algorithm": "PPO; rm"}))
+    with pytest.raises(ValueError, match="algorithm_settings must be like"):
+        Trainer("bandit", algorithm_settings={"floor": 0.1})
+    with pytest.raises(ValueError, match="ppo has no settings of its own, got 'floor'"):
+        Trainer("bandit", algorithm_settings={"ppo": {"floor": 0.1}})
+    with Trainer("bandit", algorithm_settings={"gate": {"floor": 0.1}}) as t:
+        assert t.algorithm_settings == {}, "another algorithm's section is ignored"
+
+
+def test_what_to_train_has_to_be_named(capsys, tmp_path):
+    assert main.main(["train"]) == 2
+    assert "name what to train" in capsys.readouterr().err
+    (tmp_path / "run.yaml").write_text("training_core: {lr: 0.1}")
+    assert main.main(["train", "--config", str(tmp_path / "run.yaml")]) == 2
+    assert main.main(["train", "ball", "--algorithm", "pp0"]) == 2
+    assert "no algorithm 'pp0'" in capsys.readouterr().err
+
+
+def test_help_has_defaults_and_ranges(capsys):
+    with pytest.raises(SystemExit):
+        main.main(["train", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(default 0.003; 0 to 1)" in said and "(default linear; constant or linear or cosine)" in said
+    assert "(default 1024; 16 to 65536 games, multiple of 16)" in said
+
+
+ASKED = {
+    "two sides": ["train", "ball"],
+    "gym": ["train", "gym:CartPole-v1"],
+    "recurrent": ["train", "bandit", "--recurrent"],
+    "cuda": ["train", "bandit", "--device", "cuda"],
+    "page": ["train", "bandit", "--engine", "page"],
+    "ray": ["train", "bandit", "--engine", "ray"],
+    "onnx": ["export", "POLICY", "--onnx", "bot.onnx"],
+    "html": ["export", "POLICY", "--html", "bot.html"],
+    "league": ["train", "ball", "--opponents", "self=.5,pool=.5"],
+}
+"""Feature -> a command that needs it."""
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("name", algorithms.algorithms)
+def test_what_an_algorithm_lacks_is_refused_with_the_sentence_of_the_table(
+    name, feature, capsys, tmp_path, monkeypatch
+):
+    sentence = algorithms.get(name).refuses.get(feature)
+    if sentence is None:
+        pytest.skip("it works; other tests show it")
+    monkeypatch.chdir(tmp_path)
+    drill = "territory" if name == "gate" else "bandit"
+    with Trainer(drill, algorithm=name) as t:
+        t.save("bot.dshq")
+    command = [{"POLICY": "bot.dshq", "bandit": drill}.get(word, word) for word in ASKED[feature]]
+    command += ["--algorithm", name] if command[0] == "train" else []
+    assert main.main(command) == 2
+    assert capsys.readouterr().err == f"dshq: {sentence}\n"
+
+
+def test_every_refusal_is_of_a_known_feature():
+    assert set(ASKED) == set(FEATURES)
+    for each in algorithms.algorithms.values():
+        assert set(each.refuses) <= set(FEATURES)
+        assert all(sentence.startswith(f"{each.name} ") and ": " in sentence for sentence in each.refuses.values())
+
+
+def test_sections_of_algorithms_are_their_names():
+    own = {name for name, each in algorithms.algorithms.items() if each.settings is not None}
+    assert not own & {run_file.RUN, *run_file.SECTIONS}
