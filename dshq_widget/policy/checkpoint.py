@@ -21,7 +21,6 @@ import os
 import re
 import stat
 import struct
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
 from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.whole_file import write_whole
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -108,61 +108,14 @@ def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
     """Write `checkpoint` so that `path` always holds the old file or the whole new one; returns the absolute path.
 
-    The bytes go to a temporary file in the same folder, which is synced and renamed; temporary files of killed
-    processes are removed. Raises CheckpointError; then the old file is unchanged.
+    Raises CheckpointError; then the old file is unchanged.
     """
-    target = Path(os.path.abspath(os.path.expanduser(path)))
     content = encode(checkpoint)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
     try:
-        _sweep(target)
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_directory(target.parent)
+        return write_whole(path, content)
     except OSError as error:
-        raise CheckpointError(f"cannot save {str(target)!r}: {error.strerror or error}") from error
-    return target
-
-
-def _sweep(target: Path) -> None:
-    """Remove temporary files of `target` whose process no longer exists."""
-    for left in target.parent.glob(f".{_glob_escape(target.name)}.*.tmp"):
-        pid = left.name.split(".")[-3]
-        if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
-            left.unlink(missing_ok=True)
-
-
-def _glob_escape(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the rename survive a power cut, if directories can be synced."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        target = os.path.abspath(os.path.expanduser(path))
+        raise CheckpointError(f"cannot save {target!r}: {error.strerror or error}") from error
 
 
 def encode(checkpoint: Checkpoint) -> bytes:
