@@ -115,7 +115,7 @@ def rates(name: str, seconds: float) -> dict[str, float]:
     that play one decision, 16 of each, all of it included that `steps` includes. Each per second.
     """
     drill = compiled(name)
-    env = make_vec(drill, GAMES, opponent="self", autoreset="same_step")
+    env = make_vec(drill, GAMES, opponent="self", autoreset="same_step", practice=True, shaping=True)
     env.reset(seed=0)
     batch = env.batch
     kept = Snapshots(env, capacity=2 * GAMES)

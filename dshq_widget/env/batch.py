@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +61,30 @@ class Batch:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
         self.gamma = np.float32(gamma)
 
-    def seed(self, seeds: NDArray) -> None:
-        """Key every game's generator, `seeds` (num_games,), and start new episodes."""
-        keys = np.zeros(len(self.tiles) * LANES, np.uint32)
-        keys[: self.num_games] = (np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32)
-        self.tiles["rng_key"] = keys.reshape(-1, LANES)
-        self.tiles["rng_count"] = 0
-        self.reset(np.ones(self.num_games, bool))
+    def seed(self, seeds: NDArray, chosen: NDArray | None = None) -> None:
+        """Key the games' generators, `seeds` (num_games,), and start new episodes: in all games, or in the chosen
+        ones, bool (num_games,).
+        """
+        chosen = np.ones(self.num_games, bool) if chosen is None else np.asarray(chosen, bool)
+        lanes = self._lanes(chosen)
+        keys = self._lanes((np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32))
+        self.tiles["rng_key"] = np.where(lanes, keys, self.tiles["rng_key"])
+        self.tiles["rng_count"] = np.where(lanes, 0, self.tiles["rng_count"])
+        self.reset(chosen)
+
+    def practise(self, practice: bool, chosen: NDArray) -> None:
+        """From the next episode on, the chosen games, bool (num_games,), begin with training starts or as the rules
+        say.
+        """
+        self.tiles["practice"] = np.where(self._lanes(np.asarray(chosen, bool)), int(practice), self.tiles["practice"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the machine code, so that a batch can be pickled and copied; the copy continues exactly."""
+        return {key: value for key, value in vars(self).items() if key != "game"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.game = self.drill.game()
 
     def reset(self, chosen: NDArray) -> None:
         """New episodes in the chosen games, bool (num_games,)."""
@@ -131,7 +149,7 @@ class Batch:
 
     def like(self, num_games: int) -> Batch:
         """New games with the same drill and rewards, to restore states into."""
-        other = copy.copy(self)
+        other = copy.copy(self)  # with the same machine code
         other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
         return other
 
@@ -154,6 +172,3 @@ class Batch:
     def _games(self, tiles: NDArray) -> NDArray:
         """(n_tiles, sides, k, 16) -> (num_games, sides, k)."""
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
-
-
-"""Opponent names valid for any drill; in a drill of one side they are ignored."""
