@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
+
+from dshq_widget.files import whole
 
 SOURCES = tuple(Path(__file__).parents[above] / "notebooks" for above in (1, 2))
 """Folders of the notebooks: in an installed package, in a checkout."""
@@ -17,7 +18,7 @@ def copy_notebooks(folder: Path) -> Path:
     names = sorted(path.name for path in source.glob("*.ipynb"))
     for name in names:
         if not (folder / name).exists():
-            shutil.copyfile(source / name, folder / name)
+            whole.write(folder / name, (source / name).read_bytes())
     return folder / names[0]
 
 

@@ -30,10 +30,10 @@ import safetensors.numpy
 
 from dshq_kernels.network.layers import is_network
 from dshq_widget.contract import protocol
+from dshq_widget.files import whole
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
 from dshq_widget.policy.gym_policy import GymPolicy
-from dshq_widget.policy.whole_file import write_whole
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -108,14 +108,13 @@ def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
     """Write `checkpoint` so that `path` always holds the old file or the whole new one; returns the absolute path.
 
-    Raises CheckpointError; then the old file is unchanged.
+    Raises CheckpointError; then the old file is unchanged (files/whole.py).
     """
     content = encode(checkpoint)
     try:
-        return write_whole(path, content)
+        return whole.write(path, content)
     except OSError as error:
-        target = os.path.abspath(os.path.expanduser(path))
-        raise CheckpointError(f"cannot save {target!r}: {error.strerror or error}") from error
+        raise CheckpointError(f"cannot save {str(whole.absolute(path))!r}: {error.strerror or error}") from error
 
 
 def encode(checkpoint: Checkpoint) -> bytes:

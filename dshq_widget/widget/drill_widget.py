@@ -24,6 +24,7 @@ from dshq_widget.classroom.quota import Quota, Rules
 from dshq_widget.contract import presets, protocol, settings
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
+from dshq_widget.files import whole
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
 from dshq_widget.policy.ladder import RUNGS
@@ -249,9 +250,7 @@ class DrillWidget(anywidget.AnyWidget):
 
         The file has about 0.4 MB. Returns its absolute path; raises OSError if it cannot be written.
         """
-        target = Path(os.path.abspath(os.path.expanduser(path)))
-        target.write_text(self._document(), encoding="utf-8")
-        return target
+        return whole.write(path, self._document().encode())
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It

@@ -29,25 +29,27 @@ WIDGET = {
     "drill": {"dshq_kernels"},
     "drills": {"drill"},
     "env": {"contract", "drill", "drills", "dshq_kernels"},
-    "policy": {"contract", "drill", "drills", "dshq_kernels"},
+    "files": set(),
+    "policy": {"contract", "drill", "drills", "files", "dshq_kernels"},
     "pixels": set(),
-    "notebook": set(),
+    "notebook": {"files"},
     "runtime": {"contract", "drill", "policy", "dshq_kernels"},
     "gyms": {"policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
-    "algorithms": {"contract", "drill", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
+    "algorithms": {"contract", "drill", "files", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
     "training": {"algorithms", "contract", "drill", "drills", "gyms", "learning", "policy", "runtime"},
     "classroom": {
         *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),
     },
     "lessons": {"algorithms", "classroom", "drill", "drills", "env", "learning"},
     "widget": {
-        *("classroom", "contract", "drill", "drills", "gyms", "lessons", "notebook", "policy", "runtime", "training"),
+        *("classroom", "contract", "drill", "drills", "files", "gyms", "lessons", "notebook", "policy", "runtime"),
+        *("training",),
     },
     "cli": {
-        *("algorithms", "classroom", "contract", "drill", "drills", "env", "gpu", "gyms", "learning", "notebook"),
-        *("pixels", "policy", "runtime", "training", "widget", "dshq_kernels"),
+        *("algorithms", "classroom", "contract", "drill", "drills", "env", "files", "gpu", "gyms", "learning"),
+        *("notebook", "pixels", "policy", "runtime", "training", "widget", "dshq_kernels"),
     },
 }
 ARROWS = {
@@ -58,7 +60,19 @@ ARROWS = {
     },
 }
 
-TORCH_FREE = {*KERNELS, "contract", "drill", "drills", "env", "gyms", "policy", "notebook", "training", "widget"}
+TORCH_FREE = {
+    *KERNELS,
+    "contract",
+    "drill",
+    "drills",
+    "env",
+    "files",
+    "gyms",
+    "policy",
+    "notebook",
+    "training",
+    "widget",
+}
 """torch takes seconds to import and hundreds of MB: it stays out of the games, the kernel and the workers."""
 
 
