@@ -31,8 +31,10 @@ class Processes(Protocol):
 
 
 class Start(Protocol):
-    """Starts the processes of a run. Raises MemoryError. The learner publishes in `weights`; `job` holds the trainer's
-    orders (learning/run.py). `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner.
+    """Starts the processes of a run. Raises MemoryError, or RuntimeError for what is missing on this machine.
+
+    The learner publishes in `weights`; `job` holds the trainer's orders (learning/run.py). `on_message(processes,
+    message)` and `on_exit(processes, exit)` report on the learner.
     """
 
     def __call__(

@@ -274,6 +274,9 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     _positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
     if options.device == "cuda":
+        from dshq_widget.gpu.device import check_device
+
+        check_device("cuda")
         from dshq_widget.cli.bench_cuda import bench_cuda
 
         result = bench_cuda(game, seconds=options.seconds)

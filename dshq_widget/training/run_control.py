@@ -27,7 +27,8 @@ class RunControl:
     processes wait until they are registered here.
 
     `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, and
-    `asked`, the number of updates to make even while paused. It may raise MemoryError.
+    `asked`, the number of updates to make even while paused. It may raise MemoryError, or RuntimeError for what is
+    missing on this machine.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class RunControl:
         try:
             self.processes = self._start(orders)
             self._asked = 0
-        except MemoryError as error:
+        except (MemoryError, RuntimeError) as error:
             self._status.fail(str(error))
 
     def _replace(self, end: Exit) -> None:

@@ -13,6 +13,7 @@ from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.device import check_device, need_torch
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -210,9 +211,14 @@ def start_processes(
     on_message: Callable[[Any, Message], None],
     on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
-    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself."""
+    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself. Raises
+    RuntimeError with one sentence for a device or a package that is missing.
+    """
+    if not config.deterministic:
+        check_device(config.device)
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
+    need_torch(f"training on {drill.name}")
     machine = tuning.Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
     threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down
