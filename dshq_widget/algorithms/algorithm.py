@@ -55,6 +55,8 @@ class Algorithm:
     name: str
     """Its name in `Trainer(algorithm=...)`."""
     start: Start
+    prepare: Callable[[Any, TrainConfig], None] | None = None
+    """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 
 
 class OneProcess:

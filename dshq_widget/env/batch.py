@@ -8,18 +8,23 @@ row 2g is side 0 of game g, row 2g + 1 side 1).
 from __future__ import annotations
 
 import copy
+import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get
 
 GAMMA = 0.995  # of the shaping terms; the learner's default discount (docs/LOG.md, measured)
+PATIENCE = 2.0
+"""Seconds of compiling before somebody who waits reads why."""
 
 
 def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
@@ -28,6 +33,19 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
         return drill
     drill = get(drill) if isinstance(drill, str) else drill
     return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+
+
+def _compiled_aloud(drill: CompiledDrill) -> CpuGame:
+    """The drill's machine code; one line on stderr if compiling takes longer than `PATIENCE` seconds."""
+    title = drill.spec["title"]
+    text = f"dshq: compiling the rules of {title}; this is slow only the first time on a machine"
+    timer = threading.Timer(PATIENCE, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        return drill.game()
+    finally:
+        timer.cancel()
 
 
 class Batch:
@@ -52,7 +70,7 @@ class Batch:
             raise ValueError(f"num_games: expected at least 1, got {num_games}")
         self.drill = compiled(drill)
         self.spec = self.drill.spec
-        self.game = self.drill.game()
+        self.game = _compiled_aloud(self.drill)
         self.num_games, self.sides = num_games, self.game.sides
         self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
         self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)

@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import time
 import warnings
 
 import gymnasium as gym
@@ -13,7 +14,9 @@ from gymnasium.utils.env_checker import check_env
 
 import dshq_widget  # noqa: F401  # registers the ids
 from dshq_widget import Choice, Drill, Observation, rule
+from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
+from dshq_widget.env import batch
 from dshq_widget.env.making import make, make_parallel, make_vec
 from dshq_widget.env.registration import environment_id
 
@@ -164,6 +167,18 @@ def test_a_copy_continues_exactly(name, how):
         actions = np.random.default_rng(k).integers(0, many.single_action_space.n, 20)
         assert np.array_equal(many.step(actions)[0], twin.step(actions)[0])
     assert how(make(Free)).reset(seed=1)[0].shape == (1,)
+
+
+def test_slow_compiling_says_so_in_one_line(monkeypatch, capsys):
+    drill = compile_drill(Free)
+    game = type(drill).game
+    monkeypatch.setattr(batch, "PATIENCE", 0.05)
+    monkeypatch.setattr(type(drill), "game", lambda self: (time.sleep(0.3), game(self))[1])
+    make_vec(drill, 2)
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.splitlines() == [
+        "dshq: compiling the rules of Free; this is slow only the first time on a machine"
+    ]
 
 
 def test_masks_as_sb3_contrib_asks_for_them():

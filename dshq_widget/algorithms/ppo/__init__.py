@@ -29,4 +29,11 @@ def start(
     return start_processes(drill, config, weights, job, on_message, on_exit)
 
 
-ALGORITHM = Algorithm("ppo", start)
+def prepare(drill: Any, config: TrainConfig) -> None:
+    """See `Algorithm.prepare`."""
+    from dshq_widget.algorithms.ppo.processes import prepare_processes
+
+    prepare_processes(drill, config)
+
+
+ALGORITHM = Algorithm("ppo", start, prepare)

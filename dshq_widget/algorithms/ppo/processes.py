@@ -10,7 +10,7 @@ from typing import Any
 from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
-from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import check_device, need_torch
@@ -24,6 +24,9 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
+COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
+COMPILE_SECONDS = 600.0
+"""The compiler holds the interpreter's lock for long."""
 GYM_STUCK_SECONDS = 60.0
 """Long, because an environment may be slow to start and slow to step."""
 LINE = 64  # bytes; lanes begin on a cache line
@@ -201,6 +204,12 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     for field, offset in zip(fields, offsets, strict=True):
         Lane.create(block, field, CAPACITY, offset)
     return block, offsets
+
+
+def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
+    """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
+    if isinstance(drill, CompiledDrill) and config.device != "cuda" and not compiling.is_compiled(drill):
+        supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
 
 
 def start_processes(
