@@ -92,7 +92,9 @@ def _help() -> None:
 
 @role
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
-    """Compile everything, at the low priority that every child has. `job`: the drill and the settings, as a learner gets them."""
+    """Compile everything, at the low priority that every child has. `job`: the drill and settings, as a learner gets
+    them.
+    """
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     helper = Helper()
     rules(drill)
