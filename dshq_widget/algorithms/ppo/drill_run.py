@@ -64,8 +64,10 @@ class DrillPPO:
         self.spec = PolicySpec.for_config(self.drill.spec, self.config)
 
     def _say_compiling(self, part: int, what: str) -> None:
-        once = "" if compiling.is_compiled(self.drill) else "; slow only the first time on a machine"
-        announce(self.channel, f"compiling {what} ({part} of 3{once})")
+        if compiling.is_compiled(self.drill):
+            announce(self.channel, f"loading {what} ({part} of 3)")
+        else:
+            announce(self.channel, f"compiling {what} ({part} of 3; slow only the first time on a machine)")
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
         """The run and its parts, resumed if there is something to resume from."""
