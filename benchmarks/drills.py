@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dshq_widget.training.train_for import train_for
 
 from benchmarks.machine import describe, write
 from dshq_kernels.play.rollout import Player, play_matches
@@ -34,7 +35,6 @@ from dshq_widget.env.making import make_vec
 from dshq_widget.env.snapshots import Snapshots
 from dshq_widget.policy import evaluate as matches
 from dshq_widget.training.latest_policy import PolicyVersion
-from dshq_widget.training.train_for import train_for
 from dshq_widget.training.trainer import Trainer
 
 SECONDS = {"maze": 180.0, "snake": 180.0, "binpack": 600.0}
@@ -115,7 +115,7 @@ def rates(name: str, seconds: float) -> dict[str, float]:
     that play one decision, 16 of each, all of it included that `steps` includes. Each per second.
     """
     drill = compiled(name)
-    env = make_vec(drill, GAMES, opponent="self", autoreset="same_step")
+    env = make_vec(drill, GAMES, opponent="self", autoreset="same_step", practice=True, shaping=True)
     env.reset(seed=0)
     batch = env.batch
     kept = Snapshots(env, capacity=2 * GAMES)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dshq_widget.training.train_for import train_for
 
 from benchmarks.machine import describe, write
 from dshq_widget.algorithms.gate import components as parts
@@ -39,7 +40,6 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy.network import Policy
-from dshq_widget.training.train_for import train_for
 from dshq_widget.training.trainer import Trainer
 
 ARMS: dict[str, dict[str, Any]] = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
+import importlib.util
+import sys
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract.version import __version__
@@ -46,6 +49,38 @@ _HOMES = {
     "make_vec": "env.making",
     "rule": "drill.declaration",
 }
+
+
+def _register_environments() -> None:
+    """Let `gymnasium.make("dshq/Ball-v0")` find the drills: now, or as soon as gymnasium is imported."""
+    if "gymnasium.envs.registration" in sys.modules:
+        importlib.import_module("dshq_widget.env.registration").register_environments()
+    else:
+        sys.meta_path.insert(0, _WhenGymnasiumComes())
+
+
+class _WhenGymnasiumComes(importlib.abc.MetaPathFinder):
+    """Registers the drills once gymnasium has loaded its registry; gymnasium is not imported for it."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "gymnasium.envs.registration":
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_register(module: Any) -> None:
+            load(module)
+            importlib.import_module("dshq_widget.env.registration").register_environments(module)
+
+        spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec
+
+
+_register_environments()
 
 
 def __getattr__(name: str) -> Any:

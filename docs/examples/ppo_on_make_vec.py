@@ -27,7 +27,7 @@ def layers(n_in: int, n_out: int, gain: float) -> nn.Sequential:
 def train(drill: str, agent_steps: int, seed: int = 0, num_envs: int = 64, length: int = 64) -> list[float]:
     """Returns the mean return of the episodes that ended in each rollout."""
     torch.manual_seed(seed)
-    envs = make_vec(drill, num_envs, autoreset="same_step", seed=seed)
+    envs = make_vec(drill, num_envs, autoreset="same_step", seed=seed, practice=True, shaping=True)
     n_actions = envs.single_action_space.n
     actor = layers(envs.single_observation_space.shape[0], n_actions, 0.01)
     critic = layers(envs.single_observation_space.shape[0], 1, 1.0)

@@ -34,8 +34,10 @@ class Processes(Protocol):
 
 
 class Start(Protocol):
-    """Starts the processes of a run. Raises MemoryError. The learner publishes in `weights`; `job` holds the trainer's
-    orders (learning/run.py). `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner.
+    """Starts the processes of a run. Raises MemoryError, or RuntimeError for what is missing on this machine.
+
+    The learner publishes in `weights`; `job` holds the trainer's orders (learning/run.py). `on_message(processes,
+    message)` and `on_exit(processes, exit)` report on the learner.
     """
 
     def __call__(
@@ -86,6 +88,9 @@ class Algorithm:
     """Raises ValueError for a drill's `spec` that it cannot train for another reason."""
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
+
+    prepare: Callable[[Any, TrainConfig], None] | None = None
+    """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 
     def require(self, feature: str) -> None:
         """Raises Refused, with the declared sentence, if the algorithm does not have this feature."""

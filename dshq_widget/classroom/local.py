@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dshq_widget.classroom import rounds, standings
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.server import INSTRUCTOR, application, listen
-from dshq_widget.classroom.store import FINISHED, LeagueError, Store, commitment
+from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.notebook import cells
 from dshq_widget.runtime.scratch import Scratch
 

@@ -14,7 +14,8 @@ from typing import Any
 from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
-from dshq_widget.classroom.store import FINISHED, OPEN, LeagueError, Store, User, commitment
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.store import FINISHED, OPEN, Store, User, commitment
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dshq_kernels.play.rollout import Matches, Player, play_matches
-from dshq_widget.classroom.store import Anchor, Job, LeagueError, Outcome, Store
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.store import Anchor, Job, Outcome, Store
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import compiled

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from tornado import httpserver, web
 
 from dshq_widget.classroom import pages
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import RefereeThread, drill_of, league_drills
-from dshq_widget.classroom.store import LeagueError, Store
+from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.upload_checks import UPLOADS_PER_MINUTE, Limiter
 
 MAX_FORM_BYTES = 1024 * 1024

@@ -18,6 +18,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
 
+from dshq_widget.classroom.errors import LeagueError
+
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
 LONGEST_NAME, LONGEST_TITLE = 255, 80
@@ -87,10 +89,6 @@ matches = sql.Table(
     Column("replay", sql.LargeBinary),  # of one game: JSON as gzip
     UniqueConstraint("round_id", "first_id", "second_id", "block"),
 )
-
-
-class LeagueError(ValueError):
-    """A request that the league rejects. The message is one sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True)

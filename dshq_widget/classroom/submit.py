@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import urllib.error
@@ -9,8 +10,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
-from dshq_widget.classroom.store import LeagueError
-from dshq_widget.classroom.upload_checks import bare
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.policy import checkpoint
 
 SECONDS = 60.0
@@ -41,6 +41,11 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error
+
+
+def bare(saved: checkpoint.Checkpoint) -> bytes:
+    """The same policy as a `.dshq` file without settings, metrics and learner state."""
+    return checkpoint.encode(dataclasses.replace(saved, config={}, metrics={}, state={}))
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

@@ -7,8 +7,9 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import digest, drill_of
-from dshq_widget.classroom.store import LeagueError
+from dshq_widget.classroom.submit import bare
 from dshq_widget.policy import checkpoint
 
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
@@ -52,11 +53,6 @@ def admit(content: bytes) -> Admitted:
             "smaller one"
         )
     return Admitted(name, saved.version, saved.step, digest(saved), bare(saved))
-
-
-def bare(saved: checkpoint.Checkpoint) -> bytes:
-    """The same policy as a `.dshq` file without settings, metrics and learner state."""
-    return checkpoint.encode(dataclasses.replace(saved, config={}, metrics={}, state={}))
 
 
 class Limiter:

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import digest, drill_of, play_block, recording_of
-from dshq_widget.classroom.store import LeagueError
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import opponent

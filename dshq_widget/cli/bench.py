@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,7 @@ from dshq_widget.cli.baseline_layout import NaiveGame
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import compiled
+from dshq_widget.gpu.device import torch_missing
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.worker import make_rollouts
@@ -88,7 +91,9 @@ def simulation(drill: CompiledDrill, seconds: float) -> float:
 
 
 def gemm(seconds: float) -> float:
-    """float32 matrix product of 768 x 768 in torch on one thread, GFLOP/s."""
+    """float32 matrix product of 768 x 768 on one thread, GFLOP/s: in torch, or in numpy where torch is missing."""
+    if torch_missing("bench"):
+        return numpy_gemm(seconds)
     import torch
 
     n, threads = 768, torch.get_num_threads()
@@ -99,6 +104,16 @@ def gemm(seconds: float) -> float:
         return rate(lambda: torch.mm(a, a, out=out), 2 * n**3, seconds) / 1e9
     finally:
         torch.set_num_threads(threads)
+
+
+def numpy_gemm(seconds: float) -> float:
+    """The same in numpy, in a process of its own: only there can its threads be limited."""
+    code = "from dshq_widget.cli.bench import rate; import numpy, sys; a = numpy.ones((768, 768), numpy.float32)"
+    code += "; out = a.copy(); print(rate(lambda: numpy.matmul(a, a, out), 2 * 768**3, float(sys.argv[1])))"
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    command = [sys.executable, "-c", code, str(seconds)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **one})
+    return float(said.stdout) / 1e9
 
 
 def copy(seconds: float) -> float:

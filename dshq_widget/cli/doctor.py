@@ -16,6 +16,7 @@ from dshq_kernels.backends.cpu import cache_dir
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
+from dshq_widget.gpu.device import INSTALL_TORCH
 from dshq_widget.runtime import budget
 from dshq_widget.runtime.memory import SharedBlock
 
@@ -34,7 +35,7 @@ UNPROVEN = (
     "Training on several GPUs has run as two processes on a processor (gloo), never with NCCL.",
 )
 """One sentence per path that a GPU would take; docs/gpu.md has the same."""
-PACKAGES = ("numpy", "numba", "torch", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
+PACKAGES = ("numpy", "numba", "anywidget", "ipywidgets", "jupyterlab", "gymnasium", "safetensors")
 
 
 def checks() -> list[dict[str, Any]]:
@@ -42,6 +43,7 @@ def checks() -> list[dict[str, Any]]:
     found = [
         _python(),
         *(_package(name) for name in PACKAGES),
+        _torch(),
         _ipykernel(),
         _bundle(),
         _cpu(),
@@ -75,8 +77,16 @@ def _package(name: str) -> tuple[str, bool, str, str]:
         name,
         version is not None,
         version or "not installed",
-        "" if version else f"Install it: pip install {name}{'==2.13.0' if name == 'torch' else ''}",
+        "" if version else f"Install it: pip install {name}",
     )
+
+
+def _torch() -> tuple[str, bool, str, str]:
+    version = _version("torch")
+    if version:
+        return "torch", True, version, ""
+    advice = "The drills do not need it. gym: environments, CUDA and validate_every do: "
+    return "torch", True, "not installed", advice + INSTALL_TORCH
 
 
 def _ipykernel() -> tuple[str, bool, str, str]:
@@ -170,7 +180,12 @@ def _dev_shm() -> tuple[str, bool, str, str]:
 
 
 def _cache() -> tuple[str, bool, str, str]:
-    folder = cache_dir()
+    folder, code = cache_dir(), os.environ.get("NUMBA_CACHE_DIR", "")
+    if Path(code).name.startswith("dshq-numba-"):
+        advice = (
+            "Compiled code goes to a temporary folder and is lost on reboot. Set NUMBA_CACHE_DIR and DSHQ_CACHE_DIR"
+        )
+        return "cache", False, "temporary", f"{advice} to a folder that can be written."
     ok = os.access(folder, os.W_OK)
     wanted = os.environ.get("DSHQ_CACHE_DIR")
     lost = wanted is not None and Path(wanted) != folder

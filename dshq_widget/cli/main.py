@@ -128,13 +128,14 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill
     result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
     if options.onnx is not None:
-        from dshq_widget.policy.export_onnx import save_onnx
+        from dshq_widget.drill.compiled import compile_drill
+        from dshq_widget.policy.export_onnx import outputs_of, save_onnx
 
+        rules = compile_drill(drill) if isinstance(drill, type) else None
         with outputs.written("--onnx", options.onnx):
-            result["onnx"] = str(save_onnx(policy, options.onnx))
+            result["onnx"] = str(save_onnx(policy, options.onnx, rules))
         if not options.json:
-            shape = f"observations {policy.spec.layers[0]} -> logits {policy.spec.n_actions}, value"
-            print(f"{result['onnx']}: {shape}")
+            print(f"{result['onnx']}: observation -> {', '.join(outputs_of(policy))}")
     if options.html is not None:
         from dshq_widget.widget.drill_widget import DrillWidget
 
@@ -228,6 +229,9 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     outputs.positive("--seconds", options.seconds)
     game = compiled(drill_argument.drill(options.drill))
     if options.device == "cuda":
+        from dshq_widget.gpu.device import check_device
+
+        check_device("cuda")
         from dshq_widget.cli.bench_cuda import bench_cuda
 
         result = bench_cuda(game, seconds=options.seconds)

@@ -105,6 +105,12 @@ def _is_pair(value: Any) -> bool:
     return _each(str)(value) and len(value) == 2
 
 
+def _is_range(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, (tuple, list)) and len(value) == 2 and all(map(_is_number, value)) and value[0] < value[1]
+    )
+
+
 WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "tick_rate": (_is_count, "a whole number above 0", "60"),
     "action_repeat": (_is_count, "a whole number above 0", "4"),
@@ -116,6 +122,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "actions": (_each(Choice), "a tuple of Choice", '(Choice("move", ("stay", "go")),)'),
     "keys": (_table(_is_pair), "a dict, key: (choice, option)", '{"KeyA": ("move", "go")}'),
     "observations": (_each(Observation), "a tuple of Observation", '(Observation("x"),)'),
+    "observation_range": (_is_range, "two numbers, the lower first, or None", "(-2.0, 2.0)"),
     "rewards": (_table(_is_number), "a dict, rule: weight", '{"win": 1.0}'),
     "potentials": (_table(_is_number), "a dict, rule: weight", '{"near": 0.1}'),
     "baselines": (_each(str), "a tuple of texts", '("chaser",)'),

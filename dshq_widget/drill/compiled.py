@@ -129,6 +129,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "keys": {code: list(pair) for code, pair in drill.keys.items()},
         "observations": [{"name": o.name, "scale": o.scale, "unit": o.unit} for o in drill.observations],
         "n_obs": program.n_obs,
+        "observation_range": None if drill.observation_range is None else list(drill.observation_range),
         "terms": [
             {"name": name, "weight": weight, "kind": kind, "help": _first_paragraph(rules[name])}
             for kind, terms in (("reward", drill.rewards), ("potential", drill.potentials))

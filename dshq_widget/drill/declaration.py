@@ -30,6 +30,8 @@ class Drill:
     actions         Choice(name, options): an action is one option of each
     keys            KeyboardEvent.code -> (choice, option)
     observations    Observation(name, scale, unit): one number each, in the order of o[0, i], o[1, i], ...
+    observation_range  (low, high) that `observe` never leaves, where it is known: the bounds that learners of other
+                    libraries see
     rewards         reward rule -> weight: the rule's value is paid once per decision
     potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
                     & Russell 1999)
@@ -62,6 +64,7 @@ class Drill:
     actions: ClassVar[tuple[Choice, ...]] = ()
     keys: ClassVar[Mapping[str, tuple[str, str]]] = {}
     observations: ClassVar[tuple[Observation, ...]] = ()
+    observation_range: ClassVar[tuple[float, float] | None] = None
     rewards: ClassVar[Mapping[str, float]] = {}
     potentials: ClassVar[Mapping[str, float]] = {}
     baselines: ClassVar[tuple[str, ...]] = ()

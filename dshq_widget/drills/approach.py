@@ -78,6 +78,7 @@ class Approach(Drill):
         *Ball.observations[:11],  # up to its own turning
         Observation("time left", scale=4, unit="s"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"touch": 1.0}
     potentials = {"nearness": 3.0}
     baselines = ("runner",)

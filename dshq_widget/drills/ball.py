@@ -213,6 +213,7 @@ class Ball(Drill):
         Observation("ball distance", scale=8, unit="u"),
         Observation("time left", scale=10, unit="s"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"goal": 1.0, "draw": 0.5, "stall": 0.01}  # measured: without the last two equal players score no goals
     potentials = {"ball_to_goal": 3.0, "approach": 3.0}  # measured: of all settings the one that helps learning most
     baselines = ("chaser",)

@@ -57,6 +57,7 @@ class Bandit(Drill):
         "KeyD": ("answer", "right"),
     }
     observations = (Observation("lamp"),)  # -1 left, 1 right
+    observation_range = (-1.0, 1.0)
     rewards = {"right": 1.0}
     baselines = ("copycat",)
 

@@ -310,6 +310,7 @@ class BinPack(Drill):
         *(Observation(f"space {k + 1} {what}") for k in range(SPACES) for what in SPACE),
     )
     front = Pairs(items=ITEMS, of_item=OF_ITEM, spaces=SPACES, of_space=OF_SPACE, traits=32, width=32)
+    observation_range = (0.0, MANY)
     rewards = {"packed_volume": 1.0}
     baselines = ("largest",)
 

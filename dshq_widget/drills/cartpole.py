@@ -79,6 +79,7 @@ class CartPole(Drill):
         Observation("pole angle", scale=LEAN, unit="rad"),
         Observation("pole angular velocity", scale=3, unit="rad/s"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"upright": 1.0}
     baselines = ("balancer",)
 

@@ -209,6 +209,7 @@ class Chase(Drill):
         Observation("gap to the nearest pillar", scale=4, unit="u"),
         Observation("time left", scale=8, unit="s"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"win": 1.0}
     potentials = {"distance": 2.0, "cover": 2.0}
     baselines = ("tracker",)

@@ -161,6 +161,7 @@ class Maze(Drill):
         Observation("time", scale=TIME_LIMIT, unit="moves"),
     )
     front = Grid(rows=SIZE, columns=SIZE, planes=2, maps=4, sweeps=12)
+    observation_range = (0.0, 1.0)
     rewards = {"arrived": 1.0}
     potentials = {"nearness": 1.0}
     baselines = ("guide",)

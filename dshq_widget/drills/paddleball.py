@@ -91,6 +91,7 @@ class PaddleBall(Drill):
         Observation("paddle velocity", scale=PADDLE_SPEED, unit="u/s"),
         Observation("ball above paddle", scale=HALF_WIDTH, unit="u"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"hit": 1.0 / BALLS}
     potentials = {"beside": 0.02}
     baselines = ("follower",)

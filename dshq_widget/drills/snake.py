@@ -118,6 +118,7 @@ class Snake(Drill):
         Observation("fruit height"),
         Observation("length", scale=40, unit="cells"),
     )
+    observation_range = (-1.0, 2.0)
     rewards = {"fruit_eaten": 1.0}
     potentials = {"nearness": 0.2}
     baselines = ("greedy",)

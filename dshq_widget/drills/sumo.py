@@ -186,6 +186,7 @@ class Sumo(Drill):
         Observation("rival's way to the edge", scale=RIM, unit="u"),
         Observation("time left", scale=12, unit="s"),
     )
+    observation_range = (-2.0, 2.0)
     rewards = {"win": 1.0}
     potentials = {"ground": 1.0, "nearness": 0.5}
     baselines = ("pusher",)

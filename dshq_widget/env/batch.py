@@ -8,17 +8,23 @@ row 2g is side 0 of game g, row 2g + 1 side 1).
 from __future__ import annotations
 
 import copy
+import sys
+import threading
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get
 
 GAMMA = 0.995  # of the shaping terms; the learner's default discount (docs/LOG.md, measured)
+PATIENCE = 2.0
+"""Seconds of compiling before somebody who waits reads why."""
 
 
 def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
@@ -27,6 +33,19 @@ def compiled(drill: str | type[Drill] | CompiledDrill) -> CompiledDrill:
         return drill
     drill = get(drill) if isinstance(drill, str) else drill
     return compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
+
+
+def _compiled_aloud(drill: CompiledDrill) -> CpuGame:
+    """The drill's machine code; one line on stderr if compiling takes longer than `PATIENCE` seconds."""
+    title = drill.spec["title"]
+    text = f"dshq: compiling the rules of {title}; this is slow only the first time on a machine"
+    timer = threading.Timer(PATIENCE, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        return drill.game()
+    finally:
+        timer.cancel()
 
 
 class Batch:
@@ -51,7 +70,7 @@ class Batch:
             raise ValueError(f"num_games: expected at least 1, got {num_games}")
         self.drill = compiled(drill)
         self.spec = self.drill.spec
-        self.game = self.drill.game()
+        self.game = _compiled_aloud(self.drill)
         self.num_games, self.sides = num_games, self.game.sides
         self.tiles = self.game.new(-(-num_games // LANES), seed, practice)
         self.kinds = np.array([t["kind"] == "potential" for t in self.spec["terms"]], bool)
@@ -60,13 +79,30 @@ class Batch:
             self.weights = np.where(self.kinds, np.float32(0), self.weights)
         self.gamma = np.float32(gamma)
 
-    def seed(self, seeds: NDArray) -> None:
-        """Key every game's generator, `seeds` (num_games,), and start new episodes."""
-        keys = np.zeros(len(self.tiles) * LANES, np.uint32)
-        keys[: self.num_games] = (np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32)
-        self.tiles["rng_key"] = keys.reshape(-1, LANES)
-        self.tiles["rng_count"] = 0
-        self.reset(np.ones(self.num_games, bool))
+    def seed(self, seeds: NDArray, chosen: NDArray | None = None) -> None:
+        """Key the games' generators, `seeds` (num_games,), and start new episodes: in all games, or in the chosen
+        ones, bool (num_games,).
+        """
+        chosen = np.ones(self.num_games, bool) if chosen is None else np.asarray(chosen, bool)
+        lanes = self._lanes(chosen)
+        keys = self._lanes((np.asarray(seeds, np.int64) & 0xFFFFFFFF).astype(np.uint32))
+        self.tiles["rng_key"] = np.where(lanes, keys, self.tiles["rng_key"])
+        self.tiles["rng_count"] = np.where(lanes, 0, self.tiles["rng_count"])
+        self.reset(chosen)
+
+    def practise(self, practice: bool, chosen: NDArray) -> None:
+        """From the next episode on, the chosen games, bool (num_games,), begin with training starts or as the rules
+        say.
+        """
+        self.tiles["practice"] = np.where(self._lanes(np.asarray(chosen, bool)), int(practice), self.tiles["practice"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the machine code, so that a batch can be pickled and copied; the copy continues exactly."""
+        return {key: value for key, value in vars(self).items() if key != "game"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.game = self.drill.game()
 
     def reset(self, chosen: NDArray) -> None:
         """New episodes in the chosen games, bool (num_games,)."""
@@ -131,7 +167,7 @@ class Batch:
 
     def like(self, num_games: int) -> Batch:
         """New games with the same drill and rewards, to restore states into."""
-        other = copy.copy(self)
+        other = copy.copy(self)  # with the same machine code
         other.num_games, other.tiles = num_games, np.zeros(-(-num_games // LANES), self.tiles.dtype)
         return other
 
@@ -154,6 +190,3 @@ class Batch:
     def _games(self, tiles: NDArray) -> NDArray:
         """(n_tiles, sides, k, 16) -> (num_games, sides, k)."""
         return np.ascontiguousarray(tiles.transpose(0, 3, 1, 2).reshape(-1, *tiles.shape[1:3])[: self.num_games])
-
-
-"""Opponent names valid for any drill; in a drill of one side they are ignored."""

@@ -7,100 +7,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import CpuGame
 from dshq_kernels.language.rules import SHAPES
-from dshq_kernels.network.layers import parse
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
+from dshq_widget.env.check_observations import observations
+from dshq_widget.env.check_subject import Broken, Finding, Impossible, Subject
 from dshq_widget.env.trace import node, trace
 
-BOUND = 2.0
-"""Largest allowed observation: `scale` is the value that reads 1; observations should stay below about twice that."""
 BETTER = 0.1
 """A baseline's mean reward per episode must exceed random play's by this."""
 KINDS = {kind: name for name, (kind, _) in SHAPES.items()}
 """Name of each kind of shape, by its number in a scene."""
 TRACE_TICKS = 600
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Result of one check: `ok` is None if it could not run; `mend` says how to fix a failure."""
-
-    name: str
-    ok: bool | None
-    text: str
-    mend: str = ""
-
-
-class Broken(Exception):
-    """A failed check: what is wrong (`text`) and how to fix it (`mend`)."""
-
-    def __init__(self, text: str, mend: str):
-        super().__init__(f"{text}: {mend}")
-        self.text, self.mend = text, mend
-
-
-class Impossible(Exception):
-    """A check that cannot run here, and why."""
-
-
-class Subject:
-    """A drill under test and its compiled game."""
-
-    def __init__(self, drill: CompiledDrill):
-        self.drill, self.spec = drill, drill.spec
-        self.decisions = drill.spec["time_limit"] // drill.spec["action_repeat"]
-        """Of the longest episode."""
-        self.names: list[str] = [name for name, _, _ in drill.spec["fields"]]
-        """Of the state's fields."""
-
-    @cached_property
-    def game(self) -> CpuGame:
-        return self.drill.game()
-
-    def advance(self, state: NDArray, actions: NDArray) -> NDArray:
-        """One decision of every game; returns which games are over, bool (n_tiles, 16)."""
-        state["action"] = actions
-        self.game.decide(state)
-        self.game.tick(state, self.spec["action_repeat"])
-        return self.game.status(state)[0] | (state["ticks"] >= self.spec["time_limit"])
-
-    def play(self, state: NDArray, decisions: int, who: str = "random") -> None:
-        """Play many decisions; finished games restart."""
-        for _ in range(decisions):
-            self.game.reset(state, self.advance(state, self.game.actions(state, who)))
-
-    def moments(self, state: NDArray, decisions: int) -> Iterator[int]:
-        """Random play; yields at the start and after every decision, before finished games restart."""
-        yield 0
-        for k in range(decisions):
-            over = self.advance(state, self.game.actions(state, "random"))
-            yield k + 1
-            self.game.reset(state, over)
-
-    def half_turn(self, state: NDArray) -> NDArray:
-        """The same states seen from the other side."""
-        turned = state.copy()
-        for name, _, length in self.spec["fields"]:
-            values = state[name][:, ::-1] if length == 2 else state[name]
-            turned[name] = -values if name in self.spec["half_turn"] else values
-        return turned
-
-    def unequal(self, a: NDArray, b: NDArray) -> str:
-        """The first state field whose values differ (the sign of zero aside), or ""."""
-        return next((name for name in self.names if not np.array_equal(a[name], b[name])), "")
 
 
 # -- the declaration
@@ -219,36 +146,6 @@ def mirror(it: Subject) -> str:
             lanes = over if state[name].ndim == 2 else over[:, None]
             turned[name] = np.where(lanes, fresh[name], turned[name])
     return "256 games and their mirror images stay identical for 600 decisions"
-
-
-def observations(it: Subject) -> str:
-    """Every observation is finite, within its scale, and changes."""
-    state = it.game.new(8, seed=1, practice=True)
-    most = np.zeros(it.spec["n_obs"])
-    lowest, highest = np.full(it.spec["n_obs"], np.inf), np.full(it.spec["n_obs"], -np.inf)
-    for _ in it.moments(state, 500):
-        seen = it.game.observe(state)
-        lowest = np.minimum(lowest, seen.min(axis=(0, 1, 3)))
-        highest = np.maximum(highest, seen.max(axis=(0, 1, 3)))
-        most = np.maximum(most, abs(seen).max(axis=(0, 1, 3)))
-    front, _ = parse((it.spec["n_obs"], *it.spec["front"], it.spec["n_actions"] + 1))
-    alike = (
-        front.inputs if front else 0
-    )  # planes of a grid and pairs have one number per cell or pair, some of them constant
-    for k, row in enumerate(it.spec["observations"]):
-        if not np.isfinite(most[k]):
-            raise Broken(f"observation {row['name']!r} is not a number", "avoid division by zero: max(divisor, 1e-6)")
-        if most[k] > BOUND:
-            raise Broken(
-                f"observation {row['name']!r} reached {most[k]:.3g}",
-                f"divide by a larger scale, or write clamp(value, -{BOUND}, {BOUND})",
-            )
-        if lowest[k] == highest[k] and k >= alike:
-            raise Broken(
-                f"observation {row['name']!r} is always {lowest[k]:.3g}",
-                f"write o[{k}, i] = ... in `observe`, or remove it: a constant tells the policy nothing",
-            )
-    return f"{len(most)} observations within {-most.max():.2f} .. {most.max():.2f}, all of them changing"
 
 
 def finite(it: Subject) -> str:

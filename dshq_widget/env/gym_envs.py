@@ -10,17 +10,50 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.env.batch import GAMMA, Batch
+from dshq_widget.env.picture import Painter
 
 EVERY_DRILL = ("self", "random", "idle")
+"""Opponents of every drill; in a drill of one side they are ignored."""
+RENDER_MODES = ("rgb_array",)
+WIDTH = 480
+"""Of a rendered picture, in pixels."""
+RESET_OPTIONS = ("practice", "reset_mask")
+
+
+ENV_OPTIONS = ("seed", "practice", "weights", "shaping", "gamma", "render_width")
+
+
+def described(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata of a drill's environments; `render_fps` is decisions per second of the game."""
+    return {"render_modes": list(RENDER_MODES), "render_fps": spec["tick_rate"] / spec["action_repeat"]}
+
+
+def observation_box(spec: Mapping[str, Any]) -> gym.spaces.Box:
+    """The space of one row's observations: bounded by what the drill declares, else unbounded."""
+    low, high = spec.get("observation_range") or (-np.inf, np.inf)
+    return gym.spaces.Box(low, high, (spec["n_obs"],), np.float32)
+
+
+def check_options(options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raises ValueError for an option that is not `known`."""
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise ValueError(f"unknown option {unknown!r}: expected one of {', '.join(known)}")
 
 
 class DrillVectorEnv(VectorEnv):
     """A drill as `gymnasium.vector.VectorEnv`: f32 observations (rows, n_obs), Discrete actions,
     `infos["reward_<term>"]` per row, and of a drill with a mask `infos["action_mask"]`, i8 (rows, n_actions), for the
     next action.
+
+    Episodes are matches by the rules and rewards are the drill's own, unless `practice` asks for the training starts
+    and `shaping` for the potentials (with `gamma`); `weights` replaces default weights of terms by name. With
+    `render_mode="rgb_array"`, `render()` returns a picture of every row's game, u8 (height, width, 3), `render_width`
+    pixels wide.
 
     `autoreset` is Gymnasium's: "next_step" resets a finished game on the step after (its action is ignored, its reward
     is 0), "same_step" at once, the last observation then in `infos["final_obs"]`. The mode is in
@@ -35,14 +68,20 @@ class DrillVectorEnv(VectorEnv):
         opponent: str | None = None,
         autoreset: str = "next_step",
         seed: int = 0,
-        practice: bool = True,
+        practice: bool = False,
         weights: Mapping[str, float] | None = None,
-        shaping: bool = True,
+        shaping: bool = False,
         gamma: float = GAMMA,
+        render_mode: str | None = None,
+        render_width: int = WIDTH,
     ):
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
         if autoreset not in modes:
             raise ValueError(f"autoreset: expected one of {', '.join(modes)}, got {autoreset!r}")
+        if render_mode not in (None, *RENDER_MODES):
+            raise ValueError(f"render_mode: expected 'rgb_array' or None, got {render_mode!r}")
+        if not 64 <= render_width <= 1920:
+            raise ValueError(f"render_width: expected 64 to 1920 pixels, got {render_width}")
         self.batch = Batch(drill, num_envs, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
         if spec["sides"] == 1 and opponent not in (None, *EVERY_DRILL):
@@ -53,25 +92,36 @@ class DrillVectorEnv(VectorEnv):
             self.batch.game.verb_of(self.opponent)
         self.learning = spec["sides"] if self.opponent == "self" else 1
         self.num_envs = num_envs * self.learning
-        self.metadata = {"autoreset_mode": modes[autoreset], "render_modes": []}
+        self.render_mode, self.render_width = render_mode, render_width
+        self.metadata = {"autoreset_mode": modes[autoreset], **described(spec)}
         self.same_step = autoreset == "same_step"
-        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32)
+        self.single_observation_space = observation_box(spec)
         self.single_action_space = gym.spaces.Discrete(spec["n_actions"])
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
         self._finished = np.zeros(num_envs, bool)
+        self._painter: Painter | None = None
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
-        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators."""
+        """New episodes everywhere; an int seeds game g with seed + g, None continues the games' generators.
+
+        `options["practice"]`: from now on episodes begin with training starts (true), or as the rules say.
+        `options["reset_mask"]`: bool (rows,), only these begin new episodes. Raises ValueError for other options.
+        """
         n = self.batch.num_games
+        options = options or {}
+        chosen = self._chosen(options.get("reset_mask"))
+        if "practice" in options:
+            self.batch.practise(bool(options["practice"]), chosen)
+        check_options(options, RESET_OPTIONS)
         if seed is None:
-            self.batch.reset(np.ones(n, bool))
+            self.batch.reset(chosen)
         else:
-            seeds = seed + np.arange(n) if isinstance(seed, int) else np.asarray(seed)
+            seeds = seed + np.arange(n) if isinstance(seed, (int, np.integer)) else np.asarray(seed)
             if seeds.shape != (n,):
                 raise ValueError(f"seed: expected an int or {n} of them, got {seeds.shape}")
-            self.batch.seed(seeds)
-        self._finished[:] = False
+            self.batch.seed(seeds, chosen)
+        self._finished[chosen] = False
         return self._rows(self.batch.observe()), self._masks()
 
     def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict]:
@@ -116,6 +166,40 @@ class DrillVectorEnv(VectorEnv):
             infos,
         )
 
+    def action_masks(self) -> NDArray:
+        """What each row may do next, bool (rows, n_actions): all true in a drill without a mask."""
+        return self._rows(self.batch.mask()) != 0
+
+    def render(self) -> tuple[NDArray, ...] | None:
+        """A picture of every row's game, u8 (height, width, 3); None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return tuple(self.picture(row // self.learning) for row in range(self.num_envs))
+
+    def picture(self, game: int) -> NDArray:
+        """A picture of one game, u8 (height, width, 3)."""
+        if self._painter is None:
+            self._painter = Painter(self.batch.spec, self.render_width)
+        return self._painter.draw(self.batch.game.scene(self.batch.tiles, game // LANES, game % LANES))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the painter, so that copies are small; a copy continues exactly."""
+        return {**vars(self), "_painter": None}
+
+    def _chosen(self, rows: Any) -> NDArray:
+        """The games, bool (num_games,), of a choice of rows."""
+        n = self.batch.num_games
+        if rows is None:
+            return np.ones(n, bool)
+        rows = np.asarray(rows)
+        if rows.shape != (self.num_envs,) or rows.dtype != bool:
+            got = f"{rows.dtype} of shape {rows.shape}"
+            raise ValueError(f"reset_mask: expected bool of shape {(self.num_envs,)}, got {got}")
+        sides = rows.reshape(n, self.learning)
+        if (sides.any(1) != sides.all(1)).any():
+            raise ValueError("reset_mask: rows 2k and 2k + 1 are one game, so choose both or neither")
+        return sides.all(1)
+
     def _masks(self) -> dict[str, Any]:
         return {"action_mask": self._rows(self.batch.mask())} if self.batch.game.masked else {}
 
@@ -134,21 +218,36 @@ class DrillVectorEnv(VectorEnv):
 
 
 class DrillEnv(gym.Env):
-    """One side of one game as `gymnasium.Env`; the other side is a baseline, "random" or "idle"."""
+    """One side of one game as `gymnasium.Env`; the other side is a baseline, "random" or "idle". Options are those of
+    `DrillVectorEnv`, without `autoreset`.
+    """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": list(RENDER_MODES)}
 
-    def __init__(self, drill: str | type[Drill] | CompiledDrill, opponent: str | None = None, **options: Any):
+    def __init__(
+        self,
+        drill: str | type[Drill] | CompiledDrill,
+        opponent: str | None = None,
+        *,
+        render_mode: str | None = None,
+        **options: Any,
+    ):
         if opponent == "self":
             raise ValueError('opponent="self" has two rows: use make_vec, or make_parallel for two named agents')
-        self._vector = DrillVectorEnv(drill, 1, opponent=opponent, **options)
+        check_options(options, ENV_OPTIONS)
+        self._vector = DrillVectorEnv(drill, 1, opponent=opponent, render_mode=render_mode, **options)
+        self.render_mode, self.metadata = render_mode, described(self._vector.batch.spec)
         self.observation_space = self._vector.single_observation_space
         self.action_space = self._vector.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
+        """A new episode. `options["practice"]`: from now on episodes begin with training starts (true), or as the
+        rules say. Raises ValueError for other options.
+        """
         super().reset(seed=seed)
+        check_options(options or {}, ("practice",))
         first = int(self.np_random.integers(1 << 31)) if seed is not None else None
-        observed, infos = self._vector.reset(seed=first)
+        observed, infos = self._vector.reset(seed=first, options=options)
         return observed[0], {k: v[0] for k, v in infos.items()}
 
     def step(self, action: int) -> tuple[NDArray, float, bool, bool, dict]:
@@ -160,3 +259,11 @@ class DrillEnv(gym.Env):
             bool(truncated[0]),
             {k: v[0] for k, v in infos.items()},
         )
+
+    def render(self) -> NDArray | None:
+        """The game as a picture, u8 (height, width, 3); None without a render mode."""
+        return None if self.render_mode is None else self._vector.picture(0)
+
+    def action_masks(self) -> NDArray:
+        """What may be done next, bool (n_actions,): all true in a drill without a mask."""
+        return self._vector.action_masks()[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import gymnasium as gym
 import numpy as np
@@ -10,21 +10,37 @@ from pettingzoo import ParallelEnv
 
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.env.batch import Batch
+from dshq_widget.env.batch import GAMMA, Batch
+from dshq_widget.env.gym_envs import WIDTH, described, observation_box
+from dshq_widget.env.picture import Painter
 
 
 class DrillParallelEnv(ParallelEnv):
-    """Both sides are agents; an ended game has no agents until `reset`. Options are those of `Batch`."""
+    """Both sides are agents; an ended game has no agents until `reset`. Options mean what they mean in
+    `DrillVectorEnv`.
+    """
 
-    def __init__(self, drill: str | type[Drill] | CompiledDrill, **options: Any):
-        self.batch = Batch(drill, 1, **options)
+    def __init__(
+        self,
+        drill: str | type[Drill] | CompiledDrill,
+        *,
+        seed: int = 0,
+        practice: bool = False,
+        weights: Mapping[str, float] | None = None,
+        shaping: bool = False,
+        gamma: float = GAMMA,
+        render_mode: str | None = None,
+        render_width: int = WIDTH,
+    ):
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode: expected 'rgb_array' or None, got {render_mode!r}")
+        self.batch = Batch(drill, 1, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
         spec = self.batch.spec
-        self.metadata = {"name": f"dshq_{spec['name']}_v0", "render_modes": []}
+        self.render_mode, self.render_width = render_mode, render_width
+        self.metadata = {"name": f"dshq_{spec['name']}_v0", **described(spec)}
         self.possible_agents = [f"side_{k}" for k in range(spec["sides"])]
         self.agents: list[str] = []
-        self.observation_spaces = {
-            a: gym.spaces.Box(-np.inf, np.inf, (spec["n_obs"],), np.float32) for a in self.possible_agents
-        }
+        self.observation_spaces = {a: observation_box(spec) for a in self.possible_agents}
         self.action_spaces = {a: gym.spaces.Discrete(spec["n_actions"]) for a in self.possible_agents}
 
     def observation_space(self, agent: str) -> gym.Space:
@@ -34,6 +50,9 @@ class DrillParallelEnv(ParallelEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+        """A new episode; `options["practice"]` as in `DrillEnv`. Other options are ignored, as PettingZoo wants it."""
+        if options and "practice" in options:
+            self.batch.practise(bool(options["practice"]), np.ones(1, bool))
         if seed is None:
             self.batch.reset(np.ones(1, bool))
         else:
@@ -52,6 +71,12 @@ class DrillParallelEnv(ParallelEnv):
         if terminated[0] or truncated[0]:
             self.agents = []
         return *result, *ended, self._with_masks(infos)
+
+    def render(self) -> np.ndarray | None:
+        """The game as a picture, u8 (height, width, 3); None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return Painter(self.batch.spec, self.render_width).draw(self.batch.game.scene(self.batch.tiles))
 
     def _with_masks(self, infos: dict[str, dict]) -> dict[str, dict]:
         """The infos and, of a drill with a mask, each agent's `action_mask`, i8 (n_actions,)."""

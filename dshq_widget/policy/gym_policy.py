@@ -25,6 +25,7 @@ class GymPolicy(Policy):
         distribution: str,
         metadata: Mapping[str, Any] | None = None,
     ):
+        self.environment = dict(environment)
         self.actions, self.distribution = Actions.from_json(environment["actions"]), distribution
         spec = PolicySpec(tuple(layers), activation, pixels=tuple(environment["pixels"]))
         weights = np.asarray(weights, np.float32)

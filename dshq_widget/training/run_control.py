@@ -28,7 +28,8 @@ class RunControl:
     processes wait until they are registered here.
 
     `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, `asked`,
-    the number of updates to make even while paused, and `budget`, a Budget or None. It may raise MemoryError.
+    the number of updates to make even while paused, and `budget`, a Budget or None. It may raise MemoryError, or
+    RuntimeError for what is missing on this machine.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class RunControl:
         try:
             self.processes = self._start(orders)
             self._asked = 0
-        except MemoryError as error:
+        except (MemoryError, RuntimeError) as error:
             self._status.fail(str(error))
 
     def _replace(self, end: Exit) -> None:

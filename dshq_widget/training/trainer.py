@@ -420,6 +420,11 @@ class Trainer(Readings):
             self._status.set("stopped", f"at version {saved.version} of the saved run")
         self._notify()
 
+    def prepare(self) -> None:
+        """Compile in the background what the first run needs, so that it starts sooner. Returns at once."""
+        if self._algorithm.prepare is not None:
+            self._algorithm.prepare(self.drill, self.config)
+
     def close(self) -> None:
         """End training and release everything; closing twice is fine. The policy can still be read and saved."""
         with self._lock:

@@ -139,6 +139,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
+        self._trainer.prepare()
         self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy")
 
+from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.local import LocalLeague
-from dshq_widget.classroom.store import LeagueError
 from dshq_widget.classroom.submit import submit
 from dshq_widget.classroom.verify_replay import verify
 from dshq_widget.policy import checkpoint

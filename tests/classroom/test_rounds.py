@@ -15,7 +15,8 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds, standings, verify_replay
-from dshq_widget.classroom.store import FINISHED, LeagueError, Store, commitment
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.classroom.upload_checks import Limiter, admit, bare
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.learning import elo

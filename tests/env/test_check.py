@@ -158,7 +158,41 @@ class Green(Bandit):
     palette = (*Bandit.palette, "green")
 
 
+class Rare(Bandit):
+    """Flags that random play never raises, as a one-hot has, and a range that is right."""
+
+    name = "rare"
+    observations = (Observation("lamp"), Observation("never"), Observation("always"))
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.bit[i])
+        o[1, i] = 1.0 if s.bit[i] == 7 else 0.0
+        o[2, i] = 0.0 if s.bit[i] == 7 else 1.0
+
+
+class Silent(Rare):
+    """The same with a number that no rule computes."""
+
+    name = "silent"
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.bit[i])
+        o[1, i] = 0.0
+        o[2, i] = 1.0
+
+
+class Narrow(Bandit):
+    """Leaves the range that it declares."""
+
+    name = "narrow"
+    observation_range = (0.0, 1.0)
+
+
 BROKEN = [
+    (Silent, {"observations": ("'never' is always 0", "tells the policy nothing")}),
+    (Narrow, {"observations": ("'lamp' was -1 .. 1, outside observation_range", "clamp(value, 0, 1)")}),
     (
         Crooked,
         {
@@ -271,3 +305,8 @@ def test_files_without_a_drill_say_why(tmp_path, source, text):
 def test_what_is_no_file_is_told():
     with pytest.raises(ValueError, match="expected a Python file with a Drill class or a drill's name, got 'sumoo'"):
         classes("sumoo")
+
+
+def test_flags_that_are_rarely_raised_pass():
+    found = {one.name: one for one in suite(Rare)}["observations"]
+    assert found.ok and "all changing but 'never', 'always'" in found.text

@@ -14,7 +14,6 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.policy.export_onnx import to_onnx
 from dshq_widget.policy.network import Policy, PolicySpec
 
 GRID = Grid(rows=3, columns=5, planes=2, maps=3, sweeps=4)
@@ -121,6 +120,3 @@ def test_what_a_grid_cannot_have_is_said():
     spec = PolicySpec(LAYERS, "relu")
     with pytest.raises(ValueError, match="normalize_observations works only with dense networks"):
         Normalizer(spec, observations=True)
-    policy = Policy(LAYERS, "relu", spec.untrained(0))
-    with pytest.raises(ValueError, match="cannot be exported to ONNX"):
-        to_onnx(policy)

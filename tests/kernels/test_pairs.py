@@ -140,7 +140,7 @@ def test_other_runtimes_compute_the_same(layers):
     reference = pytest.importorskip("onnx.reference")
     policy = Policy(layers, "tanh", weights_of(layers))
     obs = np.random.default_rng(6).standard_normal((7, layers[0])).astype(np.float32)
-    logits, value = reference.ReferenceEvaluator(to_onnx(policy)).run(None, {"observations": obs})
+    logits, _, value = reference.ReferenceEvaluator(to_onnx(policy)).run(None, {"observation": obs})
     wanted, values = policy.forward(obs)
     np.testing.assert_allclose(logits, wanted, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(value, values, rtol=1e-4, atol=1e-5)

@@ -1,16 +1,26 @@
-"""Policies in other programs: the ONNX model says what the policy says."""
+"""Policies in other programs: the ONNX model says what the policy says, for every kind of policy."""
 
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
-from dshq_widget.policy import checkpoint
+from dshq_kernels.network.layers import Grid, Pairs, written
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.snake import Snake
+from dshq_widget.files import whole
+from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy import network as policies
-from dshq_widget.policy.checkpoint import Checkpoint
-from dshq_widget.policy.network import Policy
+from dshq_widget.policy.action_spaces import Actions
+from dshq_widget.policy.checkpoint import Checkpoint, load_policy
+from dshq_widget.policy.export_onnx import ExportError, save_onnx, to_onnx
+from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.network import Policy, PolicySpec
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -23,23 +33,180 @@ def trained_like(layers, seed=0) -> np.ndarray:
     return (weights + rng.normal(0, 0.3, weights.shape)).astype(np.float32)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-@pytest.mark.parametrize("layers", [(28, 64, 64, 31), (4, 3), (9, 32, 24, 40, 6)])
-def test_the_model_says_what_the_policy_says(layers, activation):
-    from dshq_widget.policy.export_onnx import to_onnx
+OBSERVATIONS = 1000
+GRID, PAIRS = Grid(rows=4, columns=5, planes=2, maps=3, sweeps=3), Pairs(4, 3, 5, 2, 8, 16)
+DRILLS = {
+    "dense": (28, 64, 64, 31),
+    "no hidden layer": (4, 3),
+    "many layers": (9, 32, 24, 40, 6),
+    "grid": (GRID.inputs, *written(GRID), 16, 5),
+    "grid and more": (GRID.inputs + 3, *written(GRID), 16, 5),
+    "pairs": (PAIRS.inputs, *written(PAIRS), 24, 21),
+    "pairs and more": (PAIRS.inputs + 2, *written(PAIRS), 24, 21),
+}
+BOUNDED = spaces.Box(np.array([-2, 0, -1], np.float32), np.array([2, 10, 5], np.float32))
+HALF = spaces.Box(np.array([-2, -np.inf, 0], np.float32), np.array([2, np.inf, np.inf], np.float32))
+ENVIRONMENTS = {
+    "discrete": (spaces.Discrete(4, start=-1), "gaussian", ()),
+    "multi-discrete": (spaces.MultiDiscrete(np.array([[2, 3], [4, 2]])), "gaussian", ()),
+    "multi-binary": (spaces.MultiBinary(5), "gaussian", ()),
+    "gaussian": (BOUNDED, "gaussian", ()),
+    "gaussian without bounds": (HALF, "gaussian", ()),
+    "gaussian of a matrix": (spaces.Box(-1, 3, (2, 3), np.float32), "gaussian", ()),
+    "beta": (BOUNDED, "beta", ()),
+    "pixels": (spaces.Discrete(6), "gaussian", (4, 36, 44)),
+    "pixels, gaussian": (BOUNDED, "gaussian", (1, 40, 40)),
+}
 
-    policy = Policy(layers, activation, trained_like(layers), {"drill": "ball", "version": 7})
+
+def environment_policy(kind) -> GymPolicy:
+    space, distribution, pixels = ENVIRONMENTS[kind]
+    actions = Actions.of(space)
+    n_obs = convolutions.features(pixels) if pixels else 7
+    spec = PolicySpec((n_obs, 32, actions.outputs + 1), "tanh", pixels=pixels)
+    rng = np.random.default_rng(3)
+    weights = (spec.untrained(0) + rng.normal(0, 0.02 if pixels else 0.3, spec.floats)).astype(np.float32)
+    described = {
+        "id": "Mine-v0",
+        "actions": actions.to_json(),
+        "pixels": list(pixels),
+        "wrappers": ["FlattenObservation"],
+    }
+    known = {"drill": "gym:Mine-v0", "rules_hash": "0123456789abcdef", "version": 7, "step": 50}
+    return GymPolicy(spec.layers, "tanh", weights, described, distribution, known)
+
+
+def answers(policy, obs, **more) -> dict[str, np.ndarray]:
     session = runtime.InferenceSession(to_onnx(policy).SerializeToString(), providers=["CPUExecutionProvider"])
-    for batch in (1, 257):
-        obs = np.random.default_rng(batch).standard_normal((batch, layers[0]), np.float32)
-        logits, value = session.run(["logits", "value"], {"observations": obs})
-        wanted_logits, wanted_value = policy.forward(obs)
-        assert logits.shape == wanted_logits.shape and value.shape == wanted_value.shape == (batch,)
-        assert np.allclose(logits, wanted_logits, rtol=1e-5, atol=1e-5)
-        assert np.allclose(value, wanted_value, rtol=1e-5, atol=1e-5)
-    clear = np.abs(np.diff(np.sort(wanted_logits)[:, -2:])[:, 0]) > 1e-4
-    assert np.array_equal(logits.argmax(-1)[clear], policy.act(obs, greedy=True)[clear])
-    assert session.get_modelmeta().custom_metadata_map == {"drill": "ball", "version": "7"}
+    names = [one.name for one in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"observation": obs, **more}), strict=True))
+
+
+def seen(rng, policy, front=None) -> np.ndarray:
+    pixels = policy.spec.pixels
+    if pixels:
+        return rng.integers(0, 256, (OBSERVATIONS, *pixels), np.uint8)
+    obs = rng.standard_normal((OBSERVATIONS, policy.spec.layers[0]), np.float32)
+    if isinstance(front, Grid):
+        obs[:, front.planes * front.cells : front.inputs] = np.eye(front.cells)[rng.integers(0, front.cells, len(obs))]
+    return obs
+
+
+def close(found, wanted):
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-5)
+    assert found.shape == wanted.shape
+
+
+def clear(logits) -> np.ndarray:
+    """Rows whose likeliest option is likeliest by more than rounding."""
+    return np.abs(np.diff(np.sort(logits)[:, -2:])[:, 0]) > 1e-3
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("kind", DRILLS)
+def test_a_drills_model_says_what_the_policy_says(kind, activation):
+    layers = DRILLS[kind]
+    policy = Policy(layers, activation, trained_like(layers), {"drill": "mine", "version": 7})
+    obs = seen(np.random.default_rng(1), policy, policy.spec.front)
+    found = answers(policy, obs)
+    logits, value = policy.forward(obs)
+    assert list(found) == ["logits", "action", "value"] and found["action"].shape == (OBSERVATIONS,)
+    close(found["logits"], logits)
+    close(found["value"], value)
+    sure = clear(logits)
+    assert sure.mean() > 0.9
+    assert np.array_equal(found["action"][sure], policy.act(obs, greedy=True)[sure])
+    close(answers(policy, obs[:1])["logits"], logits[:1])
+    mask = np.random.default_rng(2).random(logits.shape) < 0.5
+    mask[:, 0] = True
+    found, wanted = answers(policy, obs, action_mask=mask), policy.logits(obs, mask)
+    close(found["logits"], wanted)
+    sure = clear(np.where(mask, logits, logits.min() - 1))
+    assert np.array_equal(found["action"][sure], policy.act(obs, greedy=True, mask=mask)[sure])
+
+
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_an_environments_model_says_what_the_policy_says(kind):
+    policy = environment_policy(kind)
+    obs = seen(np.random.default_rng(1), policy)
+    found, (outputs, value) = answers(policy, obs), policy.forward(obs)
+    close(found["value"], value)
+    greedy = policy.act(obs, greedy=True)
+    if "logits" in found:
+        assert list(found) == ["logits", "action", "value"]
+        close(found["logits"], outputs)
+        parts = np.split(outputs, np.cumsum(policy.actions.sizes)[:-1], -1)
+        sure = np.logical_and.reduce([clear(part) for part in parts])
+        assert sure.mean() > 0.9 and found["action"].shape == greedy.shape
+        assert np.array_equal(found["action"][sure], greedy[sure])
+        return
+    close(found["action"], greedy)
+    first, second = np.split(outputs, 2, -1)
+    if policy.distribution == "beta":
+        close(found["action_alpha"], 1 + np.logaddexp(0, first))
+        close(found["action_beta"], 1 + np.logaddexp(0, second))
+        return
+    close(found["action_mean"], first)
+    drawn = np.stack([policy.actions.draw(outputs, "gaussian", np.random.default_rng(k)) for k in range(400)])
+    spread = (drawn - first).std(0) / found["action_deviation"]
+    assert 0.8 < spread.min() < spread.max() < 1.2 and abs(spread.mean() - 1) < 0.01, "drawn as far as it says"
+
+
+def test_the_metadata_says_what_comes_out():
+    def said(policy):
+        return {one.key: one.value for one in to_onnx(policy).metadata_props}
+
+    ball = said(load_policy("ball:bronze"))
+    drill = compile_drill(Ball)
+    assert ball["drill"] == "ball" and ball["rules_hash"] == drill.rules_hash
+    assert json.loads(ball["action_names"]) == drill.spec["actions"]
+    assert json.loads(ball["observation_names"])[0] == drill.spec["observations"][0]["name"]
+    assert "action_mask" not in ball and json.loads(ball["outputs"]) == ["logits", "action", "value"]
+    drill = compile_drill(Snake)
+    layers = PolicySpec.for_drill(drill.spec, (8,)).layers
+    snake = Policy(layers, "tanh", trained_like(layers), {"drill": "snake", "rules_hash": drill.rules_hash})
+    assert "optional" in said(snake)["action_mask"] and "observation_names" in said(snake)
+    box = said(environment_policy("gaussian without bounds"))
+    assert box["environment"] == "Mine-v0" and box["distribution"] == "gaussian"
+    assert json.loads(box["action_low"]) == [-2, "-inf", 0] and "clipped to -1..1" in box["action_scaling"]
+    assert said(environment_policy("pixels"))["normalization"].startswith("pixels are divided by 255")
+    other = Policy((4, 3), "tanh", trained_like((4, 3)), {"drill": "ball", "rules_hash": "other"})
+    assert "action_names" not in said(other), "a drill of the same name with other rules"
+    policy = environment_policy("discrete")
+    policy.metadata["config"] = {"normalize_observations": True}
+    assert "part of the weights" in said(policy)["normalization"]
+    assert json.loads(said(policy)["choice_sizes"]) == [4] and said(policy)["action_start"] == "-1"
+
+
+def test_what_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
+    class Stranger(Policy):
+        pass
+
+    broken = trained_like((4, 3))
+    broken[0] = np.nan
+    unknown, misfit = environment_policy("gaussian"), environment_policy("discrete")
+    unknown.distribution, misfit.actions = "cauchy", Actions.of(spaces.Discrete(9))
+    for policy, words in [
+        (Stranger((4, 3), "tanh", trained_like((4, 3))), "a Stranger cannot be written"),
+        (Policy((4, 3), "tanh", broken), "not finite"),
+        (unknown, "expected one of gaussian, beta"),
+        (misfit, "4 outputs but its actions need 9"),
+    ]:
+        with pytest.raises(ExportError, match=words):
+            save_onnx(policy, tmp_path / "bot.onnx")
+    assert os.listdir(tmp_path) == []
+    policy = Policy((4, 3), "tanh", trained_like((4, 3)))
+    with pytest.raises(ExportError, match="reads 4 observations and has 2 actions, but 'ball' has 28 and 30"):
+        save_onnx(policy, tmp_path / "bot.onnx", compile_drill(Ball))
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "bot.onnx").write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(whole.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
+        with pytest.raises(OSError, match="No space left"):
+            save_onnx(policy, tmp_path / "bot.onnx")
+    assert os.listdir(tmp_path) == ["bot.onnx"] and (tmp_path / "bot.onnx").read_bytes() == b"old"
+    save_onnx(policy, tmp_path / "bot.onnx")
+    assert os.listdir(tmp_path) == ["bot.onnx"]
 
 
 def run(*arguments):
@@ -55,7 +222,7 @@ def test_the_command(tmp_path):
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)["onnx"] == str(tmp_path / "bot.onnx")
     obs = np.ones((2, 4), np.float32)
-    logits, _ = runtime.InferenceSession(tmp_path / "bot.onnx").run(None, {"observations": obs})
+    logits, _, _ = runtime.InferenceSession(tmp_path / "bot.onnx").run(None, {"observation": obs})
     assert np.allclose(logits, checkpoint.load_policy(path).forward(obs)[0], atol=1e-5)
     for arguments, words in [
         ((path, "--onnx", tmp_path / "no" / "bot.onnx"), "cannot write"),

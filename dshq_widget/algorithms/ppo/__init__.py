@@ -29,9 +29,17 @@ def start(
     return start_processes(drill, config, weights, job, on_message, on_exit)
 
 
+def prepare(drill: Any, config: TrainConfig) -> None:
+    """See `Algorithm.prepare`."""
+    from dshq_widget.algorithms.ppo.processes import prepare_processes
+
+    prepare_processes(drill, config)
+
+
 ALGORITHM = Algorithm(
     "ppo",
     start,
+    prepare=prepare,
     refuses={
         "recurrent": "ppo has no networks with memory: leave out --recurrent",
         "page": "ppo does not train in the page: leave out --engine page",

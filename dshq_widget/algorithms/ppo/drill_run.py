@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dshq_kernels.backends.cuda import why_unusable
-from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.games import OwnGames, RingGames
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
@@ -57,10 +57,17 @@ class DrillPPO:
         self.drill = CompiledDrill.from_json(job["drill"])
         self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
         self.workers = int(job.get("workers", 0))
-        announce(channel, f"compiling the rules of {self.drill.spec['title']}")
-        self.drill.game()
-        self.spec = PolicySpec.for_config(self.drill.spec, self.config)
         self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
+        self.helper = compiling.Helper() if self.device == "cpu" else None
+        self._say_compiling(1, f"the rules of {self.drill.spec['title']}")
+        compiling.rules(self.drill, partial(self._say_compiling, 1, "the rules, in another process"))
+        self.spec = PolicySpec.for_config(self.drill.spec, self.config)
+
+    def _say_compiling(self, part: int, what: str) -> None:
+        if compiling.is_compiled(self.drill):
+            announce(self.channel, f"loading {what} ({part} of 3)")
+        else:
+            announce(self.channel, f"compiling {what} ({part} of 3; slow only the first time on a machine)")
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
         """The run and its parts, resumed if there is something to resume from."""
@@ -93,7 +100,14 @@ class DrillPPO:
         """Play and learn once at a learning rate of 0, so that everything is compiled. Returns the message sent when
         training begins; None if a measurement shows that another allocation is faster.
         """
-        announce(self.channel, "compiling the learner; this is slow only the first time on a machine")
+        if self.device == "cpu":
+            self._say_compiling(2, "how games are played")
+            waits = partial(self._say_compiling, 2, "how games are played, in another process")
+            compiling.play(self.drill, self.config, self.make_learner(), waits)
+            self._say_compiling(3, "how it learns")
+            compiling.learn(partial(self._say_compiling, 3, "how it learns, in another process"))
+            if self.helper is not None:
+                self.helper.close()
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)
         learner = self.make_learner()
         played = games.next(learner, self.config, 0)

@@ -10,9 +10,10 @@ from typing import Any
 from dshq_kernels.play.rollout import make_groups, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
-from dshq_widget.algorithms.ppo import tuning
+from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gpu.device import check_device, need_torch
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
@@ -23,6 +24,9 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
+COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
+COMPILE_SECONDS = 600.0
+"""The compiler holds the interpreter's lock for long."""
 GYM_STUCK_SECONDS = 60.0
 """Long, because an environment may be slow to start and slow to step."""
 LINE = 64  # bytes; lanes begin on a cache line
@@ -202,6 +206,12 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     return block, offsets
 
 
+def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
+    """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
+    if isinstance(drill, CompiledDrill) and config.device != "cuda" and not compiling.is_compiled(drill):
+        supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
+
+
 def start_processes(
     drill: CompiledDrill | Environment,
     config: TrainConfig,
@@ -210,9 +220,14 @@ def start_processes(
     on_message: Callable[[Any, Message], None],
     on_exit: Callable[[Any, Exit], None],
 ) -> Processes:
-    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself."""
+    """A learner with rollout workers for a drill; for an environment one learner, which steps it itself. Raises
+    RuntimeError with one sentence for a device or a package that is missing.
+    """
+    if not config.deterministic:
+        check_device(config.device)
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
+    need_torch(f"training on {drill.name}")
     machine = tuning.Machine.this(bool(job.get("gentle")))
     processors = 1 if config.deterministic else machine.size
     threads = processors if drill.spec["pixels"] else 1  # more threads slow a small network down

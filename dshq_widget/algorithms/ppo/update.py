@@ -10,6 +10,7 @@ import numpy as np
 
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.learner import Learner as PPOLearner
+from dshq_widget.gpu.device import torch_missing
 from dshq_widget.learning.parts import Experience, Learner, Progress
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ class PPOUpdate(Learner):
         """Every `validate_every` updates, compare both on one minibatch before learning from it. Returns metrics."""
         every = progress.config.validate_every
         if not self._validate or not every or progress.updates % every:
+            return {}
+        missing = torch_missing("validate_every")
+        if missing:
+            self._validate = False
+            self._warn(f"{missing}; training continues without")
             return {}
         from dshq_widget.algorithms.ppo.learners.validation import Validator  # imports torch
 

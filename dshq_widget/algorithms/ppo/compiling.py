@@ -1,0 +1,110 @@
+"""Compiles what the first training on a machine needs, in two processes: the rules and how games are played in one,
+how it learns in the other. Role `dshq_widget.algorithms.ppo.compiling:run` does it before anybody presses Train.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.rollout import Samples
+from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.learners import learners
+from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.evaluator import Evaluator
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime import budget, compiling
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.process import Channel, role
+
+RULES, PLAY, LEARN = "rules", "play", "learn"
+LAYERS = (4, 16, 3)
+"""Of the network that learns once; machine code is the same for every network."""
+
+
+def is_compiled(drill: CompiledDrill) -> bool:
+    """Whether all of it has been compiled on this machine."""
+    return all(compiling.stamp(piece).exists() for piece in (PLAY, LEARN)) and (
+        compiling.stamp(RULES, drill.python).exists()
+    )
+
+
+def rules(drill: CompiledDrill, waits: Callable[[], None] | None = None) -> None:
+    """Compile the drill's rules."""
+    with compiling.turn(RULES, drill.python, waits):
+        drill.game()
+
+
+def play(drill: CompiledDrill, config: TrainConfig, learner: Learner, waits: Callable[[], None] | None = None) -> None:
+    """Compile how games are played, by playing a few."""
+    with compiling.turn(PLAY, waits=waits):
+        OwnGames(drill, config.replace({"num_envs": 64, "rollout_length": 2}), 1).next(learner, config, 0)
+
+
+def learn(waits: Callable[[], None] | None = None) -> None:
+    """Compile how it learns, by learning once from nothing."""
+    with compiling.turn(LEARN, waits=waits):
+        samples = Samples.new(8, LAYERS[0])
+        for name in ("obs", "action", "log_prob", "value", "advantage", "returns"):
+            getattr(samples, name)[:] = 0
+        learners["fused"](PolicySpec(LAYERS), threads=1).update(samples, np.arange(8), Hyper(learning_rate=0.0))
+
+
+class Helper:
+    """A process that compiles how it learns, beside this one; none where it is compiled already, or where there is one
+    processor only. It ends with this process.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        if not compiling.stamp(LEARN).exists() and budget.cpu_budget() >= 1.5:
+            command = [sys.executable, "-c", "from dshq_widget.algorithms.ppo.compiling import _help; _help()"]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+    def close(self) -> None:
+        """Wait for it. What it compiled lies on disk."""
+        if self._process is not None:
+            self._process.wait()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+
+
+def _help() -> None:
+    """The helper's own work; its input ends when the process that started it ends."""
+
+    def follow() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)
+
+    threading.Thread(target=follow, daemon=True).start()
+    learn()
+    os._exit(0)
+
+
+@role
+def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
+    """Compile everything, at the low priority that every child has. `job`: the drill and settings, as a learner gets
+    them.
+    """
+    drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
+    helper = Helper()
+    rules(drill)
+    spec = PolicySpec.for_config(drill.spec, config)
+    learner = learners["fused"](spec, seed=0, threads=1)
+    play(drill, config, learner)
+    Evaluator(drill, spec, 0).warm_up(learner.blob())
+    helper.close()
+
+
+def job_of(drill: CompiledDrill, config: TrainConfig) -> dict[str, Any]:
+    """The job of `run`."""
+    return json.loads(json.dumps({"drill": drill.to_json() | {"javascript": ""}, "hyper": config.to_json()}))

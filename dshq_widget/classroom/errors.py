@@ -1,0 +1,7 @@
+"""What a league rejects. Needs no database, so that sending a policy does not either."""
+
+from __future__ import annotations
+
+
+class LeagueError(ValueError):
+    """A request that the league rejects. The message is one sentence for the user."""

@@ -1,0 +1,82 @@
+"""What a check of a drill is given and gives back: the drill under test, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.backends.cpu import CpuGame
+from dshq_widget.drill.compiled import CompiledDrill
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of one check: `ok` is None if it could not run; `mend` says how to fix a failure."""
+
+    name: str
+    ok: bool | None
+    text: str
+    mend: str = ""
+
+
+class Broken(Exception):
+    """A failed check: what is wrong (`text`) and how to fix it (`mend`)."""
+
+    def __init__(self, text: str, mend: str):
+        super().__init__(f"{text}: {mend}")
+        self.text, self.mend = text, mend
+
+
+class Impossible(Exception):
+    """A check that cannot run here, and why."""
+
+
+class Subject:
+    """A drill under test and its compiled game."""
+
+    def __init__(self, drill: CompiledDrill):
+        self.drill, self.spec = drill, drill.spec
+        self.decisions = drill.spec["time_limit"] // drill.spec["action_repeat"]
+        """Of the longest episode."""
+        self.names: list[str] = [name for name, _, _ in drill.spec["fields"]]
+        """Of the state's fields."""
+
+    @cached_property
+    def game(self) -> CpuGame:
+        return self.drill.game()
+
+    def advance(self, state: NDArray, actions: NDArray) -> NDArray:
+        """One decision of every game; returns which games are over, bool (n_tiles, 16)."""
+        state["action"] = actions
+        self.game.decide(state)
+        self.game.tick(state, self.spec["action_repeat"])
+        return self.game.status(state)[0] | (state["ticks"] >= self.spec["time_limit"])
+
+    def play(self, state: NDArray, decisions: int, who: str = "random") -> None:
+        """Play many decisions; finished games restart."""
+        for _ in range(decisions):
+            self.game.reset(state, self.advance(state, self.game.actions(state, who)))
+
+    def moments(self, state: NDArray, decisions: int) -> Iterator[int]:
+        """Random play; yields at the start and after every decision, before finished games restart."""
+        yield 0
+        for k in range(decisions):
+            over = self.advance(state, self.game.actions(state, "random"))
+            yield k + 1
+            self.game.reset(state, over)
+
+    def half_turn(self, state: NDArray) -> NDArray:
+        """The same states seen from the other side."""
+        turned = state.copy()
+        for name, _, length in self.spec["fields"]:
+            values = state[name][:, ::-1] if length == 2 else state[name]
+            turned[name] = -values if name in self.spec["half_turn"] else values
+        return turned
+
+    def unequal(self, a: NDArray, b: NDArray) -> str:
+        """The first state field whose values differ (the sign of zero aside), or ""."""
+        return next((name for name in self.names if not np.array_equal(a[name], b[name])), "")

@@ -1,0 +1,106 @@
+"""Light to install: drills train without torch, a policy is sent without SQLAlchemy, nothing needs a writable home."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dshq_kernels
+
+ROOT = Path(__file__).parents[2]
+BLOCKER = """
+import sys
+
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+@pytest.fixture
+def without(tmp_path):
+    """Runs `dshq` in a process, and processes of that, where some packages cannot be imported."""
+
+    def run(missing, *arguments, **variables):
+        (tmp_path / "sitecustomize.py").write_text(BLOCKER.format(missing=missing))
+        path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "kernels")])
+        command = [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": path, **variables}
+        return subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment, cwd=tmp_path)
+
+    return run
+
+
+def test_a_drill_trains_and_plays_without_torch(without, tmp_path):
+    done = without({"torch"}, "train", "bandit", "--seconds", 2, "--out", tmp_path / "bot.dshq", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["updates"] > 0
+    done = without({"torch"}, "evaluate", tmp_path / "bot.dshq", "--matches", 20, "--json")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("train", "gym:CartPole-v1", "--seconds", 2), ("train", "bandit", "--seconds", 2, "--validate-every", 1)],
+    ids=["gym", "reference"],
+)
+def test_what_needs_torch_says_how_to_install_it(without, arguments):
+    done = without({"torch"}, *arguments)
+    assert "pip install torch==2.13.0" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (1 if "gym:CartPole-v1" in arguments else 0)
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a GPU")
+@pytest.mark.parametrize("missing", [set(), {"torch"}], ids=["torch", "no torch"])
+def test_cuda_without_a_gpu_is_a_sentence(without, missing):
+    for verb in ("train", "bench"):
+        done = without(missing or {"nothing"}, verb, "bandit", "--seconds", 1, "--device", "cuda", PATH="/nowhere")
+        assert done.returncode == 1 and "no NVIDIA GPU" in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+
+
+def test_a_policy_is_sent_without_a_database(without):
+    done = without({"sqlalchemy", "torch"}, "submit", "ball:bronze", "--to", "http://127.0.0.1:9", "--token", "x")
+    assert done.returncode == 2 and "no answer from" in done.stderr
+
+
+def test_torch_is_an_extra_by_its_exact_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert not [name for name in project["dependencies"] if name.startswith("torch")]
+    (wanted,) = project["optional-dependencies"]["torch"]
+    assert wanted == "torch==2.13.0"
+    readme = (ROOT / "README.md").read_text()
+    assert f"pip install {wanted}" in readme and "[lab,torch]" in readme
+    assert "dshq-widget[torch]" in project["optional-dependencies"]["test"]
+
+
+def test_code_is_kept_in_a_temporary_folder_where_nothing_else_can_be_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
+    writable = dshq_kernels._writable
+    monkeypatch.setattr(dshq_kernels.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(dshq_kernels, "_writable", lambda folder: tmp_path in folder.parents and writable(folder))
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
+    folder = dshq_kernels.ensure_cache()
+    assert folder is not None and folder.parent == tmp_path and os.environ["NUMBA_CACHE_DIR"] == str(folder)
+    assert str(folder) == numba.config.CACHE_DIR
+    monkeypatch.setattr(dshq_kernels, "_writable", lambda folder: False)
+    with pytest.raises(RuntimeError, match="Set TMPDIR, NUMBA_CACHE_DIR and DSHQ_CACHE_DIR"):
+        dshq_kernels.ensure_cache()
+
+
+def test_scripts_of_an_environment_beside_the_page_are_not_taken_for_modules():
+    """JupyterLab's are CommonJS, and `.venv` lies below the checkout's package.json."""
+    assert "type" not in json.loads((ROOT / "package.json").read_text())
+    assert json.loads((ROOT / "js" / "package.json").read_text()) == {"type": "module"}
