@@ -61,7 +61,7 @@ OUT, MINE, BACK, FLEE = range(4)  # phases of a worker: to its spot, at it, to t
 NONE, ENERGY, COMBAT = range(3)  # kinds of parasites
 FAR = 1000.0  # further than anything
 
-STATE = {
+STATE: dict[str, str | tuple[str, int]] = {
     "spot_x": ("f32", SPOTS),  # mining spots; they stand in the middle of a chunk
     "spot_y": ("f32", SPOTS),
     "cluster_x": ("f32", CLUSTERS),  # the third is the first again where there are two

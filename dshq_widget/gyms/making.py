@@ -164,7 +164,7 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
         "clip_rewards": gym_id.startswith(ATARI),
     }
     empty = ("fields", "actions", "observations", "terms", "baselines", "drag", "palette", "tags", "half_turn")
-    nothing = {
+    nothing: dict[str, Any] = {
         "mirrored": False,
         "masked": False,
         "keys": {},
