@@ -273,6 +273,7 @@ class Territory(Drill):
         Observation("combat spawns", scale=COMBAT_SPAWNS),
         Observation("player energy rate"),
     )
+    observation_range = (0.0, 1.0)
     algorithm = "gate"
     rewards = {
         "result": 1.0,

@@ -326,7 +326,9 @@ def test_location_counts_only_with_a_spawn(game, quiet):
 
 
 def test_ppo_takes_some_updates():
-    with Trainer(Territory, num_envs=32, rollout_length=8, minibatch_size=128, workers=0, device="cpu") as trainer:
+    with Trainer(
+        Territory, algorithm="ppo", num_envs=32, rollout_length=8, minibatch_size=128, workers=0, device="cpu"
+    ) as trainer:
         trainer.start()
         assert trainer.wait(updates=3, progress=False)
         assert np.isfinite(trainer.metrics["loss_policy"])
