@@ -29,6 +29,7 @@ export class Journal {
   private swap: { from: number; since: number; line: Line } | null = null; // the newest line on a swap
   private values: Record<string, ConfigValue> | null = null;
   private status: Status | null = null;
+  private restingVersion = 0; // before the present run: its first version may come together with its status
   private champion: string | null = null;
 
   constructor(private readonly now: () => number = () => Date.now()) {}
@@ -59,8 +60,10 @@ export class Journal {
   training(status: Status, version: number, text: string): void {
     const before = this.status;
     this.status = status;
+    const from = this.restingVersion;
+    if (status !== "training") this.restingVersion = version;
     if (status === before || before === null) return;
-    if (status === "training") this.add("training", version > 0 ? `Training resumed from v${version}.` : "Training started.");
+    if (status === "training") this.add("training", from > 0 ? `Training resumed from v${from}.` : "Training started.");
     else if (status === "stopped") this.add("training", `Training stopped at v${version}.`);
     else if (status === "idle") this.add("training", "Training was reset to the untrained v0.");
     else if (status === "error") this.warning(text || "Training stopped because of an error.");
