@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dshq_widget.training.train_for import train_for
 
 from benchmarks.machine import describe, write
 from dshq_kernels.play.rollout import Player, play_matches
@@ -216,7 +215,7 @@ def curve(name: str, seed: int, seconds: float) -> dict[str, Any]:
     with Trainer(name, seed=seed) as trainer:
         watch = Watch(trainer, [seconds * 2 ** (-k / 2) for k in range(2 * OCTAVES, 0, -1)])
         watch.start()
-        train_for(trainer, seconds, progress=False)
+        trainer.train_for(seconds=seconds, progress=False)
         trainer.stop()
         trainer.join()
         watch.over.set()

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dshq_widget.training.train_for import train_for
 
 from benchmarks.machine import describe, write
 from dshq_widget.algorithms.gate import components as parts
@@ -34,7 +33,7 @@ from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.games import GateGames
 from dshq_widget.algorithms.gate.gate import SimulationGate
 from dshq_widget.algorithms.gate.network import SIZE, GateNetwork
-from dshq_widget.algorithms.gate.proposal import Proposal
+from dshq_widget.algorithms.gate.proposal import Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.drill.compiled import CompiledDrill
@@ -117,7 +116,7 @@ def spawns_to_reach(records: np.ndarray, level: float) -> int | None:
 def ppo(drill: CompiledDrill, seed: int, seconds: float, decisions: int) -> dict[str, Any]:
     """PPO's policy after `seconds`, judged on `decisions` decisions of its own."""
     with Trainer(drill, algorithm="ppo", seed=seed) as trainer:
-        train_for(trainer, seconds)
+        trainer.train_for(seconds=seconds, progress=False)
         newest, steps = trainer.latest_policy(), trainer.metrics.get("agent_steps", 0)
     policy, rng = Policy(newest.layers, newest.activation, newest.weights), np.random.default_rng(seed)
     games = Territories(drill, 16, seed)
@@ -176,6 +175,35 @@ def measure(seeds: int, decisions: int, ppo_seconds: float) -> dict[str, Any]:
     return {"arms": arms, "differences": gaps, "spawns_to_reach_the_level_of_B": reach}
 
 
+def speeds(rounds: int = 4, decisions: int = 2000) -> dict[str, Any]:
+    """Candidates judged a second on one core, and the latency of an inference (propose, observe, judge) in milliseconds
+    with a training at full speed beside it and without one, in turns.
+    """
+    drill, gate = compiled("territory"), SimulationGate()
+    games, network, rng = Territories(drill, 1, 0), GateNetwork.initial(0), np.random.default_rng(0)
+    seen = games.observation(0)
+    gate.evaluate_all(seen)
+    begin = time.perf_counter()
+    for _ in range(2000):
+        gate.evaluate_all(seen)
+    rate = 2000 * len(parts.TYPES) * parts.CHUNKS / (time.perf_counter() - begin)
+    took: dict[str, list[float]] = {"alone": [], "training beside": []}
+    with Trainer("territory") as trainer:
+        trainer.start()
+        trainer.wait(updates=100, progress=False)
+        for _ in range(rounds):
+            for name in took:
+                (trainer.pause_training if name == "alone" else trainer.resume_training)()
+                time.sleep(0.5)
+                for _ in range(decisions // rounds):
+                    start = time.perf_counter()
+                    proposal = propose(network, games.features(), rng)[0]
+                    gate.evaluate(games.observation(0), proposal.chunk, proposal.kind)
+                    took[name].append(1000 * (time.perf_counter() - start))
+    quantiles = {name: {f"p{q}": float(np.percentile(row, q)) for q in (50, 99)} for name, row in took.items()}
+    return {"candidates_per_second_per_core": rate, "inference_ms": quantiles}
+
+
 def curve(records: np.ndarray) -> dict[str, list[float]]:
     """Moving means over WINDOW decisions, every 50 decisions."""
     rows = [figures(records[end - WINDOW : end]) for end in range(WINDOW, len(records) + 1, 50)]
@@ -211,7 +239,11 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=2000)
     parser.add_argument("--ppo", type=float, default=60.0, help="seconds of PPO; 0 leaves it out")
     parser.add_argument("--draw", type=Path, help="draw a result once more")
+    parser.add_argument("--speeds", action="store_true", help="measure speeds alone")
     options = parser.parse_args()
+    if options.speeds:
+        print(write("gate_speeds", result := {"machine": describe()} | speeds()), result)
+        return
     if options.draw:
         draw(json.loads(options.draw.read_text()))
         return

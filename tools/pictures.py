@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dshq_widget.training.train_for import train_for
 from playwright.sync_api import Browser, sync_playwright
 
 from dshq_widget import DrillWidget, Trainer
@@ -70,7 +69,7 @@ def main() -> None:
         for name in arguments.drills:
             policy = Path(folder) / f"{name}.dshq"
             with Trainer(name, seed=arguments.seed) as trainer:
-                train_for(trainer, SECONDS.get(name, 30.0), progress=False)
+                trainer.train_for(seconds=SECONDS.get(name, 30.0), progress=False)
                 trainer.save(policy)
             browser = launch_chromium(driver)
             print(take(browser, name, policy, Path(folder) / f"{name}.html", arguments.seed), flush=True)
