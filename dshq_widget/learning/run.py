@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.contract import protocol
+from dshq_widget.contract import protocol, settings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
@@ -104,6 +104,7 @@ class Run:
         self.drill, self.config, self.spec = drill, config, spec
         self.learner, self.source, self.evaluator, self.publisher = learner, source, evaluator, publisher
         self.companions = tuple(companions)
+        self.algorithm_settings = dict(job.get("algorithm_settings") or {})
         self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
         self.limits, self.spent = Limits.of(job.get("limits")), 0.0
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
@@ -195,7 +196,7 @@ class Run:
     def receive(self, seconds: float = 0.0) -> None:
         """Execute commands from the kernel; wait for them at most `seconds`."""
         for command in self.channel.poll(seconds):
-            if command["type"] == "SET_HYPER" and "." not in command["key"]:
+            if command["type"] == "SET_HYPER" and command["key"] in settings.FIELDS:
                 self.config = self.config.replace({command["key"]: command["value"]})
             elif command["type"] == "PAUSE_TRAINING":
                 self.pace.paused = True
@@ -206,6 +207,8 @@ class Run:
             elif command["type"] == "SAVE":
                 self.save(command["path"])
             else:
+                if command["type"] == "SET_HYPER":
+                    self.algorithm_settings |= command["value"]
                 for companion in self.companions:
                     companion.receive(self, command)
 
@@ -326,7 +329,7 @@ class Run:
             state=state,
             environment=dict(self.drill.spec.get("environment", {})),
             algorithm=self.job.get("algorithm", "ppo"),
-            algorithm_settings=dict(self.job.get("algorithm_settings") or {}),
+            algorithm_settings=self.algorithm_settings,
         )
         try:
             checkpoint.save(path, saved)

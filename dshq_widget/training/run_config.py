@@ -67,6 +67,13 @@ class RunConfig:
         own = {} if self.section is None else self.section.to_json()
         return self.values.to_json() | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
+    def orders(self, changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Changed settings as a running learner gets them. The algorithm's own come together, under its name, because
+        some are valid only together.
+        """
+        shared, own = self.split(changed)
+        return shared | ({self.algorithm.name: own} if own else {})
+
     def effect(self, key: str) -> str:
         """When a change of this setting takes effect."""
         if key in settings.FIELDS:

@@ -294,9 +294,8 @@ class Trainer(Readings):
             after = self._config.to_json()
             changed = {key: after[key] for key in before if before[key] != after[key]}
             waiting = [key for key in changed if self._config.effect(key) == settings.RESTART]
-            for key, value in changed.items():
-                if key not in waiting:
-                    self._control.send({"type": "SET_HYPER", "key": key, "value": value})
+            for key, value in self._config.orders({key: changed[key] for key in changed if key not in waiting}).items():
+                self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:
                 self._status.text = f"{', '.join(waiting)} will take effect at the next start"
             elif self._control.processes is None and self.version == 0:

@@ -20,6 +20,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.run_files import AUTOSAVE_NAME
 from dshq_widget.training.trainer import Trainer
 
 
@@ -145,6 +146,21 @@ def test_settings_change_while_it_runs():
         trainer.stop()
         trainer.join()
         assert trainer.status == "stopped"
+
+
+def test_settings_that_belong_together_change_together_while_it_runs(tmp_path):
+    with Trainer("territory", gate={"territories": 4}, log_dir=tmp_path) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=50, progress=False)
+        warnings, seen = [], trainer.version
+        trainer.on_warning(warnings.append)
+        trainer.set_hyper(gate={"gate_weight": 0.5, "actual_weight": 0.5})
+        until(lambda: trainer.version > seen + 2000)
+        assert trainer.status == "training" and warnings == [], "no learner died of it"
+        trainer.stop()
+        trainer.join()
+    kept = checkpoint.load(tmp_path / AUTOSAVE_NAME).algorithm_settings
+    assert (kept["gate_weight"], kept["actual_weight"], kept["territories"]) == (0.5, 0.5, 4)
 
 
 @pytest.mark.parametrize(

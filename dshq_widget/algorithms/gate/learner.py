@@ -136,10 +136,9 @@ class GateReport(Companion):
         self.games = run.source
 
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
-        """A setting of the gate has changed: what is stored is judged anew by it."""
-        section, _, key = str(command.get("key", "")).partition(".")
-        if command["type"] == "SET_HYPER" and section == "gate" and self.games is not None:
-            settings = dataclasses.replace(self.games.gate.settings, **{key: command["value"]})
+        """Settings of the gate have changed: what is stored is judged anew by them."""
+        if command["type"] == "SET_HYPER" and command["key"] == "gate" and self.games is not None:
+            settings = dataclasses.replace(self.games.gate.settings, **command["value"])
             self.games.change(settings)
             run.learner.player.settings = settings
 
