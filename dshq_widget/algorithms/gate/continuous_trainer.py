@@ -18,6 +18,7 @@ from dshq_widget.algorithms.gate import losses
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
 from dshq_widget.algorithms.gate.network import SIZE, Adam, GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.learning.generator import pack_generator, unpack_generator
 
 BASELINE_MEMORY = 0.01
 """Weight of a batch in the running mean of training rewards (assumed)."""
@@ -82,10 +83,10 @@ class ContinuousTrainer:
         chunk_logits, type_logits, value, hidden = network.forward(batch["observation"])
         heads = losses.Heads.of(chunk_logits, type_logits)
         chosen, kinds = batch["spawn_chunk"], batch["spawn_type"]
-        ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
         if self.adam.steps == 0:
             self.baseline = float(reward.mean())
         if s.loss == "policy_gradient":
+            ratio = losses.ratios(heads, chosen, kinds, batch["nn_confidence"])
             advantage = (ratio * (reward - self.baseline)).astype(np.float32)
             loss, entropy, d_chunk, d_kind = losses.policy_gradient(heads, chosen, kinds, advantage, s.entropy_coef)
         else:
@@ -175,7 +176,7 @@ class ContinuousTrainer:
             "train.gate.adam": np.stack([self.adam.mean, self.adam.square]),
             "train.gate.numbers": np.array(numbers, np.int64),
             "train.gate.baseline": np.array(self.baseline),
-            "train.gate.rng": generator_state(self.rng),
+            "train.gate.rng": pack_generator(self.rng),
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
@@ -186,18 +187,4 @@ class ContinuousTrainer:
         version, self.adam.steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()
         self._model = Model(version, self._model.network)
         self.baseline = float(state["train.gate.baseline"])
-        set_generator_state(self.rng, state["train.gate.rng"])
-
-
-def generator_state(rng: np.random.Generator) -> np.ndarray:
-    """The state of a PCG64 generator as u64 `[6]`."""
-    state = rng.bit_generator.state
-    words = [word >> shift & 0xFFFFFFFFFFFFFFFF for word in state["state"].values() for shift in (0, 64)]
-    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
-
-
-def set_generator_state(rng: np.random.Generator, words: np.ndarray) -> None:
-    """The inverse of `generator_state`."""
-    a, b, c, d, has, value = (int(word) for word in words)
-    state = {"state": a | b << 64, "inc": c | d << 64}
-    rng.bit_generator.state = {"bit_generator": "PCG64", "state": state, "has_uint32": has, "uinteger": value}
+        self.rng = unpack_generator(state["train.gate.rng"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer, generator_state, set_generator_state
+from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import Experience as Decision
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer
 from dshq_widget.algorithms.gate.gate import SimulationGate, sends
@@ -18,6 +18,7 @@ from dshq_widget.algorithms.gate.proposal import WAIT, Proposal, propose
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.report import merge
 
@@ -152,7 +153,7 @@ class GateGames:
         own = {
             "train.gate.clock": clock,
             "train.gate.rewards": self._rewards,
-            "train.gate.draws": generator_state(self.rng),
+            "train.gate.draws": pack_generator(self.rng),
         }
         return own | self.territories.state() | self.buffer.state()
 
@@ -163,7 +164,7 @@ class GateGames:
             return
         self.clock, self.next_decision, decisions = state["train.gate.clock"].tolist()
         self.decisions = int(decisions)
-        set_generator_state(self.rng, state["train.gate.draws"])
+        self.rng = unpack_generator(state["train.gate.draws"])
         if len(state["train.gate.rewards"]) in (0, len(self.territories)):
             self._rewards = state["train.gate.rewards"].copy()
             self.territories.restore(state)

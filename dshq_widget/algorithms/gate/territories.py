@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.gate.observation import observe
 from dshq_widget.drill.compiled import CompiledDrill
@@ -57,9 +57,7 @@ class Territories:
 
     def stats(self) -> np.ndarray:
         """Sums over no episodes at all."""
-        stats = np.zeros(len(STATS) + self.n_terms)
-        stats[STATS.index("return_min")], stats[STATS.index("return_max")] = np.inf, -np.inf
-        return stats
+        return empty_stats(self.n_terms)
 
     def state(self) -> dict[str, np.ndarray]:
         """The games, for an exact continuation."""

@@ -17,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from numpy.typing import NDArray
 
 from dshq_kernels.play.returns import gae
-from dshq_kernels.play.rollout import STATS
+from dshq_kernels.play.rollout import STATS, empty_stats
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.contract.settings import TrainConfig
@@ -126,8 +126,7 @@ class GymGames:
     def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
         steps, count = config.rollout_length, self.count
-        stats = np.zeros(len(STATS))
-        stats[STATS.index("return_min")], stats[STATS.index("return_max")] = math.inf, -math.inf
+        stats = empty_stats(0)
         seen = np.empty((steps, *self.obs.shape), self.obs.dtype)
         said = np.empty((steps, count, self.actions.outputs), np.float32)
         values, rewards, final = (np.zeros((steps, count), np.float32) for _ in range(3))

@@ -57,6 +57,7 @@ __all__ = [
     "Player",
     "Rollouts",
     "Samples",
+    "empty_stats",
     "make_groups",
     "opponent_kind",
     "play_matches",
@@ -154,6 +155,13 @@ def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
     return np.array(groups, np.int64).reshape(-1, 4)
 
 
+def empty_stats(n_terms: int) -> np.ndarray:
+    """f64 `[len(STATS) + n_terms]`: the sums over no games, to be added to."""
+    stats = np.zeros(len(STATS) + n_terms)
+    stats[RETURN_MIN], stats[RETURN_MAX] = np.inf, -np.inf
+    return stats
+
+
 class Rollouts:
     """Games of one drill that continue from rollout to rollout, and their samples.
 
@@ -219,9 +227,7 @@ class Rollouts:
 
     def new_stats(self) -> np.ndarray:
         """f64 zeros for `play` to add to: `STATS`, then one sum per reward term."""
-        stats = np.zeros(len(STATS) + len(self.weights))
-        stats[RETURN_MIN], stats[RETURN_MAX] = np.inf, -np.inf
-        return stats
+        return empty_stats(len(self.weights))
 
     def practise(self, scenes: np.ndarray) -> None:
         """Start a share `scene_share` of new episodes from one of `scenes`, u32 `[n, words]`, all equally likely."""

@@ -18,6 +18,7 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
 SUM_NAMES = ("loss_policy", "loss_value", "entropy", "approx_kl", "clip_fraction")
@@ -158,7 +159,7 @@ class FusedPPO:
             "adam_m": mlp.unpack(self.plan, self._state[0, 1]),
             "adam_v": mlp.unpack(self.plan, self._state[0, 2]),
             "adam_step": np.array(self._step, np.int64),
-            "generator_update": learner.pack_generator(self._rng),
+            "generator_update": pack_generator(self._rng),
             **self.normalizer.state(),
         }
 
@@ -167,5 +168,5 @@ class FusedPPO:
         self._state[:, 1] = mlp.pack(self.plan, state["adam_m"])
         self._state[:, 2] = mlp.pack(self.plan, state["adam_v"])
         self._step = int(state["adam_step"])
-        self._rng = learner.unpack_generator(state["generator_update"])
+        self._rng = unpack_generator(state["generator_update"])
         self.normalizer.restore(state)

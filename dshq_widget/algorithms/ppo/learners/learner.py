@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -154,30 +154,3 @@ def check(spec: PolicySpec, blob: np.ndarray) -> None:
             f"{list(spec.layers)}{' in two halves with nothing between them' if spec.separate else ''}: they have "
             f"shape {blob.shape}; use weights of the same network with the same separate_value_net"
         )
-
-
-def pack_generator(rng: np.random.Generator) -> np.ndarray:
-    """The state of a PCG64 generator as u64[6]."""
-    state: Any = rng.bit_generator.state
-    words = [
-        state["state"]["state"] >> 64,
-        state["state"]["state"],
-        state["state"]["inc"] >> 64,
-        state["state"]["inc"],
-        state["has_uint32"],
-        state["uinteger"],
-    ]
-    return np.array([word & (1 << 64) - 1 for word in words], np.uint64)
-
-
-def unpack_generator(words: np.ndarray) -> np.random.Generator:
-    """The generator that `pack_generator` described."""
-    w = [int(word) for word in words]
-    bits = np.random.PCG64()
-    bits.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]},
-        "has_uint32": w[4],
-        "uinteger": w[5],
-    }
-    return np.random.Generator(bits)

@@ -28,6 +28,7 @@ from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.gpu import network
 from dshq_widget.gpu.graphs import captured
 from dshq_widget.gpu.play import Rollout
+from dshq_widget.learning.generator import unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
 PRECISIONS = ("f32", "tf32", "bf16")
@@ -413,6 +414,6 @@ class ResidentPPO(TorchPPO):
         self._moments["step"].fill_(float(state["adam_step"]))
         self._moments["exp_avg"].copy_(torch.from_numpy(state["adam_m"].copy()))
         self._moments["exp_avg_sq"].copy_(torch.from_numpy(state["adam_v"].copy()))
-        self._rng = learner.unpack_generator(state["generator_update"])
+        self._rng = unpack_generator(state["generator_update"])
         self.normalizer.restore(state)
         self._normal.load()

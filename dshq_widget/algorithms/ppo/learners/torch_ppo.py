@@ -17,6 +17,7 @@ from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.fronts import judge_pairs, look_ahead, mean_traits
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
 
@@ -221,7 +222,7 @@ class TorchPPO:
             "adam_m": moments.get("exp_avg", empty).detach().cpu().numpy().copy(),
             "adam_v": moments.get("exp_avg_sq", empty).detach().cpu().numpy().copy(),
             "adam_step": np.array(int(moments.get("step", 0)), np.int64),
-            "generator_update": learner.pack_generator(self._rng),
+            "generator_update": pack_generator(self._rng),
             **self.normalizer.state(),
         }
 
@@ -232,5 +233,5 @@ class TorchPPO:
             "exp_avg": torch.from_numpy(state["adam_m"].copy()).to(self.device),
             "exp_avg_sq": torch.from_numpy(state["adam_v"].copy()).to(self.device),
         }
-        self._rng = learner.unpack_generator(state["generator_update"])
+        self._rng = unpack_generator(state["generator_update"])
         self.normalizer.restore(state)
