@@ -19,6 +19,7 @@ from dshq_widget.env.batch import Batch
 from dshq_widget.env.gym_envs import DrillVectorEnv
 
 NOTHING = -1  # instead of an id, where a row holds no state
+RNG_KEY = 0  # the word of a state that keys its random generator (docs/architecture.md)
 
 
 class Simulated(NamedTuple):
@@ -74,6 +75,17 @@ class Snapshots:
         """Copies of saved states, u32 (n, words), for `Batch.restore`. Raises LookupError."""
         with self._turn:
             return self._states[self._rows(ids)]
+
+    def branch(self, ids: ArrayLike, keys: ArrayLike) -> NDArray:
+        """Copy saved states under new ids, i64 (n,), each with a random stream of its own from there on, from `keys`
+        (n,) taken mod 2^32. Raises LookupError for an unknown id, MemoryError if there is no room.
+        """
+        with self._turn:
+            states = self._states[self._rows(ids)]
+            made, rows = self._take(len(states))
+            states[:, RNG_KEY] = np.asarray(keys, np.int64) & 0xFFFFFFFF
+            self._states[rows] = states
+        return made
 
     def simulate_batch(self, ids: ArrayLike, actions: ArrayLike) -> Simulated:
         """Play one decision, `actions` (n, sides), from copies of the states `ids` (n,), and save the results under new

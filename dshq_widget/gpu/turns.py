@@ -92,7 +92,7 @@ class Turns:
 
     def _pay(self, t: int) -> None:
         """The rows' weighted rewards, terms added in their order; a potential's is gamma phi(s') - phi(s), as in
-        `loops._rewards`.
+        `loops.weighted_reward`.
         """
         shaping = self.discounts[0] * self._after - self._before
         paid = torch.where(self._potential[:, None], shaping, self._after) * self.weights[:, None]

@@ -102,7 +102,7 @@ def put_scene(tile, lane, scene, words):
 
 
 @compiled
-def _rewards(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
+def weighted_reward(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
     """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by
     address.
 
@@ -266,7 +266,7 @@ def play(
                 d = 0 if both else h
                 row = (t * 2 + h) * 64
                 term_at = (d * sides + side[h]) * term_bytes
-                _rewards(
+                weighted_reward(
                     before + term_at,
                     after + term_at,
                     status + d * 128,

@@ -1,0 +1,192 @@
+"""Searching from Python: `Search` holds a search's memory, and searches in arrays of tiles, on several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.network.mlp import N_ACTIONS, make_plan
+from dshq_kernels.play.loops import shape_of
+from dshq_kernels.play.search import search_tiles
+from dshq_kernels.play.search_memory import Game, How, Network, Result, Rewards, memory_at, units_of
+from dshq_kernels.simd.lanes import LANES
+from dshq_kernels.simd.vector import aligned
+
+EPSILON = 0.5
+"""Nats between the weights and uniform ones. Stoix's `ff_spo.yaml`."""
+
+
+def how(
+    particles: int = 16,
+    depth: int = 4,
+    *,
+    period: int = 4,
+    least_ess: float = 0.5,
+    temperature: float = 0.0,
+    epsilon: float = EPSILON,
+    gamma: float = 1.0,
+    gae_lambda: float = 1.0,
+    alpha: float = 1.0,
+    fraction: float = 0.0,
+    greedy: bool = False,
+) -> How:
+    """How to search, checked; the defaults are Stoix's `ff_spo.yaml`, but for the temperature, which is found for each
+    decision. Raises ValueError.
+    """
+    limits = (
+        ("particles", particles, 1, 65536),
+        ("depth", depth, 1, 1000),
+        ("period", period, 0, 1000),
+        ("least_ess", least_ess, 0, 1),
+        ("temperature", temperature, 0, 1e9),
+        ("epsilon", epsilon, 0, 100),
+        ("gamma", gamma, 0, 1),
+        ("gae_lambda", gae_lambda, 0, 1),
+        ("fraction", fraction, 0, 1),
+    )
+    for name, value, low, high in limits:
+        if not low <= value <= high:
+            raise ValueError(f"{name} of a search must be from {low} to {high:,}, got {value}")
+    if alpha <= 0:
+        raise ValueError(f"alpha of a search must be above 0, got {alpha}")
+    f32 = np.float32
+    return How(
+        int(particles),
+        int(depth),
+        int(period),
+        float(least_ess),
+        float(temperature),
+        float(epsilon),
+        f32(gamma),
+        f32(gae_lambda),
+        float(alpha),
+        float(fraction),
+        bool(greedy),
+    )
+
+
+class Search:
+    """Searches in games of one drill with networks of one shape, at most `n_tiles` tiles of 16 games at a time.
+
+    After `run`: `value` f32 `[tiles, 16]` of the roots; `action` i32, `weight` and `total` (G) f32 `[tiles, K, 16]` of
+    their particles; `trace` f64 `[depth + 1, 4]`, sums over all searches so far (search.py says of what).
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        spec: Mapping[str, Any],
+        layers: Sequence[int],
+        activation: int,
+        n_tiles: int,
+        particles: int,
+        depth: int,
+        *,
+        separate: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.spec, self.activation = spec, activation
+        self.plan = make_plan(layers, separate)
+        if (layers[0], self.plan[0, N_ACTIONS]) != (spec["n_obs"], spec["n_actions"]):
+            raise ValueError(
+                f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                f"got layers {list(layers)}"
+            )
+        self.particles, self.depth, self.threads = particles, depth, max(1, min(threads, n_tiles))
+        self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
+        self._game = Game(game.verbs, game.dtype.itemsize, shape_of(spec))
+        self.value = aligned((n_tiles, LANES))
+        self.weight, self.total = aligned((n_tiles, particles, LANES)), aligned((n_tiles, particles, LANES))
+        self.action = aligned((n_tiles, particles, LANES), np.int32)
+        arrays = (self.value, self.action, self.weight, self.total)
+        self._result = Result(*(array.ctypes.data for array in arrays))
+        self._traces = np.zeros((self.threads, depth + 1, 4))
+        units = units_of(self.plan, spec, game.dtype.itemsize // (4 * LANES), particles)
+        _, size = memory_at(0, units)
+        self._bytes = aligned((self.threads, size // 4))
+        self._memories = [memory_at(part.ctypes.data, units)[0] for part in self._bytes]
+        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="dshq-search")
+        self._turn, self._live = threading.Lock(), 0
+
+    @property
+    def live(self) -> int:
+        """States copied from games by a search that has not ended; 0 between searches."""
+        return self._live
+
+    @property
+    def trace(self) -> np.ndarray:
+        return self._traces.sum(axis=0)
+
+    def run(
+        self,
+        params: np.ndarray,
+        tiles: np.ndarray,
+        how: How,
+        *,
+        weights: np.ndarray,
+        gamma: float,
+        seed: int,
+        count: int,
+        sides: np.ndarray | None = None,
+        opponents: np.ndarray | None = None,
+        policies: np.ndarray | None = None,
+        active: np.ndarray | None = None,
+        keep_terminal: bool = True,
+    ) -> None:
+        """Search in the games of `tiles`, and write the action of the side that searches into them.
+
+        `params`: padded parameters. `weights`: f32 of each reward term, `gamma` the discount of potentials. `count`:
+        the number of this decision. `sides`, `opponents`: int64 per tile (default: side 0, and nobody); `policies`: f32
+        `[k, n]`, padded parameters of opponents that are policies. `active`: bool `[tiles, 16]` (default: all). Raises
+        ValueError for more tiles or another K or depth than it was made for.
+        """
+        n = len(tiles)
+        if n > len(self.value) or (how.particles, how.depth) != (self.particles, self.depth):
+            raise ValueError(
+                f"this search was made for {len(self.value)} tiles, {self.particles} particles and depth {self.depth}; "
+                f"got {n} tiles, {how.particles} particles and depth {how.depth}: make another one"
+            )
+        sides = np.zeros(n, np.int64) if sides is None else sides
+        opponents = np.full(n, -2, np.int64) if opponents is None else opponents
+        active = np.ones((n, LANES), np.uint8) if active is None else np.ascontiguousarray(active, np.uint8)
+        network = Network(
+            self.plan,
+            self.activation,
+            params.ctypes.data,
+            0 if policies is None else policies.ctypes.data,
+            0 if policies is None else policies.strides[0],
+        )
+        rewards = Rewards(np.asarray(weights, np.float32), self.potential, np.float32(gamma), keep_terminal)
+
+        def work(part: int) -> None:
+            search_tiles(
+                self._game,
+                network,
+                rewards,
+                how,
+                tiles.ctypes.data,
+                n * part // self.threads,
+                n * (part + 1) // self.threads,
+                sides,
+                opponents,
+                active,
+                seed & 0xFFFFFFFF,
+                count,
+                self._result,
+                self._traces[part],
+                self._memories[part],
+            )
+
+        with self._turn:
+            self._live = int(active.sum()) * self.particles
+            try:
+                others = [self._pool.submit(work, part) for part in range(1, self.threads)]
+                work(0)
+                for other in others:
+                    other.result()
+            finally:
+                self._live = 0
