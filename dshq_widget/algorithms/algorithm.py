@@ -80,6 +80,8 @@ class Algorithm:
     """Its own settings (contract/sections.py); their section has the algorithm's name. None: it has none. `start` finds
     them, checked, as JSON in `job["algorithm_settings"]`.
     """
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Shared settings that suit it better than a drill's own `training`; the user may choose others."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Shared settings that it decides itself, such as the shape of its network; nobody can choose others."""
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}

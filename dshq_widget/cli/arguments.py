@@ -123,6 +123,14 @@ def _settings(
 def _evaluate(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file")
     _matches(verb, 500, "number of matches or episodes")
+    verb.add_argument(
+        "--search",
+        metavar="K,DEPTH",
+        help=(
+            "decide by search: K copies of the state are played DEPTH decisions ahead, and the action with the most "
+            "weight is taken, such as 16,4 (default: the policy alone, as 0,0)"
+        ),
+    )
     _drill(verb)
 
 

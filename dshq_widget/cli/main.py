@@ -17,7 +17,10 @@ from dshq_widget.cli.arguments import UsageError, parser
 from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
+    from dshq_kernels.play.searched_matches import Searching
+    from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.env.check import Finding
+    from dshq_widget.policy.checkpoint import Checkpoint
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,6 +77,9 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     name = saved.drill if drill is None else drill.name
     result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
+    searching = _searching(options, saved, drill)
+    if searching is not None:
+        result["search"] = [searching.how.particles, searching.how.depth]
     if drill is None or drill.spec["sides"] == 1:
         if options.against is not None:
             raise UsageError(f"--against: {name!r} has one side, so there is no opponent: leave it out")
@@ -86,7 +92,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
             result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
         else:
             player = matches.opponent(options.policy, drill)
-            result |= matches.evaluate_alone(drill, player, options.matches, **how)
+            result |= matches.evaluate_alone(drill, player, options.matches, searching=searching, **how)
             result |= matches.references(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
@@ -104,13 +110,37 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     against = matches.opponent(options.against, drill)
     result["against"] = options.against
     result |= matches.evaluate(
-        drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
+        drill,
+        player,
+        against,
+        options.matches,
+        seed=options.seed,
+        greedy=options.greedy,
+        name=options.against,
+        searching=searching,
     )
     if not options.json:
         low, high = result["ci95"]
         counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"
         print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
     return result
+
+
+def _searching(options: argparse.Namespace, saved: Checkpoint, drill: CompiledDrill | None) -> Searching | None:
+    """How the policy searches, by `--search`; None if it does not."""
+    from dshq_widget.policy import search
+
+    if options.search is None:
+        return None
+    try:
+        particles, depth = search.parse(options.search)
+        if particles == 0:
+            return None
+        if drill is None:
+            raise UsageError("an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
+        return search.searching_of(saved, drill, particles, depth)
+    except ValueError as error:
+        raise UsageError(f"--search: {error}") from None
 
 
 def export(options: argparse.Namespace) -> dict[str, Any]:

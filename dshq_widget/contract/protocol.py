@@ -198,6 +198,10 @@ METRICS: dict[str, Metric] = {
     "training_reward": Metric(
         "TRAINER", "reward", "Mean training reward of a batch: of gate signals and actual rewards.", True
     ),
+    "temperature": Metric("TRAINER", "reward", "How much better a particle must be to outweigh others; learned."),
+    "alpha": Metric("TRAINER", "", "Weight of the trust region around the target network's policy; learned."),
+    "loss_temperature": Metric("TRAINER", "", "Loss that the temperature minimises."),
+    "loss_alpha": Metric("TRAINER", "", "Loss that alpha minimises; it stays near zero."),
     "grad_norm": Metric("TRAINER", "", "Gradient norm before clipping."),
     "validation_absolute_error": Metric(
         "TRAINER", "", "Largest absolute difference of a gradient entry from the torch reference, when checked."
@@ -241,8 +245,21 @@ METRICS: dict[str, Metric] = {
         "ACTOR", "reward", "Mean actual reward of the proposals sent among the last 100.", True
     ),
     "exploration": Metric("ACTOR", "reward", "Current exploration bonus."),
-    "buffer_size": Metric("ACTOR", "decisions", "Decisions in the replay buffer."),
+    "buffer_size": Metric("ACTOR", "decisions", "Decisions in the replay."),
     "pending_count": Metric("ACTOR", "decisions", "Sent decisions whose reward is not known yet."),
+    "simulated_steps": Metric("ACTOR", "decisions", "Decisions played in searches since the start.", True),
+    "simulated_steps_per_second": Metric("ACTOR", "decisions/s", "Decisions played in searches per second of play."),
+    "search_ess": Metric(
+        "ACTOR", "share", "Effective share of a search's particles at its end; 1 means that all are alike."
+    ),
+    "search_entropy": Metric("ACTOR", "nats", "Entropy of the particles' weights at the end of a search."),
+    "search_alive": Metric("ACTOR", "share", "Share of the particles whose game goes on at the end of a search."),
+    "searched_return": Metric(
+        "ACTOR", "reward", "Mean return of 32 episodes in which search decides, beside the evaluated return.", True
+    ),
+    "searched_win_rate": Metric(
+        "ACTOR", "share", "Wins among decided matches against the drill's script in which search decides.", True
+    ),
     "policy_lag": Metric("ACTOR", "versions", "How many versions the playing policy was behind the learner."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout chunks discarded because the learner was busy."),
     "win_rate_ema": Metric(

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.network.mlp import ACTIVATIONS
-from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Player, opponent_kind, play_matches
+from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
+from dshq_kernels.play.searched_matches import Searching, play_searched_matches
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint
 
@@ -70,14 +71,16 @@ def evaluate(
     seed: int = 0,
     greedy: bool = False,
     name: str = "",
+    searching: Searching | None = None,
 ) -> dict[str, Any]:
-    """`matches` matches from proper starts, sides swapped half way, the same seeds every time.
+    """`matches` matches from proper starts, sides swapped half way, the same seeds every time. With `searching` the
+    player decides by search.
 
     wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for
     win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
     in decisions, return_mean.
     """
-    played = play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
+    played = _play(drill, player, against, matches, searching, seed=seed, greedy=greedy)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
     decided = wins + losses
     return {
@@ -97,15 +100,37 @@ def evaluate(
 
 
 def evaluate_alone(
-    drill: CompiledDrill, player: Player, episodes: int = 500, *, seed: int = 0, greedy: bool = False
+    drill: CompiledDrill,
+    player: Player,
+    episodes: int = 500,
+    *,
+    seed: int = 0,
+    greedy: bool = False,
+    searching: Searching | None = None,
 ) -> dict[str, Any]:
-    """`episodes` episodes of a drill of one side from proper starts, the same seeds every time.
+    """`episodes` episodes of a drill of one side from proper starts, the same seeds every time. With `searching` the
+    player decides by search.
 
     return_mean, its ci95 (normal), return_std, return_min and return_max per episode (rewards, potentials left out),
     episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one).
     """
-    played = play_matches(drill.game(), drill.spec, player, Player(IDLE), episodes, seed=seed, greedy=greedy)
+    played = _play(drill, player, Player(IDLE), episodes, searching, seed=seed, greedy=greedy)
     return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
+
+
+def _play(
+    drill: CompiledDrill,
+    player: Player,
+    against: Player,
+    matches: int,
+    searching: Searching | None,
+    *,
+    seed: int,
+    greedy: bool,
+) -> Matches:
+    if searching is None:
+        return play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
+    return play_searched_matches(drill.game(), drill.spec, player, against, matches, searching, seed=seed)[0]
 
 
 def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:

@@ -24,7 +24,9 @@ class RunConfig:
         self, drill: CompiledDrill | Environment | Any, algorithm: Algorithm, values: TrainConfig | None = None
     ) -> None:
         self._drill, self.algorithm = drill, algorithm
-        self.values = (settings.of_drill(drill.spec) if values is None else values).replace(algorithm.fixed)
+        if values is None:
+            values = settings.of_drill(drill.spec).replace(algorithm.defaults)
+        self.values = values.replace(algorithm.fixed)
         self.named: set[str] = set()
         self.section: Section | None = None if algorithm.settings is None else algorithm.settings()
 
@@ -85,7 +87,8 @@ class RunConfig:
         """Fit the settings that the user did not choose to this machine; `gentle` leaves a processor for the page."""
         from dshq_widget.algorithms.ppo import tuning  # numba comes with it; keep it out of the import
 
-        self.values = tuning.fitted(self.values, self._drill.spec, self.named, tuning.Machine.this(gentle))
+        keep = {*self.named, *self.algorithm.defaults}
+        self.values = tuning.fitted(self.values, self._drill.spec, keep, tuning.Machine.this(gentle))
 
     def network(self) -> PolicySpec:
         """The network of these settings for the drill."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
-from dshq_kernels.play.searches import Search, how
+from dshq_kernels.play.searches import Others, Search, how
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshot_search import search, temperature_for
 from dshq_widget.env.snapshots import Snapshots
@@ -138,16 +138,16 @@ def test_the_value_where_the_time_is_up_counts_and_where_it_terminated_it_does_n
 
 def test_the_same_seed_finds_the_same_and_the_game_is_only_told_its_action():
     searched = Searched("ball", games=40, particles=16, depth=4, period=2)
-    sides, opponents = np.array([0, 1, 0]), np.array([0, 0, -3])
+    sides, others = np.array([0, 1, 0]), Others(np.array([0, 0, -3]))
     before = searched.batch.tiles.copy()
-    first = [array.copy() for array in self_arrays(searched.run(seed=5, count=3, sides=sides, opponents=opponents))]
+    first = [array.copy() for array in self_arrays(searched.run(seed=5, count=3, sides=sides, others=others))]
     played = searched.batch.tiles["action"].copy()
-    again = self_arrays(searched.run(seed=5, count=3, sides=sides, opponents=opponents))
+    again = self_arrays(searched.run(seed=5, count=3, sides=sides, others=others))
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert np.array_equal(played, searched.batch.tiles["action"])
     searched.batch.tiles["action"] = before["action"]
     assert searched.batch.tiles.tobytes() == before.tobytes()
-    other = self_arrays(searched.run(seed=6, count=3, sides=sides, opponents=opponents))
+    other = self_arrays(searched.run(seed=6, count=3, sides=sides, others=others))
     assert not np.array_equal(first[1], other[1])
 
 

@@ -179,8 +179,11 @@ def _bring_near(data, n_obs, unit):
 
 
 @compiled
-def add_gradient(plan, activation, params, data, units, importance, normal, scaling, hyper, gradient, sums, scratch):
-    """Adds the gradient of PPO's loss over `units` (int64 indices) to the padded block at address `gradient`.
+def add_gradient(
+    plan, activation, params, data, units, importance, normal, scaling, hyper, loss, gradient, sums, scratch
+):
+    """Adds the gradient of a loss over `units` (int64 indices) to the padded block at address `gradient`. `loss`: (0,
+    0) for PPO's; else the address of the C function of another one (search_loss.py), and of what it reads.
 
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
     16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none. `importance`: f32 per entry of `units`.
@@ -269,22 +272,26 @@ def add_gradient(plan, activation, params, data, units, importance, normal, scal
                     plan[0, JUDGE],
                     (*pair_sizes(plan), params, obs + at * n_obs, said, 64, bits, 1, unit_logits, 64, memory),
                 )
-            _loss_unit(
-                unit_logits,
-                unit_slopes,
-                outputs,
-                n_actions,
-                action + at,
-                log_prob + at,
-                value + at,
-                advantage + at,
-                target + at,
-                mask + units[begin + u] * mask_bytes if mask > 0 else 0,
-                importance[begin + u],
-                scaling,
-                hyper,
-                sums,
-            )
+            if loss[0] != 0:
+                bits = mask + units[begin + u] * mask_bytes if mask > 0 else 0
+                call_with(loss[0], (unit_logits, unit_slopes, outputs, n_actions, bits, begin + u, loss[1], sums))
+            else:
+                _loss_unit(
+                    unit_logits,
+                    unit_slopes,
+                    outputs,
+                    n_actions,
+                    action + at,
+                    log_prob + at,
+                    value + at,
+                    advantage + at,
+                    target + at,
+                    mask + units[begin + u] * mask_bytes if mask > 0 else 0,
+                    importance[begin + u],
+                    scaling,
+                    hyper,
+                    sums,
+                )
             if pairs:
                 call_with(
                     plan[0, JUDGE_SLOPE],

@@ -112,6 +112,7 @@ def learn(
             normal,
             (*scaling, share),
             hyper,
+            (0, 0),
             mine.ctypes.data,
             sums.ctypes.data,
             scratch[thread].ctypes.data,
@@ -149,3 +150,37 @@ def learn(
         metrics[thread, SUMS] += (last - first) * 16
         metrics[thread, SUMS + 1] += norm
         metrics[thread, SUMS + 2] += 1
+
+
+@compiled
+def step_groups(params, moment, square, gradients, groups, rates, epsilon, max_norm, step):
+    """One Adam step on f32 `[n]` `params` with the sum of the gradients f32 `[threads, n + ...]`, in two groups that
+    each have a learning rate (`rates`) and are each scaled down to the norm `max_norm` (0: not). `groups`: f32 `[n]`, 1
+    for the second group. Returns the two norms before scaling; where one is not finite, nothing is changed.
+    """
+    first, second = 0.0, 0.0
+    for k in range(params.size):
+        slope = gradients[0, k]
+        for thread in range(1, gradients.shape[0]):
+            slope = slope + gradients[thread, k]
+        gradients[0, k] = slope
+        size = np.float64(slope) * slope
+        second += size * groups[k]
+        first += size * (1.0 - groups[k])
+    norms = (np.sqrt(first), np.sqrt(second))
+    if not (np.isfinite(norms[0]) and np.isfinite(norms[1])):
+        return norms
+    limit = max_norm if max_norm > 0 else np.inf
+    scales = (np.float32(min(1.0, limit / (norms[0] + 1e-6))), np.float32(min(1.0, limit / (norms[1] + 1e-6))))
+    bias = 1.0 / (1.0 - ADAM_BETA1**step)
+    sizes = (np.float32(rates[0] * bias), np.float32(rates[1] * bias))
+    correction = np.float32(1.0 / np.sqrt(1.0 - ADAM_BETA2**step))
+    keep_moment, keep_square = np.float32(ADAM_BETA1), np.float32(ADAM_BETA2)
+    for k in range(params.size):
+        second_group = groups[k] > 0
+        slope = gradients[0, k] * (scales[1] if second_group else scales[0])
+        moment[k] = moment[k] * keep_moment + slope * (np.float32(1.0) - keep_moment)
+        square[k] = square[k] * keep_square + slope * slope * (np.float32(1.0) - keep_square)
+        size = sizes[1] if second_group else sizes[0]
+        params[k] -= size * moment[k] / (np.sqrt(square[k]) * correction + np.float32(epsilon))
+    return norms

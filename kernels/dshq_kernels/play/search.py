@@ -94,6 +94,17 @@ def search_tiles(
 
 
 @compiled
+def move_others(game, network, tiles, first, last, sides_of, opponents, seed, count, memory):
+    """Write the action of the side that does not search into the records of the tiles `first` to `last`."""
+    for tile in range(first, last):
+        root = tiles + tile * game.tile_bytes
+        copy_bytes(memory.tiles, root, game.tile_bytes)
+        _observe(game, network, memory, 0)
+        _move_other(game, network, sides_of[tile], opponents[tile], memory, 0, 0, tile * 4, tile * 4, seed, count)
+        copy_bytes(root, memory.tiles, game.tile_bytes)  # a drill's script may draw from the game's generator
+
+
+@compiled
 def _look_at_roots(game, network, side, root, memory):
     """Observations, masks, logits and values of the 16 roots of a tile; logits and values to `memory.prior`."""
     n_obs, mask, n_actions = game.shape[1], game.shape[4], network.plan[0, N_ACTIONS]
@@ -316,8 +327,8 @@ def _move_other(game, network, side, kind, memory, q, e, stream, other_stream, s
         n_obs,
         memory.obs + q * sides * n_obs * 64,
         memory.obs + e * sides * n_obs * 64,
-        network.plan,
-        network.activation,
+        network.other_plan,
+        network.other_activation,
         network.policies + max(0, POLICY - kind) * network.policy_bytes,
         False,
         seed,

@@ -21,13 +21,15 @@ class Game(NamedTuple):
 
 
 class Network(NamedTuple):
-    """Who plays the particles: plan, activation and the address of the padded parameters; address and distance of
-    further policies, for the other side.
+    """Who plays the particles: plan, activation and the address of the padded parameters; and the same of policies of
+    the other side, `policy_bytes` apart.
     """
 
     plan: np.ndarray
     activation: int
     params: int
+    other_plan: np.ndarray
+    other_activation: int
     policies: int
     policy_bytes: int
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.network.mlp import N_ACTIONS, make_plan
+from dshq_kernels.network.mlp import make_plan
 from dshq_kernels.play.loops import shape_of
-from dshq_kernels.play.search import search_tiles
+from dshq_kernels.play.players import POLICY, RANDOM
+from dshq_kernels.play.search import move_others, search_tiles
 from dshq_kernels.play.search_memory import Game, How, Network, Result, Rewards, memory_at, units_of
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
@@ -69,11 +71,24 @@ def how(
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class Others:
+    """Who plays the other side, in the games and in the search: `kinds` int64 per tile (players.py). `params`: f32 `[k,
+    n]`, padded parameters of those that are policies, of the network `layers` (default: the one that searches).
+    """
+
+    kinds: np.ndarray
+    params: np.ndarray | None = None
+    layers: tuple[int, ...] = ()
+    activation: int = 0
+
+
 class Search:
     """Searches in games of one drill with networks of one shape, at most `n_tiles` tiles of 16 games at a time.
 
     After `run`: `value` f32 `[tiles, 16]` of the roots; `action` i32, `weight` and `total` (G) f32 `[tiles, K, 16]` of
-    their particles; `trace` f64 `[depth + 1, 4]`, sums over all searches so far (search.py says of what).
+    their particles; `trace` f64 `[depth + 1, 4]`, sums over all searches so far (search.py says of what). Raises
+    ValueError for a network that does not fit the drill.
     """
 
     def __init__(
@@ -88,24 +103,28 @@ class Search:
         *,
         separate: bool = False,
         threads: int = 1,
+        other_layers: Sequence[int] = (),
     ) -> None:
         self.spec, self.activation = spec, activation
         self.plan = make_plan(layers, separate)
-        if (layers[0], self.plan[0, N_ACTIONS]) != (spec["n_obs"], spec["n_actions"]):
-            raise ValueError(
-                f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
-                f"got layers {list(layers)}"
-            )
+        self.other_plan = make_plan(other_layers) if other_layers else self.plan
+        for given in (layers, other_layers):
+            if given and (given[0], given[-1]) != (spec["n_obs"], spec["n_actions"] + 1):
+                raise ValueError(
+                    f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
+                    f"got layers {list(given)}"
+                )
         self.particles, self.depth, self.threads = particles, depth, max(1, min(threads, n_tiles))
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
         self._game = Game(game.verbs, game.dtype.itemsize, shape_of(spec))
         self.value = aligned((n_tiles, LANES))
         self.weight, self.total = aligned((n_tiles, particles, LANES)), aligned((n_tiles, particles, LANES))
         self.action = aligned((n_tiles, particles, LANES), np.int32)
-        arrays = (self.value, self.action, self.weight, self.total)
-        self._result = Result(*(array.ctypes.data for array in arrays))
+        self._result = Result(*(one.ctypes.data for one in (self.value, self.action, self.weight, self.total)))
         self._traces = np.zeros((self.threads, depth + 1, 4))
-        units = units_of(self.plan, spec, game.dtype.itemsize // (4 * LANES), particles)
+        words = game.dtype.itemsize // (4 * LANES)
+        needs = [units_of(plan, spec, words, particles) for plan in (self.plan, self.other_plan)]
+        units = {name: max(need[name] for need in needs) for name in needs[0]}
         _, size = memory_at(0, units)
         self._bytes = aligned((self.threads, size // 4))
         self._memories = [memory_at(part.ctypes.data, units)[0] for part in self._bytes]
@@ -132,17 +151,16 @@ class Search:
         seed: int,
         count: int,
         sides: np.ndarray | None = None,
-        opponents: np.ndarray | None = None,
-        policies: np.ndarray | None = None,
+        others: Others | None = None,
         active: np.ndarray | None = None,
         keep_terminal: bool = True,
     ) -> None:
         """Search in the games of `tiles`, and write the action of the side that searches into them.
 
         `params`: padded parameters. `weights`: f32 of each reward term, `gamma` the discount of potentials. `count`:
-        the number of this decision. `sides`, `opponents`: int64 per tile (default: side 0, and nobody); `policies`: f32
-        `[k, n]`, padded parameters of opponents that are policies. `active`: bool `[tiles, 16]` (default: all). Raises
-        ValueError for more tiles or another K or depth than it was made for.
+        the number of this decision. `sides`: int64 per tile (default: side 0); `others` (default: random actions).
+        `active`: bool `[tiles, 16]` (default: all). Raises ValueError for more tiles or another K or depth than it was
+        made for.
         """
         n = len(tiles)
         if n > len(self.value) or (how.particles, how.depth) != (self.particles, self.depth):
@@ -151,15 +169,9 @@ class Search:
                 f"got {n} tiles, {how.particles} particles and depth {how.depth}: make another one"
             )
         sides = np.zeros(n, np.int64) if sides is None else sides
-        opponents = np.full(n, -2, np.int64) if opponents is None else opponents
+        others = others or Others(np.full(n, RANDOM, np.int64))
         active = np.ones((n, LANES), np.uint8) if active is None else np.ascontiguousarray(active, np.uint8)
-        network = Network(
-            self.plan,
-            self.activation,
-            params.ctypes.data,
-            0 if policies is None else policies.ctypes.data,
-            0 if policies is None else policies.strides[0],
-        )
+        network = self._network(params, others)
         rewards = Rewards(np.asarray(weights, np.float32), self.potential, np.float32(gamma), keep_terminal)
 
         def work(part: int) -> None:
@@ -172,7 +184,7 @@ class Search:
                 n * part // self.threads,
                 n * (part + 1) // self.threads,
                 sides,
-                opponents,
+                others.kinds,
                 active,
                 seed & 0xFFFFFFFF,
                 count,
@@ -184,9 +196,26 @@ class Search:
         with self._turn:
             self._live = int(active.sum()) * self.particles
             try:
-                others = [self._pool.submit(work, part) for part in range(1, self.threads)]
+                waiting = [self._pool.submit(work, part) for part in range(1, self.threads)]
                 work(0)
-                for other in others:
+                for other in waiting:
                     other.result()
             finally:
                 self._live = 0
+
+    def move_others(self, tiles: np.ndarray, sides: np.ndarray, others: Others, seed: int, count: int) -> None:
+        """Write the action of the side that does not search into the games of `tiles`."""
+        network = self._network(np.zeros(0, np.float32), others)
+        where = (tiles.ctypes.data, 0, len(tiles), sides, others.kinds)
+        with self._turn:
+            move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._memories[0])
+
+    def _network(self, params: np.ndarray, others: Others) -> Network:
+        plan, activation = self.plan, self.activation
+        if others.layers:
+            activation = others.activation
+            plan = self.other_plan
+        if others.params is None and (others.kinds <= POLICY).any():
+            raise ValueError("the other side is played by a policy: give its parameters")
+        address, step = (0, 0) if others.params is None else (others.params.ctypes.data, others.params.strides[0])
+        return Network(self.plan, self.activation, params.ctypes.data, plan, activation, address, step)

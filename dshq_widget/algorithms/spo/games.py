@@ -1,0 +1,221 @@
+"""The games of SPO: every decision is found by search, and kept in the replay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dshq_kernels.network import mlp
+from dshq_kernels.play.players import POLICY, SELF
+from dshq_kernels.play.rollout import STATS, empty_stats, opponent_kind, share_tiles
+from dshq_kernels.play.search_memory import How
+from dshq_kernels.play.searched_matches import OTHERS_SEED
+from dshq_kernels.play.searches import Others, Search, how
+from dshq_kernels.simd.lanes import LANES
+from dshq_widget.algorithms.spo.replay import Replay
+from dshq_widget.algorithms.spo.settings import SpoSettings
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.parts import Experience
+from dshq_widget.policy.network import PolicySpec
+
+(EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(
+    len(STATS)
+)
+
+
+class Player(Protocol):
+    """What the games need of the learner."""
+
+    @property
+    def temperature(self) -> float:
+        """Of the weights; 0: found for each decision."""
+        ...
+
+    def blob(self) -> np.ndarray:
+        """The policy's flat f32 weights."""
+        ...
+
+
+@dataclass
+class Played(Experience):
+    """New decisions in the replay; `samples` is the replay."""
+
+    decisions: int = 0
+    """Of all games."""
+
+    @property
+    def agent_steps(self) -> int:
+        return self.decisions
+
+
+class SearchedGames:
+    """`num_envs` games that continue from rollout to rollout; one side searches and learns."""
+
+    dropped, memory_mb = 0, 0.0
+
+    def __init__(
+        self, drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec, threads: int
+    ) -> None:
+        self.drill, self.settings = drill, settings
+        self.game = drill.game()
+        n = config.num_envs // LANES
+        self.replay = Replay(
+            drill.spec, n, settings.replay_buffer_size, settings.num_particles, settings.sample_sequence_length
+        )
+        self.search = Search(
+            self.game,
+            drill.spec,
+            spec.layers,
+            mlp.ACTIVATIONS[spec.activation],
+            n,
+            settings.num_particles,
+            settings.search_depth,
+            separate=spec.separate,
+            threads=threads,
+        )
+        self.kinds = np.array([term["kind"] == "potential" for term in drill.spec["terms"]], bool)
+        two = drill.spec["sides"] == 2
+        self.sides = np.arange(n) % 2 if two else np.zeros(n, np.int64)
+        shares = {opponent_kind(who, drill.spec): share for who, share in config.opponents.items() if share}
+        kinds = share_tiles(n, shares if two else {SELF: 1.0})
+        self.kinds_of_others = np.where(kinds == SELF, POLICY, kinds)  # the newest policy plays the other side
+        rng = np.random.default_rng([config.seed, 0x590])
+        self.seed, self.count = int(rng.integers(1 << 32)), 0
+        self.tiles = self.game.new(n)
+        self.tiles["rng_key"] = rng.integers(0, 1 << 32, (n, LANES), np.uint32)
+        self.tiles["practice"] = 1
+        self.game.reset(self.tiles, np.ones((n, LANES), np.uint8))
+        decisions = max(1, drill.spec["time_limit"] // drill.spec["action_repeat"])
+        self.tiles["ticks"] = rng.integers(0, decisions, (n, LANES)) * drill.spec["action_repeat"]
+        self.running = np.zeros((n, LANES))  # returns so far
+        self.seconds = 0.0
+        """Time spent playing."""
+
+    def how(self, player: Player) -> How:
+        """How to search now."""
+        s = self.settings
+        return how(
+            s.num_particles,
+            s.search_depth,
+            period=s.resampling_period if s.resampling == "period" else 0,
+            least_ess=s.resampling_ess_threshold,
+            temperature=player.temperature,
+            epsilon=s.epsilon,
+            gamma=s.search_gamma,
+            gae_lambda=s.search_gae_lambda,
+            alpha=s.root_exploration_dirichlet_alpha,
+            fraction=s.root_exploration_dirichlet_fraction,
+        )
+
+    def next(self, learner: Player, config: TrainConfig, version: int) -> Played:
+        """Play one rollout, or as many as it takes until there is a sequence to learn from."""
+        weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner)
+        params = mlp.pack(self.search.plan, learner.blob())
+        others = Others(self.kinds_of_others, params[None])
+        stats, begun, began = empty_stats(len(weights)), self.replay.decisions, time.monotonic()
+        while self.replay.decisions - begun < config.rollout_length or not self.replay.ready:
+            self._decide(params, chosen, others, weights, config.gamma, stats)
+        made = (self.replay.decisions - begun) * len(self.tiles) * LANES
+        stats[AGENT_STEPS] = made
+        self.seconds += time.monotonic() - began
+        return Played(self.replay, np.zeros(0, np.int64), stats, decisions=made)
+
+    def _decide(
+        self, params: np.ndarray, chosen: How, others: Others, weights: np.ndarray, gamma: float, stats: np.ndarray
+    ) -> None:
+        """One decision in every game."""
+        game, tiles, replay, row = self.game, self.tiles, self.replay, self.replay.row()
+        each = np.arange(len(tiles))
+        replay.obs[row] = game.observe(tiles)[each, self.sides]
+        if replay.mask.size:
+            replay.mask[row] = _bits(game.mask(tiles)[each, self.sides])
+        before = game.terms(tiles)[each, self.sides]
+        self.search.run(
+            params,
+            tiles,
+            chosen,
+            weights=weights,
+            gamma=gamma,
+            seed=self.seed,
+            count=self.count,
+            sides=self.sides,
+            others=others,
+        )
+        if self.drill.spec["sides"] == 2:
+            self.search.move_others(tiles, self.sides, others, self.seed ^ OTHERS_SEED, self.count)
+        self.count += 1
+        replay.action[row], replay.weight[row] = self.search.action, self.search.weight
+        replay.total[row] = self.search.total
+        game.decide(tiles)
+        game.tick(tiles, self.drill.spec["action_repeat"])
+        after = game.terms(tiles)[each, self.sides]
+        paid = np.where(self.kinds[:, None], np.float32(gamma) * after - before, after) * weights[:, None]
+        reward = paid.sum(axis=1) if paid.shape[1] else np.zeros((len(tiles), LANES), np.float32)
+        terminated, winner = game.status(tiles)
+        late = tiles["ticks"] >= self.drill.spec["time_limit"]
+        over = terminated | late
+        replay.reward[row], replay.over[row], replay.terminated[row] = reward, over, terminated
+        stats[len(STATS) :] += paid.sum(axis=(0, 2))[: len(weights)]
+        self.running += reward
+        if over.any():
+            self._end(over, late & ~terminated, winner, stats)
+        replay.advance()
+
+    def _end(self, over: np.ndarray, late: np.ndarray, winner: np.ndarray, stats: np.ndarray) -> None:
+        """Count the episodes that are over, keep what those that ran out of time saw last, and begin new ones."""
+        tiles = self.tiles
+        if late.any():
+            seen = self.game.observe(tiles)
+            for tile in np.flatnonzero(late.any(axis=1)):
+                self.replay.keep_final(int(tile), seen[tile, self.sides[tile]])
+        gains = self.running[over]
+        stats[EPISODES] += len(gains)
+        stats[RETURNS] += len(gains)
+        stats[WINS_0] += (winner[over] > 0).sum()
+        stats[WINS_1] += (winner[over] < 0).sum()
+        stats[DRAWS] += (winner[over] == 0).sum()
+        stats[DECISIONS] += (-(-tiles["ticks"][over] // self.drill.spec["action_repeat"])).sum()
+        stats[RETURN_SUM] += gains.sum()
+        stats[RETURN_MIN], stats[RETURN_MAX] = min(stats[RETURN_MIN], gains.min()), max(stats[RETURN_MAX], gains.max())
+        self.running[over] = 0
+        self.game.reset(tiles, over.astype(np.uint8))
+
+    def mend(self, samples: Any) -> None:
+        """Forget what was kept, since something in it is not finite, and begin new games."""
+        self.replay.clear()
+        self.running[:] = 0
+        self.game.reset(self.tiles, np.ones((len(self.tiles), LANES), np.uint8))
+
+    def forget_before(self, version: int) -> None:
+        """Does nothing: decisions of older versions are learned from, too."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Games, replay and counters, for an exact continuation."""
+        return self.replay.state() | {
+            "train.tiles": self.tiles.view(np.uint8).ravel().copy(),
+            "train.running": self.running.copy(),
+            "train.count": np.array(self.count, np.int64),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what `state` returned if the number of games and the rules are the same."""
+        tiles = self.tiles.view(np.uint8).reshape(-1)
+        if "train.tiles" in state and state["train.tiles"].shape == tiles.shape and "train.replay.counts" in state:
+            tiles[:] = state["train.tiles"]
+            self.running[:] = state["train.running"]
+            self.count = int(state["train.count"])
+            self.replay.restore(state)
+
+
+def _bits(mask: np.ndarray) -> np.ndarray:
+    """u32 `[n, ceil(actions / 32), 16]` of a mask `[n, actions, 16]`: bit j % 32 of word j // 32."""
+    n, actions, _ = mask.shape
+    padded = np.zeros((n, -(-actions // 32) * 32, LANES), np.uint32)
+    padded[:, :actions] = mask != 0
+    words = padded.reshape(n, -1, 32, LANES) << np.arange(32, dtype=np.uint32)[:, None]
+    return words.sum(axis=2, dtype=np.uint32)

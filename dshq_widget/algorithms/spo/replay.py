@@ -1,0 +1,124 @@
+"""The replay of SPO: what games saw, did and searched, as rings of units of 16 games."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.sequences import Ring
+from dshq_kernels.simd.lanes import LANES
+from dshq_kernels.simd.vector import aligned
+from dshq_widget.contract.settings import ConfigError
+
+PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")
+
+
+class Replay:
+    """`capacity` decisions of `n_tiles` tiles of 16 games; the ring of `sequences.study`, and G (`total`).
+
+    Observations behind an episode that ran out of time are kept in a ring of their own, `finals`, since the next
+    decision of that game sees a new episode. Raises ConfigError if fewer decisions fit than a sequence needs.
+    """
+
+    def __init__(self, spec: Mapping[str, Any], n_tiles: int, size: int, particles: int, length: int) -> None:
+        self.n_tiles, self.length = n_tiles, length
+        self.capacity = size // (n_tiles * LANES)
+        if self.capacity < length + 2:
+            raise ConfigError(
+                f"replay_buffer_size must hold {length + 2} decisions of each of {n_tiles * LANES} games, "
+                f"{(length + 2) * n_tiles * LANES:,} in all, got {size:,}: raise it, or lower num_envs or "
+                "sample_sequence_length"
+            )
+        t, n_obs, words = self.capacity, int(spec["n_obs"]), -(-int(spec["n_actions"]) // 32)
+        decisions = max(1, -(-int(spec["time_limit"]) // int(spec["action_repeat"])))
+        late = min(t, LANES * (t // decisions + 2)) * n_tiles  # most units in which an episode ran out of time
+        self.obs = aligned((t, n_tiles, n_obs, LANES))
+        self.mask = aligned((t, n_tiles, words if spec.get("masked") else 0, LANES), np.uint32)
+        self.reward, self.over, self.terminated = (aligned((t, n_tiles, LANES)) for _ in range(3))
+        self.action = aligned((t, n_tiles, particles, LANES), np.int32)
+        self.weight, self.total = (aligned((t, n_tiles, particles, LANES)) for _ in range(2))
+        self.final_at = np.full((t, n_tiles), -1, np.int64)
+        self.finals = aligned((late, n_obs, LANES))
+        self.decisions = 0
+        """Decisions of each game so far."""
+        self.lates = 0
+        self.ring = Ring(
+            t,
+            n_tiles,
+            particles,
+            self.obs.ctypes.data,
+            self.mask.ctypes.data if spec.get("masked") else 0,
+            self.reward.ctypes.data,
+            self.over.ctypes.data,
+            self.terminated.ctypes.data,
+            self.action.ctypes.data,
+            self.weight.ctypes.data,
+            self.final_at.ctypes.data,
+            self.finals.ctypes.data,
+        )
+
+    def __len__(self) -> int:
+        """Decisions of all games that are kept."""
+        return min(self.decisions, self.capacity) * self.n_tiles * LANES
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a sequence, and the decision behind it."""
+        return self.decisions > self.length
+
+    def row(self) -> int:
+        """Where the next decision goes."""
+        return self.decisions % self.capacity
+
+    def keep_final(self, tile: int, observations: np.ndarray) -> None:
+        """Keep what the games of a tile saw last, f32 `[n_obs, 16]`, beside the next decision to be added."""
+        at = self.lates % len(self.finals)
+        self.finals[at] = observations
+        self.final_at[self.row(), tile] = at
+        self.lates += 1
+
+    def advance(self) -> None:
+        """The decision in `row()` is complete; the next one overwrites the oldest."""
+        self.decisions += 1
+        self.final_at[self.row()] = -1
+
+    def sample(self, rng: np.random.Generator, batch: int, period: int) -> np.ndarray:
+        """int64 `[batch, 2]`: a tile and the decision that a sequence begins with; all that are whole are as likely."""
+        first = max(self.decisions - self.capacity + 1, 0)  # the row that is written next is left out
+        first, last = -(-first // period), (self.decisions - 1 - self.length) // period
+        starts = rng.integers(first, max(last, first) + 1, batch) * period
+        return np.stack([rng.integers(0, self.n_tiles, batch), starts], axis=1)
+
+    def units(self, sequences: np.ndarray) -> np.ndarray:
+        """int64 `[n * length]`: the units of sequences, one after the other."""
+        steps = (sequences[:, 1:] + np.arange(self.length)) % self.capacity
+        return (steps * self.n_tiles + sequences[:, :1]).ravel()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.decisions = self.lates = 0
+        self.final_at[:] = -1
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything, compressed: u8 each."""
+        kept = {f"train.replay.{name}": _packed(getattr(self, name)) for name in PARTS}
+        return kept | {"train.replay.counts": np.array([self.decisions, self.lates], np.int64)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Take over what `state` returned, if it was as large; else begin with nothing."""
+        if "train.replay.counts" not in state:
+            return
+        found = {name: zlib.decompress(state[f"train.replay.{name}"].tobytes()) for name in PARTS}
+        if all(len(found[name]) == getattr(self, name).nbytes for name in PARTS):
+            for name in PARTS:
+                target = getattr(self, name)
+                target[:] = np.frombuffer(found[name], target.dtype).reshape(target.shape)
+            self.decisions, self.lates = state["train.replay.counts"].tolist()
+
+
+def _packed(array: np.ndarray) -> np.ndarray:
+    """zlib's fastest: what is mostly 0 and 1 shrinks to a tenth."""
+    return np.frombuffer(zlib.compress(np.ascontiguousarray(array).tobytes(), 1), np.uint8)

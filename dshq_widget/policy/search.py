@@ -1,0 +1,46 @@
+"""A policy that searches: how it does in matches (docs/search.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dshq_kernels.play.searched_matches import Searching
+from dshq_kernels.play.searches import how
+from dshq_widget.contract.settings import TrainConfig, of_drill
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.checkpoint import Checkpoint
+
+
+def searching(
+    drill: CompiledDrill, particles: int, depth: int, config: TrainConfig | None = None, gamma: float | None = None
+) -> Searching:
+    """Search for `drill` with the rewards of a run's settings (default: the drill's own), and its discount unless
+    `gamma` is another. It plays the action with the most weight; the temperature is found for each decision. Raises
+    ValueError for wrong numbers.
+    """
+    config = config or of_drill(drill.spec)
+    discount = config.gamma if gamma is None else gamma
+    chosen = how(particles, depth, gamma=discount, greedy=True)
+    return Searching(chosen, drill.term_weights(config.reward_weights), config.gamma)
+
+
+def searching_of(saved: Checkpoint, drill: CompiledDrill, particles: int, depth: int) -> Searching:
+    """The same for the policy of a file: the settings that it was trained with."""
+    own: Mapping[str, float] = saved.algorithm_settings
+    gamma = own.get("search_gamma") if saved.algorithm == "spo" else None
+    terms = {term["name"] for term in drill.spec["terms"]}
+    config = TrainConfig.from_values(saved.config)
+    weights = {name: weight for name, weight in config.reward_weights.items() if name in terms}
+    return searching(drill, particles, depth, config.replace({"reward_weights": weights}), gamma)
+
+
+def parse(text: str) -> tuple[int, int]:
+    """Particles and depth of `K,DEPTH`; (0, 0) is no search. Raises ValueError."""
+    parts = text.split(",")
+    try:
+        particles, depth = (int(part) for part in parts)
+    except ValueError:
+        raise ValueError(f"wanted K,DEPTH such as 16,4 (0,0: the policy alone), got {text!r}") from None
+    if (particles, depth) != (0, 0):
+        how(particles, depth)
+    return particles, depth

@@ -1,0 +1,111 @@
+"""The loss that learns from a search, for one unit of 16 samples (docs/search.md; SPO's M-step, after Stoix's
+`ff_spo.py`).
+
+policy: cross entropy of the search's target q; trust region: alpha KL(target policy, policy); critic: half the squared
+error to the returns.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from dshq_kernels.backends.cpu import load_module
+from dshq_kernels.network.mlp import FORBIDDEN
+from dshq_kernels.simd.elementary import exp, log
+from dshq_kernels.simd.vector import compiled, fma, load, load_u32, maximum, peek_f32, peek_i32, select, splat, store
+
+ALPHA, VALUE_COEF, SHARE = range(3)
+"""Numbers, f32, at the address `Read.numbers`: weight of the trust region, of the critic, and 1 / samples."""
+LEAST = 1e-12
+"""Smallest probability in a logarithm."""
+
+
+class Read(NamedTuple):
+    """What the loss reads, by address, as int64 in this order: f32 `[units, n_actions, 16]` the targets q and the
+    target network's policy; f32 `[units, 16]` the returns; the numbers above; and the number of this part's first
+    unit.
+    """
+
+    targets: int
+    policy: int
+    returns: int
+    numbers: int
+    first: int
+
+    def array(self) -> np.ndarray:
+        """Them as int64 `[5]`; keep it as long as its address is used."""
+        return np.array(self, np.int64)
+
+
+@compiled
+def search_loss(logits, slopes, width, n_actions, mask, position, read, sums):
+    """Writes the slopes of one unit's logits and value, f32 `[width, 16]`, and adds to `sums`, f32 `[SUMS, 16]`: cross
+    entropy, squared value error, entropy, KL(target policy, policy), 0. Addresses; `mask` as in `gradient._loss_unit`;
+    `read`: that of a `Read`; the unit is the `position`-th of this part.
+    """
+    unit = position + _word(read, 4)
+    targets = _word(read, 0) + unit * n_actions * 64
+    policy = _word(read, 1) + unit * n_actions * 64
+    returns = _word(read, 2) + unit * 64
+    alpha, value_coef, share = (
+        peek_f32(_word(read, 3)),
+        peek_f32(_word(read, 3) + 4),
+        peek_f32(_word(read, 3) + 8),
+    )
+    if mask > 0:
+        for j in range(n_actions):
+            allowed = (load_u32(mask + (j >> 5) * 64) >> (j & 31)) & 1
+            store(logits + 64 * j, select(allowed != 0, load(logits + 64 * j), FORBIDDEN))
+    top = load(logits)
+    for j in range(1, n_actions):
+        logit = load(logits + 64 * j)
+        top = select(logit > top, logit, top)
+    total, surprise = splat(0.0), splat(0.0)
+    for j in range(n_actions):
+        below = load(logits + 64 * j) - top
+        weight = select(below < 0.5 * FORBIDDEN, 0.0, exp(below))
+        total = total + weight
+        surprise = fma(weight, select(weight > 0.0, below, 0.0), surprise)
+        store(slopes + 64 * j, weight)
+    inverse = 1.0 / total
+    log_total = log(total)
+    crossed, divergence = splat(0.0), splat(0.0)
+    for j in range(n_actions):
+        wanted, before = load(targets + 64 * j), load(policy + 64 * j)
+        chance = load(slopes + 64 * j) * inverse
+        said = select(chance > 0.0, load(logits + 64 * j) - top - log_total, 0.0)
+        crossed = fma(wanted, said, crossed)
+        divergence = fma(before, log(maximum(before, LEAST)) - said, divergence)
+        slope = fma(chance, 1.0 + alpha, splat(0.0) - fma(before, alpha, wanted))
+        store(slopes + 64 * j, slope * share)
+    error = load(logits + 64 * n_actions) - load(returns)
+    store(slopes + 64 * n_actions, error * (value_coef * share))
+    for j in range(n_actions + 1, width):
+        store(slopes + 64 * j, 0.0)
+    store(sums, load(sums) - crossed)
+    store(sums + 64, load(sums + 64) + error * error)
+    store(sums + 128, load(sums + 128) + (log_total - surprise * inverse))
+    store(sums + 192, load(sums + 192) + divergence)
+
+
+@compiled
+def _word(address, k):
+    """The k-th int64 at an address that fits in 63 bits."""
+    low = np.int64(np.uint32(peek_i32(address + k * 8)))
+    return low | np.int64(peek_i32(address + k * 8 + 4)) << 32
+
+
+@functools.cache
+def address() -> int:
+    """Of `search_loss` as a C function, every argument an i64."""
+    source = """from numba import cfunc, types
+from dshq_kernels.network.search_loss import search_loss
+
+@cfunc(types.void(*[types.int64] * 8), nopython=True, error_model="numpy", cache=True)
+def loss(logits, slopes, width, n_actions, mask, position, read, sums):
+    search_loss(logits, slopes, width, n_actions, mask, position, read, sums)
+"""
+    return int(load_module(source).loss.address)

@@ -1,0 +1,117 @@
+"""Matches in which the first player decides by search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dshq_kernels.network.mlp import make_plan, pack
+from dshq_kernels.play.loops import KEPT_WORDS
+from dshq_kernels.play.players import POLICY
+from dshq_kernels.play.rollout import Matches, Player
+from dshq_kernels.play.search_memory import How
+from dshq_kernels.play.searches import Others, Search
+from dshq_kernels.simd.lanes import LANES
+
+OTHERS_SEED = 0x07E25
+"""Apart from the search's own random streams."""
+
+
+class Searching(NamedTuple):
+    """How a player searches, and what its particles are paid: f32 weight of each term, the discount of potentials."""
+
+    how: How
+    weights: np.ndarray
+    gamma: float
+
+
+def play_searched_matches(
+    game: Any,
+    spec: Mapping[str, Any],
+    first: Player,
+    second: Player,
+    games: int,
+    searching: Searching,
+    *,
+    seed: int,
+    threads: int = 1,
+    scene: np.ndarray | None = None,
+) -> tuple[Matches, np.ndarray]:
+    """As `rollout.play_matches`, from the same starts; also the trace of all searches (search.py). In the searches the
+    second player plays the other side, too. The first player must be a policy.
+    """
+    if games < 1:
+        raise ValueError(f"the number of matches must be at least 1, got {games}")
+    if first.kind > POLICY or first.blob is None:
+        raise ValueError("only a policy can search")
+    sides = int(spec["sides"])
+    halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
+    tiles_of = [-(-half // LANES) for half in halves]
+    side_of = np.repeat(np.arange(2), tiles_of).astype(np.int64)
+    count = len(side_of)
+    tiles = game.new(count)
+    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
+        0, 1 << 32, (count, LANES), np.uint32
+    )
+    game.reset(tiles, np.ones((count, LANES), np.uint8))
+    if scene is not None:
+        words = tiles.view(np.uint32).reshape(count, -1, LANES)
+        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
+    rival = second.blob is not None
+    search = Search(
+        game,
+        spec,
+        first.layers,
+        first.activation,
+        count,
+        searching.how.particles,
+        searching.how.depth,
+        threads=threads,
+        other_layers=second.layers if rival else (),
+    )
+    params = pack(make_plan(first.layers), first.blob)
+    others = Others(
+        np.full(count, second.kind, np.int64),
+        None if second.blob is None else pack(make_plan(second.layers), second.blob)[None],
+        second.layers if rival else (),
+        second.activation,
+    )
+    paid = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
+    each = np.arange(count)
+    open_games = np.zeros((count, LANES), bool)
+    for half, begin in zip(halves, (0, tiles_of[0]), strict=True):
+        open_games.reshape(-1)[begin * LANES : begin * LANES + half] = True
+    result, length = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
+    returns = np.zeros((count, LANES), np.float32)
+    for t in range(-(-int(spec["time_limit"]) // int(spec["action_repeat"]))):
+        search.run(
+            params,
+            tiles,
+            searching.how,
+            weights=searching.weights,
+            gamma=searching.gamma,
+            seed=seed,
+            count=t,
+            sides=side_of,
+            others=others,
+            active=open_games,
+        )
+        if sides == 2:
+            search.move_others(tiles, side_of, others, seed ^ OTHERS_SEED, t)
+        game.decide(tiles)
+        game.tick(tiles, spec["action_repeat"])
+        terminated, winner = game.status(tiles)
+        gains = (game.terms(tiles)[each, side_of][:, : len(paid)] * paid[:, None]).sum(axis=1)
+        returns[open_games] += gains[open_games]
+        ended = open_games & (terminated | (tiles["ticks"] >= spec["time_limit"]))
+        length[ended] = t + 1
+        result[ended] = ((1 - 2 * side_of[:, None]) * winner)[ended]
+        open_games &= ~ended
+        if not open_games.any():
+            break
+    pick = np.concatenate([np.arange(halves[0]), tiles_of[0] * LANES + np.arange(halves[1])])
+    rows = [array.ravel()[pick] for array in (result, length, returns, side_of.repeat(LANES))]
+    nothing = np.zeros((0, tiles.itemsize // (4 * LANES)), np.uint32)
+    return Matches(rows[0], rows[1], rows[2], rows[3], nothing, np.zeros((0, 0, sides), np.int32)), search.trace
