@@ -6,12 +6,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dshq_widget.env.snapshots import Snapshots
-from dshq_widget.policy.network import Policy
+
+
+class Policy(Protocol):
+    """What a search asks: `load_policy` returns one."""
+
+    def forward(self, obs: NDArray) -> tuple[NDArray, NDArray]:
+        """Logits (n, n_actions) and values (n,) of observations (n, n_obs)."""
+        ...
+
+    def act(self, obs: NDArray, rng: np.random.Generator, *, mask: NDArray) -> NDArray:
+        """An action for each, (n,)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ def search(
                 seen, mask, first = seen[parents], mask[parents], first[parents]
                 value, alive, gains = value[parents], alive[parents], np.zeros(particles)
             actions = policy.act(seen, rng, mask=mask)
-        shares = np.bincount(first, weights, policy.spec.n_actions)
+        shares = np.bincount(first, weights, kept.batch.spec["n_actions"])
         action = int(shares.argmax()) if greedy else int(first[rng.choice(particles, p=weights)])
         return Found(action, first, weights, totals, ess)
     finally:

@@ -29,7 +29,7 @@ UNUSED = (np.float32(0), np.float32(1), np.float32(1), np.float32(1))
 
 
 class SpoLearner:
-    """A learner of a run (parts.py): the newest network, the target network, the dual variables. `threads` share a step."""
+    """A learner of a run (parts.py): the newest network, the target network, the duals. `threads` share a step."""
 
     def __init__(self, spec: PolicySpec, settings: SpoSettings, seed: int, threads: int = 1) -> None:
         self.spec, self.settings, self.threads, self.skipped = spec, settings, threads, 0

@@ -10,7 +10,9 @@ from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, setting
 
 @dataclasses.dataclass(frozen=True)
 class SpoSettings(Section):
-    """Search, replay and learning of SPO. Defaults: Stoix's `ff_spo.yaml`, unless a field says otherwise."""
+    """Search, replay and learning of SPO. Defaults: Stoix's `ff_spo.yaml`, unless a field says otherwise. That one is
+    made for hundreds of millions of decisions; rates marked as measured learn within a minute (docs/LOG.md).
+    """
 
     num_particles: int = setting(16, "int", "Particles", RESTART, "search", lo=1, hi=4096)
     """Copies of the state that are played ahead for each decision."""
@@ -36,8 +38,8 @@ class SpoSettings(Section):
     """
     epsilon: float = setting(0.5, "float", "Weights' distance", NEXT_UPDATE, "search", unit="nats", lo=0.0, hi=10.0)
     """KL divergence of the weights from uniform ones that the temperature is learned for."""
-    init_log_temperature: float = setting(3.0, "float", "First temperature", RESTART, "search", lo=-18.0, hi=20.0)
-    """The learned temperature is softplus of a number that begins here."""
+    init_log_temperature: float = setting(-1.0, "float", "First temperature", RESTART, "search", lo=-18.0, hi=20.0)
+    """The learned temperature is softplus of a number that begins here (measured; the source has 3)."""
     root_exploration_dirichlet_alpha: float = setting(
         1.0, "float", "Noise alpha", NEXT_UPDATE, "search", lo=0.001, hi=1000.0
     )
@@ -46,20 +48,20 @@ class SpoSettings(Section):
         0.0, "float", "Noise share", NEXT_UPDATE, "search", lo=0.0, hi=1.0
     )
     """Share of that noise."""
-    learning_rate: float = setting(3e-4, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Adam's step size of the policy, and of layers that it shares with the critic."""
-    critic_learning_rate: float = setting(1e-3, "float", "Critic's rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Adam's step size of the critic."""
-    dual_lr: float = setting(1e-3, "float", "Dual rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Adam's step size of the temperature and of alpha."""
+    learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Adam's step size of the policy, and of layers that it shares with the critic (measured; the source has 3e-4)."""
+    critic_learning_rate: float = setting(3e-3, "float", "Critic's rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Adam's step size of the critic (measured; the source has 1e-3)."""
+    dual_lr: float = setting(3e-2, "float", "Dual rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Adam's step size of the temperature and of alpha (measured; the source has 1e-3)."""
     epsilon_policy: float = setting(
-        1e-3, "float", "Policy's distance", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0
+        0.02, "float", "Policy's distance", NEXT_UPDATE, "loss", unit="nats", lo=0.0, hi=10.0
     )
-    """KL divergence from the target network's policy that alpha is learned for."""
+    """KL divergence from the target network's policy that alpha is learned for (measured; the source has 1e-3)."""
     init_log_alpha: float = setting(3.0, "float", "First alpha", RESTART, "loss", lo=-18.0, hi=20.0)
     """Alpha, the weight of the trust region, is softplus of a number that begins here."""
-    tau: float = setting(0.005, "float", "Target's share", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Share of the newest network that the target network takes over at each step."""
+    tau: float = setting(0.02, "float", "Target's share", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Share of the newest network that the target network takes over at each step (measured; the source has .005)."""
     replay_buffer_size: int = setting(
         65_536, "int", "Replay", RESTART, "replay", unit="decisions", lo=64, hi=10_000_000
     )

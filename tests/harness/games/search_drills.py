@@ -109,3 +109,47 @@ class Dice(Drill):
     @rule
     def pay(s, i, side):
         return s.paid[i]
+
+
+class SmallMaze(Drill):
+    """Five by five cells, one way of ten moves from the top left to the top right: down, along, and up again."""
+
+    name = "smallmaze"
+    tick_rate = 1
+    action_repeat = 1
+    time_limit = 60
+    state = {"row": "i32", "column": "i32"}
+    actions = (Choice("go", ("up", "right", "down", "left")),)
+    observations = tuple(Observation(f"{k // 5} {k % 5}") for k in range(25))
+    rewards = {"arrived": 1.0}
+    target = 1.0
+    training = {"gamma": 0.95, "hidden_sizes": (32,)}
+
+    @rule
+    def reset(s, i):
+        s.row[i] = 0
+        s.column[i] = 0
+
+    @rule
+    def tick(s, i):
+        way = s.action[0, i]
+        row = s.row[i] + (-1 if way == 0 else (1 if way == 2 else 0))
+        column = s.column[i] + (1 if way == 1 else (-1 if way == 3 else 0))
+        inside = row >= 0 and row < 5 and column >= 0 and column < 5
+        wall = column == 2 and row < 3
+        if inside and not wall:
+            s.row[i] = row
+            s.column[i] = column
+
+    @rule
+    def observe(s, i, side, o):
+        for k in range(25):
+            o[k, i] = 1.0 if k == s.row[i] * 5 + s.column[i] else 0.0
+
+    @rule
+    def terminated(s, i):
+        return s.row[i] == 0 and s.column[i] == 4
+
+    @rule
+    def arrived(s, i, side):
+        return 1.0 if s.row[i] == 0 and s.column[i] == 4 else 0.0

@@ -1,0 +1,143 @@
+"""Runs of algorithm spo: through the trainer, from and to files, on the command line, with settings that change."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.algorithm import Refused
+from dshq_widget.cli.main import main
+from dshq_widget.contract import protocol
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.policy import checkpoint
+from dshq_widget.training.trainer import Trainer
+
+QUICK = {"num_envs": 32, "rollout_length": 16, "hidden_sizes": (16,)}
+FEW = {
+    "num_particles": 8,
+    "search_depth": 2,
+    "replay_buffer_size": 2048,
+    "sample_sequence_length": 8,
+    "learning_rate": 3e-3,
+    "critic_learning_rate": 3e-3,
+}
+
+
+def until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_train_save_and_go_on_to_the_bit(tmp_path):
+    """Games, replay, networks, optimisers, dual variables and generators: all of it is in the file."""
+    how = {"algorithm": "spo", "seed": 3, "deterministic": True, "spo": FEW, **QUICK}
+    with Trainer("bandit", **how) as whole:
+        assert whole.train_for(updates=16, progress=False)
+        ahead, numbers = whole.latest_policy(), whole.metrics
+    with Trainer("bandit", **how) as first:
+        first.train_for(updates=8, progress=False)
+        path = first.save(tmp_path / "half.dshq")
+    saved = checkpoint.load(path)
+    assert (saved.algorithm, saved.version) == ("spo", 8) and saved.algorithm_settings["num_particles"] == 8
+    with Trainer(path) as second:
+        assert second.algorithm == "spo"
+        second.train_for(updates=8, progress=False)
+        after = second.latest_policy()
+        for key in ("agent_steps", "updates", "temperature", "alpha", "buffer_size", "simulated_steps"):
+            assert second.metrics[key] == numbers[key], key
+    assert after.version == ahead.version == 16
+    assert np.array_equal(after.weights, ahead.weights)
+
+
+def test_it_learns_and_says_what_the_searches_cost():
+    with Trainer("bandit", algorithm="spo", spo=FEW, **QUICK) as trainer:
+        trainer.train_for(agent_steps=60_000, until_solved=True, progress=False)
+        metrics = trainer.metrics
+        assert metrics["evaluated_return"] > 90 and metrics["searched_return"] > 95
+        assert metrics["simulated_steps"] == trainer.summary["simulated_steps"]
+        assert metrics["agent_steps"] * 8 < metrics["simulated_steps"] <= metrics["agent_steps"] * 16
+        assert 0 < metrics["search_ess"] <= 1 and 0 <= metrics["search_alive"] <= 1
+        assert all(protocol.metric(key) for key in metrics)
+        evaluated = {key for key in metrics if protocol.metric(key).category == "EVALUATOR"}
+        assert evaluated == {"evaluated_return", "solved", "episodes", "duration_ms"}
+
+
+def test_against_the_script_of_a_drill_of_two_sides():
+    with Trainer("sumo", algorithm="spo", spo=FEW, opponents={"self": 0.5, "random": 0.5}, **QUICK) as trainer:
+        trainer.train_for(updates=4, progress=False)
+        assert trainer.metrics["agent_steps"] == 4 * 32 * 16 and 0 <= trainer.metrics["searched_win_rate"] <= 1
+
+
+def test_settings_change_while_it_runs():
+    with Trainer("bandit", algorithm="spo", spo=FEW, **QUICK) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=3, progress=False)
+        assert trainer.metrics["temperature"] != 0.25
+        trainer.set_hyper(spo={"adaptive_temperature": False, "fixed_temperature": 0.25})
+        until(lambda: trainer.metrics["temperature"] == 0.25)
+        trainer.pause_training()
+        time.sleep(0.5)
+        held = trainer.version
+        time.sleep(0.5)
+        assert trainer.version == held
+        trainer.resume_training()
+        until(lambda: trainer.version > held)
+
+
+@pytest.mark.parametrize(
+    ("drill", "given", "sentence"),
+    [
+        ("bandit", {"spo": {"particles": 5}}, "unknown setting 'particles' in section spo"),
+        ("bandit", {"spo": {"search_depth": 0}}, "spo.search_depth must be a whole number from 1 to 64"),
+        ("bandit", {"normalize_rewards": True}, "normalize_rewards cannot be set: the algorithm spo needs False"),
+        ("ball", {"opponents": {"pool": 1.0}}, "spo has no league"),
+        ("bandit", {"device": "cuda"}, "spo searches on the CPU"),
+    ],
+)
+def test_wrong_wishes_are_a_sentence(drill, given, sentence):
+    with pytest.raises((ConfigError, Refused), match=sentence):
+        Trainer(drill, algorithm="spo", **given)
+
+
+def test_a_replay_that_is_too_small_says_what_would_do():
+    with Trainer("bandit", algorithm="spo", spo={"replay_buffer_size": 64}) as trainer:
+        with pytest.raises(RuntimeError, match="replay_buffer_size must hold 34 decisions of each of 64 games"):
+            trainer.train_for(updates=1, progress=False)
+
+
+def test_the_command_line_trains_and_evaluates_by_search(tmp_path, capsys):
+    bot = tmp_path / "bot.dshq"
+    flags = [f"--spo-{key.replace('_', '-')}={value}" for key, value in FEW.items()]
+    train = ["train", "maze", "--algorithm", "spo", "--updates", "3", "--num-envs", "32", "--rollout-length", "16"]
+    assert main([*train, *flags, "--out", str(bot), "--json", "--quiet"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (
+        told["algorithm"] == "spo" and told["agent_steps"] >= 3 * 512 and told["simulated_steps"] > told["agent_steps"]
+    )
+    text = bot.with_suffix(".yaml").read_text()
+    assert "algorithm: spo" in text and "num_particles: 8" in text
+
+    def evaluated(*how):
+        assert main(["evaluate", str(bot), "--matches", "60", "--json", *how]) == 0
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    alone, none, searched = evaluated(), evaluated("--search", "0,0"), evaluated("--search", "16,4")
+    assert alone == none and searched["search"] == [16, 4] and "search" not in alone
+    assert searched["return_mean"] > alone["return_mean"] + 0.3  # three updates know little; looking ahead knows more
+    assert searched == evaluated("--search", "16,4")
+    for wrong, sentence in (("16", "wanted K,DEPTH"), ("0,4", "particles of a search"), ("a,b", "wanted K,DEPTH")):
+        assert main(["evaluate", str(bot), "--search", wrong]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_search_makes_a_shipped_policy_of_two_sides_stronger(capsys):
+    """Bronze with search beats bronze without: decided matches, the lower end of the interval above one half."""
+    assert (
+        main(["evaluate", "ball:bronze", "--against", "ball:bronze", "--matches", "96", "--search", "16,4", "--json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["ci95"][0] > 0.5
