@@ -90,6 +90,14 @@ def _train(verb: Parser) -> None:
     verb.add_argument("--engine", choices=("local", "page", "ray"), default="local", help=argparse.SUPPRESS)
     verb.add_argument("--recurrent", action="store_true", help=argparse.SUPPRESS)
     verb.add_argument("--quiet", action="store_true", help="don't show a progress bar")
+    verb.add_argument(
+        "--dashboard", action="store_true", help="show all metrics, redrawn in place, instead of a progress bar"
+    )
+    verb.add_argument(
+        "--track",
+        metavar="WHERE",
+        help="send metrics to experiment trackers: mlflow[:URI] or wandb[:PROJECT], or both with a comma between them",
+    )
     shared = verb.add_argument_group("settings", "A drill may have defaults of its own.")
     _settings(shared, settings.TrainConfig, settings.FIELDS, settings.field_docs())
     for alias, key in settings.ALIASES.items():

@@ -36,6 +36,7 @@ class Plan:
     out: str | None
     latest: bool
     log_dir: str | None
+    track: str | None
     hyper: dict[str, Any]
     own: dict[str, Any]
     features: tuple[str, ...]
@@ -46,7 +47,7 @@ def of(options: argparse.Namespace) -> Plan:
     known = sorted({*run_file.ALGORITHM_SECTIONS, *_with_settings()})
     file = run_file.read(options.config, known) if options.config else run_file.RunFile()
     flags = {"drill": options.start, "drill_file": options.drill}
-    flags |= {key: getattr(options, key) for key in ("algorithm", "out", "latest", "log_dir")}
+    flags |= {key: getattr(options, key) for key in ("algorithm", "out", "latest", "log_dir", "track")}
     run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
     if "drill" not in run:
         raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
@@ -66,6 +67,7 @@ def of(options: argparse.Namespace) -> Plan:
         run.get("out"),
         bool(run.get("latest")),
         run.get("log_dir"),
+        run.get("track"),
         {**file.core, **flagged},
         own,
         (*(["recurrent"] if options.recurrent else []), *([options.engine] if options.engine != "local" else [])),
@@ -117,6 +119,7 @@ class Written:
         budget = plan.budget or ({} if trainer.drill.spec["target"] is not None else {"seconds": SECONDS})
         run: dict[str, Any] = {"drill": plan.start, "drill_file": plan.drill_file, "algorithm": trainer.algorithm}
         run |= {**budget, "out": plan.out, "latest": plan.latest or None, "log_dir": plan.log_dir}
+        run |= {"track": plan.track}
         own = trainer.algorithm_settings or None
         sides = trainer.drill.spec["sides"]
         with self._lock:

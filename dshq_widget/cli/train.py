@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
+from dshq_widget.training.history import Progress
 
 if TYPE_CHECKING:
     from dshq_widget.training.trainer import Trainer
@@ -31,7 +32,8 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
         drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
     elif plan.drill_file is not None:
         raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
-    how: dict[str, Any] = {"algorithm": plan.algorithm, "algorithm_settings": plan.own}
+    _check_tracking(plan.track)
+    how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer:
         for feature in plan.features:
             algorithms.get(trainer.algorithm).require(feature)
@@ -42,7 +44,9 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
         trainer.on_change(written.begin)
         try:
             budget = plan.budget or {"seconds": SECONDS}
-            trainer.train_for(**budget, until_solved=until_solved, progress=not (options.json or options.quiet))
+            shown = not (options.json or options.quiet) or options.dashboard
+            progress = _dashboard(trainer) if options.dashboard else Progress(shown)
+            trainer.train_for(**budget, until_solved=until_solved, progress=progress)
             if out is not None:
                 where, problem = keeping.save(trainer, out)
                 if problem:
@@ -63,6 +67,21 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     if not options.json:
         _print(result, spec)
     return result, status
+
+
+def _check_tracking(track: str | None) -> None:
+    from dshq_widget.learning import trackers
+
+    try:
+        trackers.parse(track or "")
+    except ValueError as error:
+        raise UsageError(f"--track: {error}") from None
+
+
+def _dashboard(trainer: Trainer) -> Progress:
+    from dshq_widget.cli.dashboard import Dashboard
+
+    return Dashboard(f"{trainer.drill.spec['title']} by {trainer.algorithm}", lambda: trainer.metrics)
 
 
 def _kept(trainer: Trainer, where: Path | None) -> str:

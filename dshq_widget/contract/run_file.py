@@ -42,6 +42,7 @@ RUN_KEYS: dict[str, Mapping[str, Any]] = {
     "out": _about("text"),
     "latest": _about("bool"),
     "log_dir": _about("text"),
+    "track": _about("text"),
 }
 """Keys of the section `run`, besides `SHARED`."""
 SHARED = ("autosave_seconds", "evaluate_seconds")

@@ -21,6 +21,7 @@ from dshq_widget.learning.pace import Pace
 from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.report import Tally
+from dshq_widget.learning.trackers import Tracking
 from dshq_widget.learning.writers import Logs
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
@@ -83,7 +84,8 @@ class Companion:
 class Run:
     """The parts of one run and its counters. It resumes from `job["resume"]` when created. `job` holds the kernel's
     orders: `hyper`, `resume`, `autosave`, `updates`, `paused`, `asked`, `gentle`, `until_solved`, `limits` (limits.py),
-    `log_dir`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment that has its `spec`.
+    `log_dir`, `track`, `algorithm`, `algorithm_settings`. `drill` is a CompiledDrill, or an Environment that has its
+    `spec`.
     """
 
     def __init__(
@@ -106,6 +108,9 @@ class Run:
         self.companions = tuple(companions)
         self.algorithm_settings = dict(job.get("algorithm_settings") or {})
         self.logs = Logs(job["log_dir"], drill.spec) if job.get("log_dir") else None
+        named = config.to_json() | self.algorithm_settings
+        title = f"{drill.name} {job.get('algorithm', 'ppo')} {config.seed}"
+        self.tracking = Tracking(job.get("track", ""), title, named, self.warn)
         self.limits, self.spent = Limits.of(job.get("limits")), 0.0
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
@@ -175,6 +180,7 @@ class Run:
         self.receive()
         if self.logs:
             self.logs.close()
+        self.tracking.close()
         channel.send({"type": "STOPPED"})
 
     @property
@@ -308,6 +314,7 @@ class Run:
         self.channel.send({"type": "METRICS", "values": self.metrics})
         if self.logs and (problem := self.logs.write(self.metrics)):
             self.warn(problem)
+        self.tracking.write(self.metrics)
 
     def save(self, path: str) -> None:
         """Write everything needed for an exact continuation; a failure is a warning, and training continues."""

@@ -43,8 +43,9 @@ class Trainer(Readings):
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path. With a path, or with `resume=path` for a
     drill of your own, training continues from that file. Hyper-parameters are keywords (docs/contract.md); they
     override those of a `preset` (presets.py). `log_dir` is a folder for metrics (CSV and TensorBoard files) and the
-    autosave. Without it the autosave is the file `autosave`, or lies in a folder in `keep_in` that outlives the kernel
-    (saved_runs.py), or in a temporary one. `algorithm` is a name from algorithms/; by default the file's, else the one
+    autosave; `track` names experiment trackers (learning/trackers.py). Without a folder the autosave is the file
+    `autosave`, or lies in a folder in `keep_in` that outlives the kernel (saved_runs.py), or in a temporary one.
+    `algorithm` is a name from algorithms/; by default the file's, else the one
     that the drill declares. Its own settings are given under its name (`gate={"threshold": 0.5}`), or, beside those of
     other algorithms, which are ignored, in `algorithm_settings`. Before anything starts, raises ConfigError,
     CheckpointError, ValueError for an unknown algorithm or one that cannot train this drill, OSError for a folder that
@@ -57,6 +58,7 @@ class Trainer(Readings):
         *,
         resume: str | os.PathLike[str] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
+        track: str = "",
         autosave: str | os.PathLike[str] | None = None,
         keep_in: Path | None = None,
         preset: str | None = None,
@@ -72,7 +74,7 @@ class Trainer(Readings):
             path = os.fspath(resume)
             drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
         self.drill = compiled(drill)
-        self._gentle = gentle
+        self._gentle, self._track = gentle, track
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
         self._algorithm = algorithms.get(algorithm or declared)
         kept = saved.algorithm_settings if saved is not None and saved.algorithm == self._algorithm.name else {}
@@ -181,10 +183,11 @@ class Trainer(Readings):
         agent_steps: int | None = None,
         seconds: float | None = None,
         until_solved: bool = False,
-        progress: bool = True,
+        progress: bool | Progress = True,
         **hyper: Any,
     ) -> bool:
-        """Train for exactly this much more, and return once training has stopped.
+        """Train for exactly this much more, and return once training has stopped. `progress`: whether to draw a bar,
+        or what draws it.
 
         It stops at exactly that update, at the first update that reaches the agent steps, or after these seconds of
         training (start-up and evaluation are not counted); with `until_solved`, earlier once the drill is solved.
@@ -217,7 +220,8 @@ class Trainer(Readings):
             self._control.start(until_solved=until_solved, budget=budget)
         self._notify()
         try:
-            until_over(budget, self._status, self._changed, Progress(enabled=progress), fit)
+            bar = Progress(enabled=progress) if isinstance(progress, bool) else progress
+            until_over(budget, self._status, self._changed, bar, fit)
         except KeyboardInterrupt:
             self.stop()
             raise
@@ -475,6 +479,7 @@ class Trainer(Readings):
             "updates": self._status.metrics.get("updates", 0),
             "gentle": self._gentle,
             "log_dir": str(self._files.log_dir) if self._files.log_dir else None,
+            "track": self._track,
             "scenes": self._scenes.packed(),
             "algorithm": self._algorithm.name,
             "algorithm_settings": self.algorithm_settings,

@@ -1,0 +1,108 @@
+"""Experiment trackers: what their clients are sent, and what a failure does."""
+
+import sys
+import types
+
+import pytest
+
+from dshq_widget.cli.main import main
+from dshq_widget.learning import trackers
+from dshq_widget.learning.trackers import Tracking, parse
+
+
+class Wandb(types.ModuleType):
+    """The part of wandb that is used; it fails at the step `fails_at`."""
+
+    def __init__(self, fails_at=None):
+        super().__init__("wandb")
+        self.__spec__ = types.SimpleNamespace(name="wandb", loader=None)
+        self.rows, self.began, self.ended, self.fails_at = [], None, False, fails_at
+
+    def init(self, **how):
+        self.began = how
+        return self
+
+    def log(self, points, step):
+        if step == self.fails_at:
+            raise ConnectionError("no route to the server")
+        self.rows.append((step, points))
+
+    def finish(self):
+        self.ended = True
+
+
+@pytest.fixture
+def wandb(monkeypatch):
+    module = Wandb()
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    return module
+
+
+def test_rows_go_out_under_their_categories(wandb):
+    warned = []
+    tracking = Tracking("wandb:arena", "ball ppo 0", {"gamma": 0.99}, warned.append)
+    tracking.write({"entropy": 1.5, "return_mean": 2.0, "agent_steps": 640})
+    tracking.close()
+    assert wandb.began == {"project": "arena", "name": "ball ppo 0", "config": {"gamma": 0.99}}
+    assert wandb.rows == [(640, {"TRAINER/entropy": 1.5, "ACTOR/return_mean": 2.0, "ACTOR/agent_steps": 640.0})]
+    assert wandb.ended and not warned
+
+
+def test_one_that_fails_is_left_out_and_training_goes_on(wandb):
+    wandb.fails_at, warned = 2, []
+    tracking = Tracking("wandb", "run", {}, warned.append)
+    for step in (1, 2, 3):
+        tracking.write({"agent_steps": step})
+    tracking.close()
+    assert [step for step, _ in wandb.rows] == [1] and wandb.began["project"] == "dshq"
+    assert warned == ["stopped sending metrics to wandb: no route to the server"] and not wandb.ended
+
+
+def test_mlflow_is_sent_batches_through_its_client(monkeypatch):
+    calls = []
+
+    class Client:
+        def __init__(self, uri):
+            calls.append(("uri", uri))
+
+        def get_experiment_by_name(self, name):
+            return None
+
+        def create_experiment(self, name):
+            return calls.append(("experiment", name)) or "7"
+
+        def create_run(self, experiment, run_name):
+            calls.append(("run", experiment, run_name))
+            return types.SimpleNamespace(info=types.SimpleNamespace(run_id="r1"))
+
+        def log_batch(self, run, metrics=(), params=()):
+            calls.append((run, [one[:2] + one[3:] for one in metrics], list(params)))
+
+        def set_terminated(self, run):
+            calls.append(("end", run))
+
+    module, entities = types.ModuleType("mlflow"), types.ModuleType("mlflow.entities")
+    module.__spec__ = types.SimpleNamespace(name="mlflow", loader=None)
+    module.MlflowClient, entities.Metric, entities.Param = Client, lambda *row: row, lambda *row: row
+    monkeypatch.setitem(sys.modules, "mlflow", module)
+    monkeypatch.setitem(sys.modules, "mlflow.entities", entities)
+    tracking = Tracking("mlflow:http://127.0.0.1:5000", "maze spo 1", {"seed": 1}, pytest.fail)
+    tracking.write({"temperature": 0.5, "agent_steps": 32})
+    tracking.close()
+    assert calls == [
+        ("uri", "http://127.0.0.1:5000"),
+        ("experiment", "dshq"),
+        ("run", "7", "maze spo 1"),
+        ("r1", [], [("seed", "1")]),
+        ("r1", [("TRAINER/temperature", 0.5, 32), ("ACTOR/agent_steps", 32.0, 32)], []),
+        ("end", "r1"),
+    ]
+
+
+def test_wrong_names_and_missing_packages_are_a_sentence(capsys, monkeypatch):
+    with pytest.raises(ValueError, match="wanted mlflow or wandb, such as wandb:my-project, got 'neptune:x'"):
+        parse("neptune:x")
+    monkeypatch.setattr(trackers, "find_spec", lambda name: None)
+    assert main(["train", "bandit", "--updates", "1", "--track", "wandb"]) == 2
+    assert "--track: wandb is not installed: pip install wandb" in capsys.readouterr().err
+    assert parse("") == []
