@@ -100,6 +100,8 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} "
                 f"episodes, {result['episode_length_mean']:.1f} decisions on average"
             )
+            if "optimality" in result:
+                print(f"{result['optimality']:.1%} of perfect play")
             if drill is not None:
                 means = [f"{result['return_mean_random']:.2f} by random play"]
                 means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]

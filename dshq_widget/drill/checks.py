@@ -177,6 +177,20 @@ def _check_time(drill: Any) -> None:
         )
     if drill.target is not None and drill.sides != 1:
         raise DeclarationError(f"target ({drill.target}) is only for drills of one side: remove it", "target")
+    _check_optimum(drill)
+
+
+def _check_optimum(drill: Any) -> None:
+    optimum = drill.optimum
+    if optimum is None:
+        return
+    if drill.sides != 1:
+        raise DeclarationError(f"optimum ({optimum}) is only for drills of one side: remove it", "optimum")
+    if optimum not in drill.baselines and not (_is_number(optimum) and optimum > 0):
+        named = ", ".join(drill.baselines) or "it has none"
+        raise DeclarationError(
+            f"optimum: expected a mean return above 0, or the name of a baseline ({named}), got {optimum!r}", "optimum"
+        )
 
 
 def _check_actions(drill: Any) -> None:

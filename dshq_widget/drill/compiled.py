@@ -144,6 +144,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
         "target": drill.target,
+        "optimum": drill.optimum,
         "front": list(written(drill.front)),
         "algorithm": drill.algorithm,
         "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},

@@ -45,6 +45,8 @@ class Drill:
     tags            texts; `tag` in `scene` writes their indices
     scene_max       one more, at least, than the shapes that `scene` draws
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved
+    optimum         one side: what perfect play reaches: a mean return, or the name of a baseline that plays perfectly
+                    (then decisions are compared). `dshq evaluate` says how close a policy comes
     front           what stands in front of the network's dense layers: a `Grid` that looks ahead, for a game on
                     cells, or `Pairs`, for one whose action is an item and a space (dshq_kernels/network/layers.py)
     algorithm       what trains it unless the user chooses another: a name from algorithms/
@@ -76,6 +78,7 @@ class Drill:
     tags: ClassVar[tuple[str, ...]] = ()
     scene_max: ClassVar[int] = 64
     target: ClassVar[float | None] = None
+    optimum: ClassVar[float | str | None] = None
     front: ClassVar[Front | None] = None
     algorithm: ClassVar[str] = "ppo"
     training: ClassVar[Mapping[str, Any]] = {}

@@ -112,10 +112,19 @@ def evaluate_alone(
     player decides by search.
 
     return_mean, its ci95 (normal), return_std, return_min and return_max per episode (rewards, potentials left out),
-    episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one).
+    episode_length_mean in decisions, target of the drill and whether the mean reaches it (both None without one);
+    `optimality`, how close it comes to perfect play, where the drill says what that is: its mean return as a share of
+    the best one, or the mean share of a perfect player's decisions in its own, 0 for an episode that is not won.
     """
     played = _play(drill, player, Player(IDLE), episodes, searching, seed=seed, greedy=greedy)
-    return summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
+    found = summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
+    optimum = drill.spec.get("optimum")
+    if isinstance(optimum, str):
+        best = play_matches(drill.game(), drill.spec, opponent(optimum, drill), Player(IDLE), episodes, seed=seed)
+        found["optimality"] = float(np.mean(np.where(played.result > 0, best.length / played.length, 0.0)))
+    elif optimum is not None:
+        found["optimality"] = found["return_mean"] / optimum
+    return found
 
 
 def _play(
