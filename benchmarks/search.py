@@ -48,7 +48,7 @@ from dshq_widget.policy.search import searching, searching_of
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 PARTICLES = (1, 4, 16, 64)
-STEPS = {"maze": 400_000, "binpack": 150_000, "snake": 200_000}
+STEPS = {"maze": 200_000, "binpack": 60_000, "snake": 100_000}
 """Environment steps of a learning curve."""
 POINTS = 8
 EPISODES = 200

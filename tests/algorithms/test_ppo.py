@@ -12,13 +12,14 @@ from dshq_kernels.play.moments import feature_moments
 from dshq_widget.algorithms.ppo.learners import learner as package
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
-from dshq_widget.algorithms.ppo.learners.learner import FINAL_RATE, Hyper
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Moments, Normalizer
 from dshq_widget.algorithms.ppo.learners.resident import ResidentPPO
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.algorithms.ppo.learners.validation import Validator, compare
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.exploration import EntropyGuard
+from dshq_widget.learning.schedule import FINAL_RATE
 from dshq_widget.policy.network import Policy, PolicySpec, initial_weights
 from tests.harness.games.samples import METRICS, SPEC, make_samples
 

@@ -297,7 +297,7 @@ class TestLearner:
     @pytest.mark.parametrize("drill", ["binpack", "maze", "bandit"])
     def test_every_kind_of_network_learns(self, drill):
         """The policy's loss falls on what is kept: pairs, a grid, and dense layers."""
-        faster = dataclasses.replace(FEW, learning_rate=3e-3, fixed_temperature=0.05, adaptive_temperature=False)
+        faster = dataclasses.replace(FEW, fixed_temperature=0.05, adaptive_temperature=False)
         _, learner, config, played = parts(drill, faster, decisions=12)
         losses = [learner.step(played.samples, config)["loss_policy"] for _ in range(60)]
         assert np.mean(losses[-10:]) < np.mean(losses[:10])
@@ -306,7 +306,7 @@ class TestLearner:
 def test_it_finds_the_only_way_of_ten_moves():
     """A small maze, from nothing: the greedy policy, without search, takes the ten moves."""
     drill = compiled(SmallMaze)
-    settings = SpoSettings(learning_rate=3e-3, critic_learning_rate=3e-3, dual_lr=0.03, tau=0.02, epsilon_policy=0.02)
+    settings = SpoSettings()
     config = of_drill(drill.spec).replace({"num_envs": 64, "rollout_length": 32})
     spec = PolicySpec.for_config(drill.spec, config)
     games, learner = SearchedGames(drill, config, settings, spec, 1), SpoLearner(spec, settings, 0)

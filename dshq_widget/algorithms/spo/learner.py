@@ -19,6 +19,7 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience, Progress
+from dshq_widget.learning.schedule import rate_factor
 from dshq_widget.policy.network import PolicySpec
 
 ADAM_EPSILON = 1e-5
@@ -69,7 +70,11 @@ class SpoLearner:
     # ---- learning
 
     def schedule(self, progress: Progress) -> dict[str, float]:
-        return {"learning_rate": self.settings.learning_rate * progress.rate}
+        return {"learning_rate": progress.config.learning_rate * self.factor(progress)}
+
+    def factor(self, progress: Progress) -> float:
+        """Of the learning rates at the next update: the schedule, and setbacks."""
+        return rate_factor(progress.config, progress.agent_steps) * progress.rate
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
         """Learn from the replay, so often that each decision is learned from `replay_ratio` times on average."""
@@ -77,7 +82,7 @@ class SpoLearner:
         size = settings.sample_batch_size * settings.sample_sequence_length
         rows = []
         for _ in range(max(1, round(experience.agent_steps * settings.replay_ratio / size))):
-            row = self.step(replay, progress.config, progress.rate)
+            row = self.step(replay, progress.config, self.factor(progress))
             if row is None:
                 self.skipped += 1
                 break
@@ -85,7 +90,7 @@ class SpoLearner:
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]} if rows else {}
         return means | {"temperature": self.temperature, "alpha": self.dual_alpha.value, "buffer_size": len(replay)}
 
-    def step(self, replay: Replay, config: TrainConfig, rate: float = 1.0) -> dict[str, float] | None:
+    def step(self, replay: Replay, config: TrainConfig, factor: float = 1.0) -> dict[str, float] | None:
         """One learning step of all three optimisers; None, and nothing is changed, if a gradient is not finite."""
         s = self.settings
         sequences = replay.sample(self._rng, s.sample_batch_size // LANES, s.sample_period)
@@ -98,7 +103,7 @@ class SpoLearner:
             self._square,
             self._gradients[:, : len(self._params)],
             self._groups,
-            (s.learning_rate * rate, s.critic_learning_rate * rate),
+            (config.learning_rate * factor, (s.critic_learning_rate or config.learning_rate) * factor),
             ADAM_EPSILON,
             float(config.max_grad_norm),
             self._steps + 1,

@@ -48,10 +48,8 @@ class SpoSettings(Section):
         0.0, "float", "Noise share", NEXT_UPDATE, "search", lo=0.0, hi=1.0
     )
     """Share of that noise."""
-    learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Adam's step size of the policy, and of layers that it shares with the critic (measured; the source has 3e-4)."""
-    critic_learning_rate: float = setting(3e-3, "float", "Critic's rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
-    """Adam's step size of the critic (measured; the source has 1e-3)."""
+    critic_learning_rate: float = setting(0.0, "float", "Critic's rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    """Adam's step size of what only the critic uses; 0: `learning_rate`, which is that of all the rest."""
     dual_lr: float = setting(3e-2, "float", "Dual rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
     """Adam's step size of the temperature and of alpha (measured; the source has 1e-3)."""
     epsilon_policy: float = setting(

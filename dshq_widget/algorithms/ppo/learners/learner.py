@@ -9,13 +9,13 @@ from a `PolicySpec` and, where asked for, a `Normalizer`; what goes in and comes
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.schedule import rate_factor, share_done
 from dshq_widget.policy.network import PolicySpec
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 ADAM_EPSILON = 1e-8
 """Adam's own default. Huang et al. 2022, detail 3, has 1e-5; on the Ball Drill (measured) one seed learned much sooner
 with 1e-8, another about alike."""
-FINAL_RATE = 0.1
-"""Final learning rate of a schedule, as a share of the initial one (measured: docs/LOG.md)."""
-WARM_UP = 0.02
-"""Warm-up share of a cosine schedule (assumed)."""
 KL_MARGIN = 1.5
 """An update stops once the divergence exceeds this many times the target, after Stable-Baselines3's `ppo.py`."""
 
@@ -53,16 +49,12 @@ class Hyper:
 
     @classmethod
     def at(cls, config: TrainConfig, agent_steps: float) -> Hyper:
-        """The settings in force after `agent_steps`: the rate falls to `FINAL_RATE`, the entropy bonus linearly to 0,
-        and `priority_beta` rises as in `priorities`' source.
+        """The settings in force after `agent_steps`: the rate as schedule.py says, the entropy bonus falls linearly to
+        0, and `priority_beta` rises as in `priorities`' source.
         """
-        done = min(1.0, agent_steps / config.total_agent_steps)
+        done = share_done(config, agent_steps)
         values = {field.name: getattr(config, field.name) for field in dataclasses.fields(cls)}
-        if config.lr_schedule == "linear":
-            values["learning_rate"] *= 1 - (1 - FINAL_RATE) * done
-        elif config.lr_schedule == "cosine":
-            rise = min(1.0, (done + 1e-3) / WARM_UP)
-            values["learning_rate"] *= rise * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * done)) / 2)
+        values["learning_rate"] *= rate_factor(config, agent_steps)
         if config.lr_schedule != "constant":
             values["entropy_coef"] *= 1 - done
         values["priority_beta"] += (1 - config.priority_beta) * config.priority_alpha * done

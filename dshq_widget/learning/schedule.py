@@ -1,0 +1,28 @@
+"""Schedules of settings over a run, by agent steps."""
+
+from __future__ import annotations
+
+import math
+
+from dshq_widget.contract.settings import TrainConfig
+
+FINAL_RATE = 0.1
+"""Final learning rate of a schedule, as a share of the initial one (measured: docs/LOG.md)."""
+WARM_UP = 0.02
+"""Warm-up share of a cosine schedule (assumed)."""
+
+
+def share_done(config: TrainConfig, agent_steps: float) -> float:
+    """How much of the schedules' length is over, 0..1."""
+    return min(1.0, agent_steps / config.total_agent_steps)
+
+
+def rate_factor(config: TrainConfig, agent_steps: float) -> float:
+    """The factor of the learning rate after `agent_steps`: it falls to `FINAL_RATE`, in a line or a cosine."""
+    done = share_done(config, agent_steps)
+    if config.lr_schedule == "linear":
+        return 1 - (1 - FINAL_RATE) * done
+    if config.lr_schedule == "cosine":
+        rise = min(1.0, (done + 1e-3) / WARM_UP)
+        return rise * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * done)) / 2)
+    return 1.0
