@@ -64,7 +64,7 @@ class EntropyGuard:
 
 
 class Exploration(Companion):
-    """Reverts to the newest weights that still explored, with a larger entropy bonus, when a policy stops exploring."""
+    """Reverts to the newest weights that still explored, with more exploration (an entropy bonus, or noise), when a policy stops exploring."""
 
     def __init__(self) -> None:
         self.guard = EntropyGuard()
@@ -84,7 +84,7 @@ class Exploration(Companion):
         if self.guard.awake is not None:
             run.replace_weights(self.guard.awake)
         done = "reverted to an earlier policy that still explored; continuing" if reverted else "continuing"
-        run.warn(f"{done} with the entropy bonus raised by {self.guard.bonus:.3g}: {problem}")
+        run.warn(f"{done} with exploration raised by {self.guard.bonus:.3g}: {problem}")
 
     def state(self) -> dict[str, np.ndarray]:
         return self.guard.state()

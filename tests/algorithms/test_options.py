@@ -68,7 +68,7 @@ def test_a_policy_below_the_entropy_floor_gets_a_larger_bonus(caplog):
         assert trainer.join(300)
         assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
     said = [record.message for record in caplog.records if "entropy stayed below 5 nats" in record.message]
-    assert len(said) == 5 and "continuing with the entropy bonus raised by 0.01" in said[0]
+    assert len(said) == 5 and "continuing with exploration raised by 0.01" in said[0]
 
 
 def test_a_shared_network_does_not_become_two():

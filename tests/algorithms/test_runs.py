@@ -28,7 +28,7 @@ def test_the_entropy_floor_of_an_environment_raises_the_bonus(caplog):
         assert trainer.join(PATIENCE)
         assert trainer.metrics["entropy_coef"] == pytest.approx(0.1)
     said = [record.message for record in caplog.records if "entropy stayed below 5 nats" in record.message]
-    assert said and "continuing with the entropy bonus raised by 0.01" in said[0]
+    assert said and "continuing with exploration raised by 0.01" in said[0]
 
 
 def test_memory_counts_the_learner_and_its_workers_together():

@@ -275,6 +275,13 @@ class TestLearner:
         games.mend(played.samples)
         assert len(games.replay) == 0
 
+    def test_a_policy_that_stops_exploring_gets_noise_at_the_root(self):
+        games, learner, config, played = parts()
+        assert games.how(learner).fraction == 0
+        learner.update(played, Progress(config, 0, 0, entropy_bonus=0.04))
+        assert games.how(learner).fraction == 0.04
+        assert played.samples.mean_return(played.units) == pytest.approx(played.samples.reward[22:30].mean(), rel=1e-5)
+
     def test_threads_learn_the_same(self):
         games, learner, config, played = parts()
         other = SpoLearner(learner.spec, FEW, 0, threads=2)

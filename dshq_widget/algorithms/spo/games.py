@@ -36,6 +36,11 @@ class Player(Protocol):
         """Of the weights; 0: found for each decision."""
         ...
 
+    @property
+    def noise(self) -> float:
+        """Share of noise at the root beyond what the settings say."""
+        ...
+
     def blob(self) -> np.ndarray:
         """The policy's flat f32 weights."""
         ...
@@ -109,7 +114,7 @@ class SearchedGames:
             gamma=s.search_gamma,
             gae_lambda=s.search_gae_lambda,
             alpha=s.root_exploration_dirichlet_alpha,
-            fraction=s.root_exploration_dirichlet_fraction,
+            fraction=min(1.0, s.root_exploration_dirichlet_fraction + player.noise),
         )
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Played:

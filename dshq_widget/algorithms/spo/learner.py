@@ -34,6 +34,8 @@ class SpoLearner:
 
     def __init__(self, spec: PolicySpec, settings: SpoSettings, seed: int, threads: int = 1) -> None:
         self.spec, self.settings, self.threads, self.skipped = spec, settings, threads, 0
+        self.noise = 0.0
+        """Share of noise at the root beyond what the settings say: raised when the policy stops exploring."""
         self.plan = mlp.make_plan(spec.layers, spec.separate)
         self.activation = mlp.ACTIVATIONS[spec.activation]
         floats = mlp.plan_floats(self.plan)
@@ -79,6 +81,7 @@ class SpoLearner:
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
         """Learn from the replay, so often that each decision is learned from `replay_ratio` times on average."""
         settings, replay = self.settings, experience.samples
+        self.noise = progress.entropy_bonus
         size = settings.sample_batch_size * settings.sample_sequence_length
         rows = []
         for _ in range(max(1, round(experience.agent_steps * settings.replay_ratio / size))):

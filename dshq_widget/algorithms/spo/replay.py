@@ -85,6 +85,11 @@ class Replay:
         self.decisions += 1
         self.final_at[self.row()] = -1
 
+    def mean_return(self, units: np.ndarray) -> float:
+        """Mean reward of the newest decisions, of as many as a sequence has; `units` says nothing here."""
+        rows = np.arange(max(self.decisions - self.length, 0), self.decisions) % self.capacity
+        return float(self.reward[rows].mean())
+
     def sample(self, rng: np.random.Generator, batch: int, period: int) -> np.ndarray:
         """int64 `[batch, 2]`: a tile and the decision that a sequence begins with; all that are whole are as likely."""
         first = max(self.decisions - self.capacity + 1, 0)  # the row that is written next is left out

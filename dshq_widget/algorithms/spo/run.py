@@ -14,6 +14,7 @@ from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
+from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce
@@ -46,7 +47,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         source=games,
         evaluator=Evaluator(drill, spec, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(SearchReport(drill, games, config.seed), NewSettings()),
+        companions=(Exploration(), SearchReport(drill, games, config.seed), NewSettings()),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
     text = (
