@@ -64,7 +64,9 @@ class EntropyGuard:
 
 
 class Exploration(Companion):
-    """Reverts to the newest weights that still explored, with more exploration (an entropy bonus, or noise), when a policy stops exploring."""
+    """Reverts to the newest weights that still explored when a policy stops exploring, and raises the exploration: the
+    entropy bonus of PPO, the noise of SPO.
+    """
 
     def __init__(self) -> None:
         self.guard = EntropyGuard()
