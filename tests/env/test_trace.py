@@ -1,6 +1,4 @@
-"""CPU, JavaScript and WebAssembly agree bit for bit on every registered drill, over thousands of ticks; of the first two
-many seeds.
-"""
+"""CPU, JavaScript and WebAssembly agree bit for bit on every registered drill, over thousands of ticks."""
 
 import pytest
 
@@ -10,7 +8,7 @@ from dshq_widget.env.trace import trace
 
 SEEDS = (0, 12345, 2**32 - 9, 1, 2, 3, 2**31, 10**12)
 FEW = 3
-SMALL = ("bandit", "cartpole", "paddleball")
+SMALL = ("bandit", "cartpole")
 """Their modules are made within seconds."""
 
 

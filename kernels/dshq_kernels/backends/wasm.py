@@ -12,7 +12,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -43,7 +42,7 @@ def drill_module(source: str, spec: Mapping[str, Any], relaxed: bool = False) ->
 
 
 def compiled_module(what: Mapping[str, str], names: Sequence[str], data_at: int, relaxed: bool) -> bytes:
-    """C functions `names` of `{"source": text}` or `{"module": dotted name}` as a module, from the cache if it is there.
+    """C functions `names` of `{"source": text}` or `{"module": dotted name}` as a module, once made, from the cache.
 
     The key: the source and this package's, numba, llvmlite, and the target.
     """

@@ -7,7 +7,7 @@ https://webassembly.github.io/spec/core/binary and WebAssembly/tool-conventions,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 HEADER = b"\0asm\1\0\0\0"
 CUSTOM, IMPORT, FUNCTION, EXPORT, ELEMENT, CODE, DATA, DATA_COUNT = 0, 2, 3, 7, 9, 10, 11, 12
@@ -22,7 +22,7 @@ RENAMED = {"__linear_memory": "memory"}
 """Imports of an object file, and what a linker calls them in a module."""
 
 
-class _Reader:
+class Reader:
     """The bytes of a section, read one after the other."""
 
     def __init__(self, data: bytes):
@@ -125,14 +125,14 @@ def linked(code: bytes, exports: Sequence[str], data_at: int) -> bytes:
 
 def _sections(code: bytes) -> Iterator[tuple[int, str, bytes]]:
     """(kind, name of a custom section, content) of every section, in order."""
-    reader = _Reader(code)
+    reader = Reader(code)
     if reader.take(8) != HEADER:
         raise RuntimeError("LLVM made no WebAssembly object file")
     while reader:
         kind = reader.byte()
         body = reader.take(reader.number())
         if kind == CUSTOM:
-            inner = _Reader(body)
+            inner = Reader(body)
             name = inner.text()
             yield kind, name, body[inner.at :]
         else:
@@ -141,7 +141,7 @@ def _sections(code: bytes) -> Iterator[tuple[int, str, bytes]]:
 
 def _imports(body: bytes) -> tuple[bytes, list[str]]:
     """The import section under a module's names, and the functions that it asks for."""
-    reader, parts, missing = _Reader(body), [], []
+    reader, parts, missing = Reader(body), [], []
     count = reader.number()
     for _ in range(count):
         room, name = reader.text(), reader.text()
@@ -163,14 +163,14 @@ def _imports(body: bytes) -> tuple[bytes, list[str]]:
     return unsigned(count) + b"".join(parts), missing
 
 
-def _functions(body: bytes) -> Mapping[str, int]:
+def _functions(body: bytes) -> dict[str, int]:
     """Index of every function that the object defines, by its name, from the section `linking`."""
-    reader = _Reader(body)
+    reader = Reader(body)
     reader.number()  # the version of the metadata
     found: dict[str, int] = {}
     while reader:
         kind = reader.byte()
-        content = _Reader(reader.take(reader.number()))
+        content = Reader(reader.take(reader.number()))
         if kind != SYMBOL_TABLE:
             continue
         for _ in range(content.number()):
@@ -194,9 +194,9 @@ def _relocations(
     body: bytes, sections: list[tuple[int, str, bytes]], data_at: int
 ) -> tuple[int, list[tuple[int, bytes]]]:
     """The number of the section that is changed, and (offset, new bytes) for every address of data in it."""
-    reader = _Reader(body)
+    reader = Reader(body)
     section = reader.number()
-    content = _Reader(sections[section][2])
+    content = Reader(sections[section][2])
     found = []
     for _ in range(reader.number()):
         kind, at = reader.byte(), reader.number()
@@ -218,7 +218,7 @@ def _relocations(
 
 def _moved(body: bytes, data_at: int) -> bytes:
     """The data section with every segment `data_at` further on."""
-    reader, parts = _Reader(body), []
+    reader, parts = Reader(body), []
     count = reader.number()
     for _ in range(count):
         kind, constant, offset, end = reader.byte(), reader.byte(), reader.number(signed=True), reader.byte()

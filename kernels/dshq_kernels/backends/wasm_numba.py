@@ -30,8 +30,8 @@ NO_COUNTS = """
 define linkonce_odr void @NRT_incref(ptr %0) alwaysinline { ret void }
 define linkonce_odr void @NRT_decref(ptr %0) alwaysinline { ret void }
 """
-"""Nothing here owns memory: arrays are views of addresses. Code that allocates still calls the allocator, and is refused
-by name when the module is made."""
+"""Nothing here owns memory: arrays are views of addresses. Code that allocates still calls the allocator, and is
+refused when the module is made."""
 
 
 class Refused(Exception):
@@ -44,7 +44,7 @@ def features(relaxed: bool) -> str:
 
 
 def known(version: str) -> str:
-    """"" if this file knows that release of numba, else the sentence that says what to do."""
+    """Empty if this file knows that release of numba, else the sentence that says what to do."""
     if ".".join(version.split(".")[:2]) in NUMBA:
         return ""
     series = " or ".join(NUMBA)
