@@ -18,6 +18,8 @@ UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
 RIGHT_ALREADY = {0: "function index", 6: "type index", 7: "global index", 20: "table number"}
 ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32 = 3, 4, 5
 """Relocations: the two kinds of five bytes, and four bytes in data; the symbol and its addend follow."""
+HOST = ("pow",)
+"""Functions of C that the host's own mathematics has, too."""
 RENAMED = {"__linear_memory": "memory"}
 """Imports of an object file, and what a linker calls them in a module."""
 
@@ -82,7 +84,7 @@ def _text(value: str) -> bytes:
 
 def linked(code: bytes, exports: Sequence[str], data_at: int) -> bytes:
     """The module of an object file: exports the functions `exports`, imports `env.memory` and, where it needs them,
-    `env.__stack_pointer` and `env.__indirect_function_table`; its data lies at address `data_at`.
+    `env.__stack_pointer`, `env.__indirect_function_table` and `env.pow` (JavaScript's `Math.pow`); its data lies at address `data_at`.
 
     Raises RuntimeError if the code calls a function that it does not contain, takes a function's address, or lacks one
     of `exports`.
@@ -140,7 +142,7 @@ def _sections(code: bytes) -> Iterator[tuple[int, str, bytes]]:
 
 
 def _imports(body: bytes) -> tuple[bytes, list[str]]:
-    """The import section under a module's names, and the functions that it asks for."""
+    """The import section under a module's names, and the functions that it asks for in vain."""
     reader, parts, missing = Reader(body), [], []
     count = reader.number()
     for _ in range(count):
@@ -148,7 +150,7 @@ def _imports(body: bytes) -> tuple[bytes, list[str]]:
         begin = reader.at
         kind = reader.byte()
         if kind == IMPORT_FUNCTION:
-            missing.append(name)
+            missing += [] if name in HOST else [name]
             reader.number()
         elif kind == IMPORT_GLOBAL:
             reader.take(2)

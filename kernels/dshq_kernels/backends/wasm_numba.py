@@ -34,6 +34,11 @@ define linkonce_odr void @NRT_decref(ptr %0) alwaysinline { ret void }
 refused when the module is made."""
 
 
+OWN = {"llvm.fma.v16f32": "fused", "llvm.minnum.v16f32": "least", "llvm.maxnum.v16f32": "most"}
+"""LLVM writes these intrinsics as 16 calls of C's `fmaf`, `fminf` and `fmaxf`, which WebAssembly does not have."""
+WIDE, QUARTER = "<16 x float>", "<4 x float>"
+
+
 class Refused(Exception):
     """A sentence for whoever asked."""
 
@@ -106,6 +111,7 @@ def bend(relaxed: bool) -> None:
     llvm.initialize_all_asmprinters()
     _Codegen.features = features(relaxed)
     codegen.JITCPUCodegen = _Codegen
+    llvm.get_host_cpu_features = dict  # by them the matrix kernel would choose its blocks
     caching.Cache.load_overload = lambda self, sig, target_context: None
     caching.Cache.save_overload = lambda self, sig, data: None
 
@@ -114,11 +120,18 @@ def object_file(module: ModuleType, names: Sequence[str]) -> bytes:
     """The C functions `names` of `module` (numba's `cfunc`) under these names, optimised for WebAssembly."""
     functions = [getattr(module, name) for name in names]
     machine = functions[0]._library._codegen
+    relaxed = RELAXED in machine.features
     whole = llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{NO_COUNTS}')
     whole.data_layout = machine._data_layout
     for function in functions:
         whole.link_in(function._library._final_module, preserve=True)
     whole.link_in(llvm.parse_assembly("\n".join(_entry(*pair) for pair in zip(names, functions, strict=True))))
+    if any(part.name in OWN for part in whole.functions):
+        text = str(whole)
+        for intrinsic, name in OWN.items():
+            text = text.replace(f"@{intrinsic}", f"@{name}")
+        whole = llvm.parse_assembly(text)
+        whole.link_in(llvm.parse_assembly("\n".join((fused(relaxed), nearer("least", "olt"), nearer("most", "ogt")))))
     for part in (*whole.functions, *whole.global_variables):
         if not part.is_declaration and part.name not in names:
             part.linkage = "internal"
@@ -127,6 +140,44 @@ def object_file(module: ModuleType, names: Sequence[str]) -> bytes:
     builder = llvm.create_pass_builder(machine._tm, options)
     builder.getModulePassManager().run(whole, builder)
     return machine._tm.emit_object(whole)
+
+
+def fused(relaxed: bool) -> str:
+    """LLVM code of `fused(a, b, c)`, a b + c of 16 floats: a product and a sum, each rounded, or four of relaxed SIMD's
+    multiply-adds, which round once where the machine can (WebAssembly relaxed SIMD, `f32x4.relaxed_madd`).
+    """
+    head = f"define {WIDE} @fused({WIDE} %a, {WIDE} %b, {WIDE} %c) alwaysinline {{"
+    if not relaxed:
+        return f"{head} %p = fmul {WIDE} %a, %b\n %s = fadd {WIDE} %p, %c\n ret {WIDE} %s }}"
+    lines = [f"declare {QUARTER} @llvm.wasm.relaxed.madd.v4f32({QUARTER}, {QUARTER}, {QUARTER})", head]
+
+    def shuffle(name: str, kind: str, first: str, second: str, lanes: range) -> None:
+        picks = ", ".join(f"i32 {lane}" for lane in lanes)
+        lines.append(f"%{name} = shufflevector {kind} {first}, {kind} {second}, <{len(lanes)} x i32> <{picks}>")
+
+    for k in range(4):
+        for value in "abc":
+            shuffle(f"{value}{k}", WIDE, f"%{value}", "undef", range(4 * k, 4 * k + 4))
+        takes = ", ".join(f"{QUARTER} %{value}{k}" for value in "abc")
+        lines.append(f"%r{k} = call {QUARTER} @llvm.wasm.relaxed.madd.v4f32({takes})")
+    shuffle("low", QUARTER, "%r0", "%r1", range(8))
+    shuffle("high", QUARTER, "%r2", "%r3", range(8))
+    shuffle("all", "<8 x float>", "%low", "%high", range(16))
+    return "\n".join([*lines, f"ret {WIDE} %all", "}"])
+
+
+def nearer(name: str, order: str) -> str:
+    """LLVM code of `name(a, b)`, the smaller (`order` olt) or the larger (ogt) of 16 floats; the other one if one is
+    NaN, and `a` of two zeros, as on x86-64.
+    """
+    return f"""
+define {WIDE} @{name}({WIDE} %a, {WIDE} %b) alwaysinline {{
+  %before = fcmp {order} {WIDE} %b, %a
+  %first = select <16 x i1> %before, {WIDE} %b, {WIDE} %a
+  %missing = fcmp uno {WIDE} %a, %a
+  %result = select <16 x i1> %missing, {WIDE} %b, {WIDE} %first
+  ret {WIDE} %result
+}}"""
 
 
 def _entry(name: str, function: Any) -> str:
