@@ -29,7 +29,7 @@ class Host:
     def __init__(self, drill: CompiledDrill, relaxed: bool = False):
         self._drill, self._relaxed = drill, relaxed
         self._memory = bytearray(STACK_TOP)
-        self._calls: list[tuple[str, int, int]] = []
+        self._calls: list[tuple[str | int, ...]] = []
 
     def put(self, array: np.ndarray) -> int:
         """A copy of an array; returns its address."""
@@ -52,8 +52,12 @@ class Host:
         for name, value in values.items():
             record[name] = value
         address = self.put(record)
-        self._calls.append((function, address, times))
+        self._calls.append((function, times, address))
         return address
+
+    def verb(self, name: str, tile: int, number: int, times: int = 1) -> None:
+        """Let `run` call a verb of the drill `times` times with an address of a tile and a second number."""
+        self._calls.append((name, times, tile, number))
 
     def run(self) -> list[float]:
         """Make all calls in Node, in order; the seconds that each took. Raises RuntimeError if one fails."""

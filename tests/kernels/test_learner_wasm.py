@@ -1,7 +1,6 @@
 """The learner's WebAssembly module in Node against the processor's learner, from the same samples and weights."""
 
 import ctypes
-import dataclasses
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from dshq_kernels.network.gradient import SUMS, learn_scratch
 from dshq_kernels.network.mlp import forward_lanes, make_plan, pack, play_scratch
 from dshq_kernels.network.update import learn
-from dshq_kernels.play.records import EXPORTS, FORWARD, learner_module
+from dshq_kernels.play.records import FORWARD
 from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
@@ -19,7 +18,8 @@ from tests.harness.wasm_host import SAMPLES, Host
 
 CLOSE = 1e-5
 GAMMA, LAMBDA = 0.98, 0.9
-BUILDS = [pytest.param(False, id="simd128"), pytest.param(True, id="relaxed", marks=pytest.mark.slow)]
+BUILDS = pytest.mark.parametrize("relaxed", [False, True], ids=["simd128", "relaxed"])
+pytestmark = pytest.mark.slow  # each build is compiled for half a minute, if it is not cached
 NUMBERS = {
     "advantage_scale": 1.0,
     "reward_scale": 1.0,
@@ -61,7 +61,7 @@ def compare(found, wanted, exact):
     np.testing.assert_allclose(found, wanted, rtol=CLOSE, atol=CLOSE)
 
 
-@pytest.mark.parametrize("relaxed", BUILDS)
+@BUILDS
 def test_forward(relaxed):
     drill = compile_drill(Ball)
     layers, plan, params = network(drill.spec)
@@ -91,7 +91,7 @@ def games_of(drill, layers):
     )
 
 
-@pytest.mark.parametrize("relaxed", BUILDS)
+@BUILDS
 def test_a_rollout_and_an_update(relaxed):
     drill = compile_drill(Ball)
     layers, plan, params = network(drill.spec)

@@ -83,8 +83,8 @@ def _text(value: str) -> bytes:
 
 
 def linked(code: bytes, exports: Sequence[str], data_at: int) -> bytes:
-    """The module of an object file: exports the functions `exports`, imports `env.memory` and, where it needs them,
-    `env.__stack_pointer`, `env.__indirect_function_table` and `env.pow` (JavaScript's `Math.pow`); its data lies at address `data_at`.
+    """The module of an object file. It exports the functions `exports`; its data lies at address `data_at`; it imports
+    `env.memory` and, where it needs them, `env.__stack_pointer`, `env.__indirect_function_table` and `env.pow`.
 
     Raises RuntimeError if the code calls a function that it does not contain, takes a function's address, or lacks one
     of `exports`.

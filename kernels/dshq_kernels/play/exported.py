@@ -18,7 +18,7 @@ from dshq_kernels.play.records import FORWARD, MATCHES, PLAN_COLUMNS, ROLLOUT, U
 
 f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32
 ONE = types.void(types.int64)
-OPTIONS = dict(nopython=True, error_model="numpy", cache=True)
+OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 
 
 @cfunc(ONE, **OPTIONS)
