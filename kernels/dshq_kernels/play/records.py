@@ -32,7 +32,8 @@ def record(fields: str) -> np.dtype:
 FORWARD = record(f"{NETWORK} x x_other allowed other_allowed scratch result")
 ROLLOUT = record(
     f"{GAME} groups n_groups opponents length {NETWORK} policies policy_bytes weights potential n_terms gamma "
-    f"gae_lambda keep_terminal seed first_count scenes n_scenes scene_words scene_share running {SAMPLES} first_unit stats scratch"
+    f"gae_lambda keep_terminal seed first_count scenes n_scenes scene_words scene_share running {SAMPLES} first_unit "
+    "stats scratch"
 )
 UPDATE = record(
     f"plan layers activation state floats gradients scratch scratch_floats {SAMPLES} order importance n_order bounds "
