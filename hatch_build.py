@@ -20,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_MAJOR = 20  # package.json, "engines"
 BUNDLE = ("dshq_widget/static/widget.js", "dshq_widget/static/widget.css")
 SOURCES = ("js", "package.json", "package-lock.json")
-NUMBA = "0.68"  # the series that kernels/dshq_kernels/backends/wasm_numba.py knows
+NUMBA = "0.68"  # the newest series that kernels/dshq_kernels/backends/wasm_numba.py knows
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD
 WITHOUT = "DSHQ_WITHOUT_LEARNER"
 """Set, not empty: a wheel without the modules, which are then compiled where they are wanted. Builds in seconds."""

@@ -105,7 +105,7 @@ def test_a_wheel_carries_the_learner_as_webassembly(wheel: Path, request: pytest
     found = [name for name in archive.namelist() if name.endswith(".wasm")]
     assert len(found) == (0 if quick else len(hatch_build.MODULES))
     assert all(archive.read(name).startswith(b"\0asm") for name in found)
-    assert NUMBA == (hatch_build.NUMBA,), "the build asks for the numba that the back end knows"
+    assert NUMBA[-1] == hatch_build.NUMBA, "the build asks for the newest numba that the back end knows"
 
 
 def test_the_page_and_the_package_have_one_version():
