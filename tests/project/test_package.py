@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hatch_build
+from dshq_kernels.backends.wasm_numba import NUMBA
 from dshq_widget.contract.version import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,9 @@ def run(*command: str | Path, **keywords) -> str:
 def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel built from this checkout: with the tools at hand, and with those that pip brings, as for any user."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--wheel", *filter(None, [request.param]), "--outdir", folder, ROOT)
+    environment = {**os.environ, **({hatch_build.WITHOUT: "1"} if request.param else {})}
+    command = [sys.executable, "-m", "build", "--wheel", *filter(None, [request.param]), "--outdir", folder, ROOT]
+    run(*command, env=environment)
     return next(folder.glob("*.whl"))
 
 
@@ -93,6 +96,16 @@ def test_a_failing_build_shows_its_output(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(hatch_build, "search_path", lambda: os.pathsep.join([str(tmp_path), os.defpath]))
     with pytest.raises(RuntimeError, match=r"(?s)npm ci.*code 3.*what went wrong"):
         hatch_build.build_bundle(tmp_path)
+
+
+def test_a_wheel_carries_the_learner_as_webassembly(wheel: Path, request: pytest.FixtureRequest):
+    """But for the quick build, which leaves it out."""
+    quick = "--no-isolation" in request.node.name
+    archive = zipfile.ZipFile(wheel)
+    found = [name for name in archive.namelist() if name.endswith(".wasm")]
+    assert len(found) == (0 if quick else len(hatch_build.MODULES))
+    assert all(archive.read(name).startswith(b"\0asm") for name in found)
+    assert NUMBA[-1] == hatch_build.NUMBA, "the build asks for the newest numba that the back end knows"
 
 
 def test_the_page_and_the_package_have_one_version():

@@ -56,7 +56,7 @@ import numpy as np
 from numba import carray, cfunc, njit
 from numba.core import types
 from dshq_kernels.backends.lanes import absolute, allow_some, emit, floor, hash32
-from dshq_kernels.backends.lanes import pick, pointer, record_at, select, square_root
+from dshq_kernels.backends.lanes import pick, pointer, record_at, select, square_root, stack_words
 f32, i32, u32 = np.float32, np.int32, np.uint32
 TILE = np.dtype({dtype!r})
 LAZY = dict(cache=True, error_model="numpy")
@@ -105,7 +105,9 @@ def python_source(program: Program) -> str:
         blocks = [(lane_loop, program.verbs[f"mask:{k}"], f"o[{k}, {{}}, i]") for k in sides]
         parts.append(_function("allowed", "", "tile, out", cleared, blocks, after=["allow_some(o)"]))
         parts.append("@cfunc(TWO, **OPTIONS)\ndef mask(tile, out):\n    allowed(tile, out)\n")
-        drawn = [f"m = np.empty({shape}, np.int32)", "allowed(tile, m.ctypes.data)", "pick(o, m)"]
+        words = program.sides * program.n_actions * LANES
+        own = [f"place = stack_words({words})", "allowed(tile, place)"]
+        drawn = [*own, f"pick(o, carray(pointer(place), {shape}, np.int32))"]
     parts.append(
         _function("random", "TWO", "tile, out", result, [(lane_loop, program.verbs["random"], "o[{}, i]")], after=drawn)
     )
@@ -267,6 +269,14 @@ def cache_dir() -> Path:
     return Path(tempfile.mkdtemp(prefix="dshq-"))
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of the cache so that nobody ever sees half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    os.replace(temporary, path)
+
+
 def load_module(source: str) -> ModuleType:
     """Import generated source through a file in the cache folder, so that numba finds earlier machine code next to it.
     The name changes when this package, which the code calls, changes.
@@ -277,10 +287,7 @@ def load_module(source: str) -> ModuleType:
         return sys.modules[name]
     path = cache_dir() / "rules" / f"{name}.py"
     if not path.exists() or path.read_text() != source:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(source)
-        os.replace(temporary, path)
+        write_whole(path, source.encode())
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -122,6 +122,18 @@ def pointer(typingctx, address):
     return types.voidptr(types.int64), codegen
 
 
+@intrinsic(prefer_literal=True)
+def stack_words(typingctx, count):
+    """The address of `count` (a constant) words of the caller's stack, which hold anything until they are written."""
+    words = count.literal_value
+
+    def codegen(context, builder, signature, args):
+        place = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), words))
+        return builder.ptrtoint(place, ir.IntType(64))
+
+    return types.int64(count), codegen
+
+
 @intrinsic
 def call_verb(typingctx, function, a, b):
     """Call the C function `void(i64, i64)` at an address. Verbs of one argument ignore the second (both are integer

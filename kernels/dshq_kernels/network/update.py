@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import carray
 
+from dshq_kernels.backends.lanes import pointer, stack_words
 from dshq_kernels.network.gradient import SUMS, add_gradient
 from dshq_kernels.network.mlp import BIASES, OUT_WIDTH
 from dshq_kernels.simd import vector
@@ -12,6 +14,7 @@ from dshq_kernels.simd.vector import compiled, fma, lane_sum, load, splat, sqrt,
 
 ADAM_BETA1, ADAM_BETA2 = 0.9, 0.999
 """Kingma and Ba, "Adam", 2015, their defaults."""
+SUM_WORDS = SUMS * 16
 
 
 @compiled
@@ -94,7 +97,7 @@ def learn(
     learning_rate, epsilon, max_norm, target_kl, step = adam
     params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
     stride = gradients.strides[1]
-    sums = np.zeros((SUMS, 16), np.float32)
+    sums = carray(pointer(stack_words(SUM_WORDS)), (SUMS, 16), np.float32)  # nothing is allocated: WebAssembly cannot
     for i in range(bounds.size - 1):
         units = bounds[i + 1] - bounds[i]
         first, last = bounds[i] + units * thread // threads, bounds[i] + units * (thread + 1) // threads

@@ -1,0 +1,184 @@
+"""The WebAssembly back end: small modules, made once, with the processor's bits, and sentences where none can be made.
+
+tests/env/test_trace.py compares every drill of the registry.
+"""
+
+import base64
+import json
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import numba
+import pytest
+
+from dshq_kernels.backends import wasm
+from dshq_kernels.backends.wasm_module import Reader, linked, signed, unsigned
+from dshq_kernels.backends.wasm_numba import FEATURES, NUMBA, TRIPLE, known
+from dshq_widget.cli.drill_argument import drill as drill_of
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.env.trace import node, trace
+
+OWN = '''
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+
+class Shelf(Drill):
+    """Two sides, arrays whose index the game decides, a mask, and whole numbers and floats together."""
+
+    name = "shelf"
+    sides = 2
+    time_limit = 24
+    state = {"shelf": ("i32", 12), "place": "i32", "x": "f32"}
+    actions = (Choice("put", tuple(f"on {k}" for k in range(6))), Choice("side", ("left", "right")))
+    observations = (Observation("place"), Observation("x"))
+    rewards = {"far": 1.0}
+    baselines = ("first",)
+
+    @rule
+    def reset(s, i):
+        s.place[i] = random_int(s, i, 20) - 4
+
+    @rule
+    def tick(s, i):
+        for side in range(2):
+            s.shelf[s.action[side, i], i] += 1 + side
+        s.place[i] = s.shelf[s.place[i] * 3, i] * 7 + random_int(s, i, 15) - 4
+        s.x[i] = sin(s.x[i] + random(s, i)) / (1.5 + cos(s.x[i]))
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.place[i]) * 0.01
+        o[1, i] = exp(-s.x[i])
+
+    @rule
+    def mask(s, i, side, m):
+        if s.ticks[i] % 4 != 0:
+            for k in range(12):
+                m[k, i] = s.shelf[k, i] % 3 == side
+
+    @rule
+    def far(s, i, side):
+        return atan2(s.x[i], float(s.place[i]))
+
+    @rule
+    def first(s, i, side):
+        return max(0, min(s.place[i], 11))
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.1, 0)
+'''
+TABLE = """
+@table = constant [4 x i64] [i64 11, i64 22, i64 33, i64 44]
+@second = constant ptr getelementptr (i8, ptr @table, i32 8)
+define i64 @look(i64 %k) {
+  %index = trunc i64 %k to i32
+  %place = getelementptr [4 x i64], ptr @table, i32 0, i32 %index
+  %value = load i64, ptr %place
+  %behind = load volatile ptr, ptr @second
+  %other = load i64, ptr %behind
+  %sum = add i64 %value, %other
+  ret i64 %sum
+}
+"""
+LOOK = """
+const memory = new WebAssembly.Memory({ initial: 1 });
+const module = new WebAssembly.Module(Buffer.from(require("fs").readFileSync(0, "utf8"), "base64"));
+const { look } = new WebAssembly.Instance(module, { env: { memory } }).exports;
+const at = new Uint8Array(memory.buffer).indexOf(11);
+console.log(JSON.stringify([Number(look(0n)), Number(look(3n)), at]));
+"""
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """An empty cache folder."""
+    monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rules"
+
+
+def object_of(text):
+    """LLVM code as an object file for wasm32, as it stands."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(features=FEATURES, reloc="static")
+    return machine.emit_object(llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text}'))
+
+
+def test_a_drill_in_a_file_has_the_same_bits_in_webassembly(tmp_path):
+    file = tmp_path / "shelf.py"
+    file.write_text(OWN)
+    drill = compile_drill(drill_of(str(file)))
+    cpu, module = (trace(drill, 300, 77, backend) for backend in ("cpu", "wasm"))
+    assert {**module, "backend": "cpu"} == cpu and cpu["episodes"] == 192
+
+
+def test_a_module_is_small_exports_its_verbs_in_order_and_is_made_once(own_cache, monkeypatch):
+    drill = compile_drill(Bandit)
+    module = drill.wasm()
+    assert module.startswith(b"\0asm") and len(module) < 8_000
+    places = [module.index(unsigned(len(name)) + name.encode()) for name in wasm.verb_names(drill.spec)]
+    assert places == sorted(places)
+    (file,) = own_cache.glob("*.wasm")
+    assert file.read_bytes() == module
+    monkeypatch.setattr(wasm, "_object_file", lambda work: pytest.fail("it is compiled again"))
+    assert drill.wasm() == module
+    monkeypatch.setattr(wasm, "_object_file", lambda work: object_of("define void @look() { ret void }"))
+    with pytest.raises(RuntimeError, match="lacks reset, decide"):
+        drill.wasm(relaxed=True)
+    assert list(own_cache.glob("*.wasm*")) == [file], "another target has another key, and a failure leaves nothing"
+
+
+def test_another_numba_is_refused_with_a_sentence():
+    assert known(numba.__version__) == "" and known(f"{NUMBA[-1]}.7") == ""
+    bent = "import numba, sys; numba.__version__ = '0.99.1'"
+    run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
+    work = json.dumps({"source": "", "names": [], "relaxed": False})
+    run = subprocess.run(
+        [sys.executable, "-c", f"{bent}; {run_it}"], input=work, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr == known("0.99.1") + "\n" and "this is numba 0.99.1" in run.stderr
+
+
+def test_code_that_is_no_rule_is_refused_with_the_reason(own_cache):
+    """What the compiler's process says reaches the caller, and what allocates is named."""
+    head = "import numpy as np\nfrom numba import carray, cfunc, types\n"
+    head += "from dshq_kernels.backends.lanes import pointer\n"
+    body = "    a = np.zeros(n)\n    carray(pointer(n), 1, np.float64)[0] = a.sum()\n"
+    source = f"{head}@cfunc(types.void(types.int64))\ndef grow(n):\n{body}"
+    with pytest.raises(RuntimeError, match="NRT_MemInfo_alloc.*WebAssembly does not have"):
+        wasm.compiled_module({"source": source}, ["grow"], wasm.DRILL_DATA, False)
+    with pytest.raises(RuntimeError, match="no_such_word"):
+        wasm.compiled_module({"source": "no_such_word"}, ["grow"], wasm.DRILL_DATA, False)
+
+
+def test_data_lies_where_it_was_asked_for():
+    """Constants in code and in other constants point to it."""
+    module = linked(object_of(TABLE), ["look"], 4096)
+    script = [node(), "-e", LOOK]
+    run = subprocess.run(script, input=base64.b64encode(module).decode(), capture_output=True, text=True, timeout=60)
+    assert run.stderr == "" and json.loads(run.stdout) == [11 + 22, 44 + 22, 4096]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("declare void @far(i64)\ndefine void @look(i64 %a) { call void @far(i64 %a) ret void }", "calls far, which"),
+        ("define i64 @look() { ret i64 ptrtoint (ptr @look to i64) }", "address of a function"),
+        ("define void @other() { ret void }", "lacks look"),
+    ],
+)
+def test_what_needs_a_linker_is_refused(text, reason):
+    with pytest.raises(RuntimeError, match=reason):
+        linked(object_of(text), ["look"], 1024)
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, 63, 64, -64, -65, 127, 128, 2**31 - 1, -(2**31)])
+def test_numbers_are_written_as_the_format_wants_them(value):
+    for width in (0, 5):
+        assert Reader(signed(value, width)).number(signed=True) == value
+        if value >= 0:
+            assert Reader(unsigned(value, width)).number() == value
+    assert len(unsigned(max(0, value), 5)) == len(signed(value, 5)) == 5
