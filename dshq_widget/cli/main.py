@@ -246,6 +246,25 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def ingest(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure how fast a drill's games draw frames into replay memory."""
+    from dshq_widget.env.batch import compiled
+    from dshq_widget.gpu.device import need_torch
+
+    outputs.positive("--seconds", options.seconds)
+    game = compiled(drill_argument.drill(options.drill))
+    need_torch("dshq ingest")
+    from dshq_widget.algorithms.dreamer.ingest import ingest as run
+
+    result = run(game, options.seconds, options.guard)
+    if not options.json:
+        for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
+            print(f"{name:24} {result[name]:>18,.0f}")
+        if result["guard"]:
+            print(f"copies between host and device: {result['host_copies']} ({result['guard']})")
+    return result
+
+
 def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     """Check this machine: what is available, what is missing and what will be slow."""
     from dshq_widget.cli.doctor import checks
@@ -341,7 +360,7 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         yield finding
 
 
-VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, play, submit, league)
+VERBS = (train, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league)
 
 
 if __name__ == "__main__":
