@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-STAGES = 3
-"""Convolutions of stride 2 that shrink a frame from 72 x 80 to 9 x 10, where the halves end (gbxcule)."""
+STRIDES = (2, 2, 2)
+"""Convolutions that shrink a frame from 72 x 80 to 9 x 10, where the halves end (gbxcule)."""
+PATCHES = (4, 2)
+"""The same in two: patches of 4 x 4 first. Most of the time goes into the large pictures between (docs/LOG.md)."""
 STRIDE = 8
 """Steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
 
@@ -24,11 +26,12 @@ class Size:
     units: int
     """Width of the heads' layers."""
     depth: int
-    """Channels of the first convolution; each stage doubles them."""
+    """Channels of the first convolution; each one doubles them."""
     predictors: int
     """Layers of the reward and the continue head."""
     behaviour: int
     """Layers of actor and critic."""
+    strides: tuple[int, ...] = STRIDES
 
     @property
     def latent(self) -> int:
@@ -37,14 +40,14 @@ class Size:
 
 
 SIZES: dict[str, Size] = {
-    "pico": Size(128, 8, 8, 64, 64, 8, 1, 1),
+    "pico": Size(128, 8, 8, 64, 64, 16, 1, 1, PATCHES),
     "nano": Size(256, 16, 16, 128, 128, 16, 2, 2),
-    "1M": Size(512, 32, 4, 64, 64, 4, 1, 3),
+    "1m": Size(512, 32, 4, 64, 64, 4, 1, 3),
     "torch": Size(512, 32, 32, 512, 512, 32, 2, 2),
-    "12M": Size(2048, 32, 16, 256, 256, 16, 1, 3),
+    "12m": Size(2048, 32, 16, 256, 256, 16, 1, 3),
 }
-"""`1M` and `12M` have the widths of danijar/dreamerv3's configurations of that name (its GRU has eight blocks, this one
-has none, so `12M` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
+"""`1m` and `12m` have the widths of danijar/dreamerv3's configurations of that name (its GRU has eight blocks, this one
+has none, so `12m` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
 `pico` half of that (assumed; measured in docs/LOG.md).
 """
 
