@@ -71,6 +71,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if options.matches < 1:
         raise UsageError(f"--matches must be at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
+    own = algorithms.algorithms[saved.algorithm].evaluate if saved.algorithm in algorithms.algorithms else None
     drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     name = saved.drill if drill is None else drill.name
     result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
@@ -85,8 +86,11 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 raise UsageError(f"--drill: this policy only plays {name!r}: leave it out")
             result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
         else:
-            player = matches.opponent(options.policy, drill)
-            result |= matches.evaluate_alone(drill, player, options.matches, **how)
+            if own is None:
+                player = matches.opponent(options.policy, drill)
+                result |= matches.evaluate_alone(drill, player, options.matches, **how)
+            else:
+                result |= own(drill, saved, options.matches, options.seed, options.greedy, "")
             result |= matches.references(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
@@ -99,13 +103,15 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]
                 print(f"on the same seeds: {', '.join(means)}")
         return result
-    player = matches.opponent(options.policy, drill)
-    options.against = options.against or "scripted"
+    options.against = result["against"] = options.against or "scripted"
     against = matches.opponent(options.against, drill)
-    result["against"] = options.against
-    result |= matches.evaluate(
-        drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
-    )
+    if own is None:
+        player = matches.opponent(options.policy, drill)
+        result |= matches.evaluate(
+            drill, player, against, options.matches, seed=options.seed, greedy=options.greedy, name=options.against
+        )
+    else:
+        result |= own(drill, saved, options.matches, options.seed, options.greedy, options.against)
     if not options.json:
         low, high = result["ci95"]
         counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"

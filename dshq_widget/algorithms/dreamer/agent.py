@@ -164,10 +164,10 @@ class Dreamer:
 
 
 class Player:
-    """The policy of `n` games: keeps their latents, and draws its actions with `chance`."""
+    """The policy of `n` games: keeps their latents, and draws its actions with `chance`; the likeliest if `greedy`."""
 
-    def __init__(self, dreamer: Dreamer, n: int, chance: torch.Generator) -> None:
-        self.dreamer, self.chance = dreamer, chance
+    def __init__(self, dreamer: Dreamer, n: int, chance: torch.Generator, greedy: bool = False) -> None:
+        self.dreamer, self.chance, self.greedy = dreamer, chance, greedy
         h, z = dreamer.model.rssm.initial(torch.zeros(n, device=dreamer.device))
         self.h, self.z = h.detach().clone(), z.detach().clone()
         self.action = torch.zeros(n, dreamer.model.n_actions, device=dreamer.device)
@@ -180,7 +180,8 @@ class Player:
         uniform = self._uniform(len(frames), size.stoch, size.classes)
         self.h, self.z, _ = model.rssm.observe_step(self.h, self.z, self.action, is_first, seen, uniform)
         log_probs = self.dreamer.actor(torch.cat([self.z, self.h], -1))
-        action = dist.drawn(log_probs, self._uniform(*log_probs.shape))
+        drawn = dist.drawn(log_probs, self._uniform(*log_probs.shape))
+        action = log_probs.argmax(-1) if self.greedy else drawn
         self.action = dist.one_hot(action, model.n_actions)
         return action
 
