@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from dshq_widget.algorithms.dreamer.actor import Choose
 from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.contract.settings import TrainConfig
@@ -33,9 +32,7 @@ class Played:
     winners: NDArray
 
 
-def play(
-    drill: CompiledDrill, choose: Callable[[Tensor, Tensor], Tensor], games: int, seed: int, opponent: str
-) -> Played:
+def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: str) -> Played:
     """One whole episode in each of `games` games; `choose(frames, is_first)` gives the actions."""
     played = FrameGames(drill, games, seed, opponent=opponent, practice=False, shaping=False)
     frames = torch.empty((games, 1, 72, 20), dtype=torch.uint8)
@@ -60,7 +57,7 @@ def by_policy(dreamer: Dreamer, games: int, seed: int, greedy: bool = False) -> 
     return Player(dreamer, games, torch.Generator().manual_seed(seed), greedy)
 
 
-def by_chance(n_actions: int, games: int, seed: int) -> Callable[[Tensor, Tensor], Tensor]:
+def by_chance(n_actions: int, games: int, seed: int) -> Choose:
     """Random play."""
     rng = np.random.default_rng([seed, 0x4A7D])
     return lambda frames, is_first: torch.from_numpy(rng.integers(0, n_actions, games))

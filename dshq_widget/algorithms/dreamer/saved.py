@@ -41,9 +41,8 @@ def evaluate_saved(
     for first in range(0, episodes, EPISODES):
         games = min(EPISODES, episodes - first)
         parts.append(play(drill, by_policy(dreamer, games, seed + first, greedy), games, seed + first, opponent))
-    found = Played(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("returns", "lengths", "winners"))
-    )
+    names = ("returns", "lengths", "winners")
+    found = Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     if drill.spec["sides"] == 2:
         return matches(found)
     return summary(found.returns, found.lengths, drill.spec.get("target"))
