@@ -23,7 +23,7 @@ ON_THE_PAGE = "the page shows random play: this policy acts on what a world mode
 
 class DreamerLearner(Learner):
     """`blob`, what is published, is a network of `floats` zeros, which plays at random: the policy itself acts on
-    latents and stays here (docs/algorithms.md). Its weights are in the run's files.
+    latents and stays here (docs/dreamer.md). Its weights are in the run's files.
     """
 
     def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None]) -> None:
