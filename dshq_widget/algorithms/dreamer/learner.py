@@ -60,12 +60,13 @@ class DreamerLearner(Learner):
         return to_arrays(WEIGHTS, self.dreamer.state(moments=False))
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Raises ValueError for weights of another size."""
+        """Raises ValueError for weights of another size. Without any, as in a file from before training, nothing
+        changes.
+        """
         found = from_arrays(WEIGHTS, state)
-        if not found:
-            raise ValueError("the file has no world model: it was not trained with the algorithm dreamer")
-        self.dreamer.restore(found)
-        self.restored = True
+        if found:
+            self.dreamer.restore(found)
+            self.restored = True
 
 
 class DreamerReport(Companion):

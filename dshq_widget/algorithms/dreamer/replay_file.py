@@ -34,8 +34,6 @@ def unpack(state: Mapping[str, NDArray], ring: ReplayRing) -> bool:
     """Fill the ring with what `packed` returned; False, and nothing changes, where its shape is another one. Raises
     ValueError for frames that are not as many as the file says.
     """
-    if PREFIX + "shape" not in state:
-        return False
     total, capacity, games = (int(n) for n in state[PREFIX + "shape"])
     if (capacity, games) != (ring.capacity, ring.num_envs):
         return False

@@ -65,17 +65,18 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(DreamerReport(dreamer, source),),
     )
     if training.version and not learner.restored:
-        _take_up(training, job.get("resume"))
+        _take_up(training, learner, job.get("resume"))
     text = f"dreaming: {settings.games} games, size {settings.size}, {threads} thread{'s' * (threads > 1)}"
     training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
 
 
-def _take_up(training: Run, path: str | None) -> None:
+def _take_up(training: Run, learner: DreamerLearner, path: str | None) -> None:
     """Continue from the last file after a learner that died between two saves: what it published has no weights."""
-    if path is None:
-        training.warn("the model was lost with its learner, before the first save: it learns anew")
-        return
-    saved = checkpoint.load(path)
-    training.learner.restore(saved.state)
-    training.source.restore(saved.state)
-    training.warn(f"the model continues from the file of version {saved.version}")
+    saved = checkpoint.load(path) if path is not None else None
+    if saved is not None:
+        learner.restore(saved.state)
+        training.source.restore(saved.state)
+    if saved is not None and learner.restored:
+        training.warn(f"the model continues from the file of version {saved.version}")
+    else:
+        training.warn("there is no file with the world model: it learns anew")

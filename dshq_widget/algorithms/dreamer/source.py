@@ -105,6 +105,8 @@ class DreamerGames:
         ring is filled again: `warn` says so.
         """
         actor = self.actor
+        if COUNTS not in state:
+            return
         if not (replay_file.unpack(state, actor.ring) and actor.restore(state)):
             self._warn("the replay ring has another shape than the file's: it begins empty, and the games begin anew")
             return
