@@ -107,14 +107,15 @@ def overfit(steps: int = 500) -> dict[str, Any]:
 
 
 def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
-    """Returns of whole episodes, from proper starts, of each seed's policy at intervals."""
+    """Returns of whole episodes, from proper starts, of each seed's policy at intervals; to the drill's target, if it
+    has one, or until the time is over.
+    """
     runs = []
     own = BANDIT if drill == "bandit" else {}
     for seed in range(seeds):
         curve: list[dict[str, float]] = []
-        with Trainer(
-            drill, algorithm="dreamer", seed=seed, deterministic=True, evaluate_seconds=20, dreamer=own
-        ) as run:
+        how: dict[str, Any] = {"seed": seed, "deterministic": True, "evaluate_seconds": 20, "dreamer": own}
+        with Trainer(drill, algorithm="dreamer", **how) as run:
 
             def hear(run: Trainer = run, curve: list[dict[str, float]] = curve) -> None:
                 keys = ("seconds", "agent_steps", "updates", "episodes", "evaluated_return", "evaluated_return_random")
@@ -123,17 +124,12 @@ def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
                     curve.append(row)
 
             run.on_change(hear)
-            run.train_for(seconds=seconds, progress=False)
+            run.train_for(seconds=seconds, until_solved=run.drill.spec["target"] is not None, progress=False)
             runs.append({"seed": seed, "metrics": run.metrics, "curve": curve})
     gaps = [one["metrics"]["evaluated_return"] - one["metrics"]["evaluated_return_random"] for one in runs]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
-    return {
-        "drill": drill,
-        "settings": own,
-        "above_random": statistics.mean(gaps),
-        "standard_error": error,
-        "runs": runs,
-    }
+    found = {"drill": drill, "settings": own, "above_random": statistics.mean(gaps), "standard_error": error}
+    return found | {"runs": runs}
 
 
 def main() -> None:
