@@ -80,19 +80,14 @@ def test_pause_change_and_stop(tmp_path):
 
 @pytest.mark.slow
 def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
-    with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW, autosave_seconds=1) as trainer:
-        warnings = []
+    with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW) as trainer:
+        warnings, kept = [], tmp_path / "autosave.dshq"
         trainer.on_warning(warnings.append)
         trainer.start()
-        deadline = time.monotonic() + 120
-        while not (tmp_path / "autosave.dshq").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: kept.exists() and trainer.version > checkpoint.load(kept).version)
         before = trainer.version
         os.kill(trainer._control.processes.learner.pid, signal.SIGKILL)
-        while not any("the model continues from the file of version" in text for text in warnings):
-            assert time.monotonic() < deadline and trainer.error == ""
-            time.sleep(0.1)
+        until(lambda: any("the model continues from the file of version" in text for text in warnings))
         assert trainer.wait(updates=before + 2, progress=False)
 
 
@@ -179,3 +174,10 @@ def test_two_sides_against_a_fixed_opponent(tmp_path, capsys):
     assert main.main(["evaluate", str(path), "--matches", "8", "--against", "random", "--json"]) == 0
     found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
     assert found["wins"] + found["draws"] + found["losses"] == 8
+
+
+def until(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
