@@ -176,6 +176,16 @@ def test_two_sides_against_a_fixed_opponent(tmp_path, capsys):
     assert found["wins"] + found["draws"] + found["losses"] == 8
 
 
+@pytest.mark.slow
+def test_it_learns_from_frames_which_answer_is_right():
+    """A lamp shines left or right. Random play is right half of the time."""
+    how = {"batch": 8, "starts": 128, "horizon": 5, "discount_horizon": 5, "prefill": 2048, "learning_rate": 1e-3}
+    how |= {"entropy_coef": 0.05}
+    with Trainer("bandit", dreamer=how, **{**HOW, "evaluate_seconds": 20}) as trainer:
+        trainer.train_for(updates=1500, until_solved=True, progress=False)
+        assert trainer.metrics["evaluated_return"] > trainer.metrics["evaluated_return_random"] + 25
+
+
 def until(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
