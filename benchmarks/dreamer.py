@@ -82,12 +82,13 @@ def updates() -> dict[str, Any]:
         assert batch is not None
         with FlopCounterMode(display=False) as counter:
             dreamer.learn(batch)
+        _, states = dreamer.model_gradients(batch)
         row: dict[str, Any] = {
             "parameters": sum(len(each.weights) for each in dreamer.optimisers.values()),
             "flops": counter.get_total_flops(),
             "update_seconds": timed(lambda: dreamer.learn(batch)),  # noqa: B023
-            "model_seconds": timed(lambda: dreamer._model_gradients(batch)),  # noqa: B023
-            "behaviour_seconds": timed(lambda: dreamer._behaviour_gradients(batch)),  # noqa: B023
+            "model_seconds": timed(lambda: dreamer.model_gradients(batch)),  # noqa: B023
+            "behaviour_seconds": timed(lambda: dreamer.behaviour_gradients(batch, states)),  # noqa: B023
         }
         row["replayed_steps_per_second"] = settings.batch * settings.sequence / row["update_seconds"]["median"]
         row["floor_seconds"] = row["flops"] / found["gemm_flops_per_second"]

@@ -54,7 +54,7 @@ MOST_THREADS = 8
 """Of torch, on half of the processors: threads that wait for one another beside a busy process are many times slower
 than one (measured: docs/LOG.md).
 """
-LATENTS = "a policy of dreamer acts on what its world model makes of frames, not on a drill's observation"
+LATENTS = "dreamer acts on what its world model makes of frames, not on a drill's observation"
 
 ALGORITHM = Algorithm(
     "dreamer",
@@ -70,8 +70,8 @@ ALGORITHM = Algorithm(
         "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
         "page": "dreamer does not train in the page: leave out --engine page",
         "ray": "dreamer does not run on Ray: leave out --engine ray",
-        "onnx": f"{LATENTS}: --onnx cannot write it",
-        "html": f"{LATENTS}: --html cannot write it",
+        "onnx": f"{LATENTS}: leave out --onnx",
+        "html": f"{LATENTS}: leave out --html",
         "league": "dreamer has no league: its opponent is --dreamer-opponent, a baseline, random or idle",
     },
 )

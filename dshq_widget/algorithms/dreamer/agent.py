@@ -13,6 +13,7 @@ from dshq_widget.algorithms.dreamer import behaviour
 from dshq_widget.algorithms.dreamer import distributions as dist
 from dshq_widget.algorithms.dreamer.layers import initialise
 from dshq_widget.algorithms.dreamer.optimiser import FlatAdam
+from dshq_widget.algorithms.dreamer.rssm import States
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.algorithms.dreamer.sizes import SIZES
 from dshq_widget.algorithms.dreamer.world_model import WorldModel
@@ -48,7 +49,8 @@ class Dreamer:
         Returns metrics by the flat names of protocol.py; none, and nothing changes, where a gradient is not finite.
         """
         settings, before = self.settings, self.scale.spread
-        found = self._model_gradients(batch) | self._behaviour_gradients(batch)
+        found, states = self.model_gradients(batch)
+        found |= self.behaviour_gradients(batch, states)
         norms = {name: each.norm() for name, each in self.optimisers.items()}
         names, tensors = zip(*(found | {f"norm {name}": norm for name, norm in norms.items()}).items(), strict=True)
         numbers = dict(zip(names, torch.stack(tensors).tolist(), strict=True))  # the only wait for the device
@@ -64,14 +66,14 @@ class Dreamer:
         self.slow_weights.lerp_(self.optimisers["critic"].weights, behaviour.SLOW_RATE)
         return {name: numbers[name] for name in found} | {"grad_norm": numbers["norm model"]}
 
-    def _model_gradients(self, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def model_gradients(self, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], States]:
+        """Add the world model's gradients; its losses, and the states that it found."""
         size = self.model.size
         uniform = self.uniform(*batch["reward"].shape, size.stoch, size.classes)
         losses, states = self.model.losses(batch, uniform)
         losses.total.backward()
-        self._states = states.h.detach().flatten(0, 1), states.z.detach().flatten(0, 1)
         with torch.no_grad():
-            return {
+            found = {
                 "loss_world_model": losses.total.detach(),
                 "loss_image": losses.image.detach(),
                 "loss_reward": losses.reward.detach(),
@@ -80,10 +82,13 @@ class Dreamer:
                 "posterior_entropy": dist.entropy(states.posterior).sum(-1).mean(),
                 "prior_entropy": dist.entropy(states.prior).sum(-1).mean(),
             }
+        return found, states
 
-    def _behaviour_gradients(self, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def behaviour_gradients(self, batch: Mapping[str, Tensor], states: States) -> dict[str, Tensor]:
+        """Add the gradients of actor and critic, learned in imagination from `states`; their losses."""
         settings, model = self.settings, self.model
-        (h, z), real = self._states, batch["continues"].flatten()
+        h, z = states.h.detach().flatten(0, 1), states.z.detach().flatten(0, 1)
+        real = batch["continues"].flatten()
         if 0 < settings.starts < len(h):
             chosen = torch.randperm(len(h), generator=self.chance, device=self.device)[: settings.starts]
             h, z, real = h[chosen], z[chosen], real[chosen]
