@@ -111,7 +111,7 @@ def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
     """Returns of whole episodes, from proper starts, of each seed's policy at intervals; to the drill's target, if it
     has one, or until the time is over.
     """
-    runs = []
+    runs: list[dict[str, Any]] = []
     own = BANDIT if drill == "bandit" else {}
     for seed in range(seeds):
         curve: list[dict[str, float]] = []
@@ -134,7 +134,7 @@ def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("ingest", "update", "overfit", "learning"))
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
