@@ -10,13 +10,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from dshq_widget.algorithms.algorithm import Algorithm
+from dshq_widget.algorithms.dreamer import ALGORITHM as DREAMER
 from dshq_widget.algorithms.gate import ALGORITHM as GATE
 from dshq_widget.algorithms.ppo import ALGORITHM as PPO
 from dshq_widget.algorithms.spo import ALGORITHM as SPO
 from dshq_widget.contract.run_file import ALGORITHM_SECTIONS
 from dshq_widget.contract.settings import ConfigError, nearest
 
-algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE)}
+algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE, DREAMER)}
 
 
 def get(name: str) -> Algorithm:

@@ -12,6 +12,7 @@ from dshq_widget.contract.sections import Section
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Child, Exit
 
@@ -91,6 +92,10 @@ class Algorithm:
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Feature (a key of `FEATURES`) -> the sentence with which it is refused. Everything else works."""
 
+    evaluate: Callable[[Any, Checkpoint, int, int, bool, str], dict[str, Any]] | None = None
+    """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their
+    file: the numbers of policy/evaluate.py. None: that network plays.
+    """
     prepare: Callable[[Any, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 

@@ -34,6 +34,7 @@ class Admitted:
 def admit(content: bytes) -> Admitted:
     """Read the bytes of a `.dshq` file. Raises CheckpointError if it is not a policy or its drill has no league."""
     saved = checkpoint.parse(content, "the file")
+    checkpoint.check_whole(saved)
     name = saved.drill
     try:
         spec = drill_of(name).spec

@@ -208,6 +208,14 @@ def _bench(verb: Parser) -> None:
     verb.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="device to measure (default cpu)")
 
 
+def _ingest(verb: Parser) -> None:
+    verb.add_argument("drill", help="a drill's name, or a Python file with a Drill class")
+    verb.add_argument("--seconds", type=float, default=5.0, help="seconds to measure (default 5)")
+    verb.add_argument(
+        "--guard", action="store_true", help="verify that frames are drawn where they stay and are never copied"
+    )
+
+
 def _lab(verb: Parser) -> None:
     verb.add_argument(
         "folder", nargs="?", default="dshq-notebooks", help="folder to copy the notebooks to (default ./dshq-notebooks)"
@@ -256,6 +264,7 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "trace": _trace,
     "check": _check,
     "bench": _bench,
+    "ingest": _ingest,
     "lab": _lab,
     "play": _play,
     "submit": _submit,

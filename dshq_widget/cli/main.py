@@ -74,6 +74,7 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     if options.matches < 1:
         raise UsageError(f"--matches must be at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
+    own = algorithms.algorithms[saved.algorithm].evaluate if saved.algorithm in algorithms.algorithms else None
     drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
     name = saved.drill if drill is None else drill.name
     result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
@@ -91,8 +92,11 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 raise UsageError(f"--drill: this policy only plays {name!r}: leave it out")
             result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
         else:
-            player = matches.opponent(options.policy, drill)
-            result |= matches.evaluate_alone(drill, player, options.matches, searching=searching, **how)
+            if own is None:
+                player = matches.opponent(options.policy, drill)
+                result |= matches.evaluate_alone(drill, player, options.matches, searching=searching, **how)
+            else:
+                result |= own(drill, saved, options.matches, options.seed, options.greedy, "")
             result |= matches.references(drill, options.matches, seed=options.seed)
         if not options.json:
             low, high = result["ci95"]
@@ -107,20 +111,22 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
                 means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]
                 print(f"on the same seeds: {', '.join(means)}")
         return result
-    player = matches.opponent(options.policy, drill)
-    options.against = options.against or "scripted"
+    options.against = result["against"] = options.against or "scripted"
     against = matches.opponent(options.against, drill)
-    result["against"] = options.against
-    result |= matches.evaluate(
-        drill,
-        player,
-        against,
-        options.matches,
-        seed=options.seed,
-        greedy=options.greedy,
-        name=options.against,
-        searching=searching,
-    )
+    if own is None:
+        player = matches.opponent(options.policy, drill)
+        result |= matches.evaluate(
+            drill,
+            player,
+            against,
+            options.matches,
+            seed=options.seed,
+            greedy=options.greedy,
+            name=options.against,
+            searching=searching,
+        )
+    else:
+        result |= own(drill, saved, options.matches, options.seed, options.greedy, options.against)
     if not options.json:
         low, high = result["ci95"]
         counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"
@@ -139,7 +145,10 @@ def _searching(options: argparse.Namespace, saved: Checkpoint, drill: CompiledDr
         if particles == 0:
             return None
         if drill is None:
-            raise UsageError("an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
+            raise ValueError("an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
+        known = algorithms.algorithms.get(saved.algorithm)
+        if known is not None and known.evaluate is not None:
+            raise ValueError(f"a policy of {saved.algorithm} does not act on what particles see: leave it out")
         return search.searching_of(saved, drill, particles, depth)
     except ValueError as error:
         raise UsageError(f"--search: {error}") from None
@@ -278,6 +287,25 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def ingest(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure how fast a drill's games draw frames into replay memory."""
+    from dshq_widget.env.batch import compiled
+    from dshq_widget.gpu.device import need_torch
+
+    outputs.positive("--seconds", options.seconds)
+    game = compiled(drill_argument.drill(options.drill))
+    need_torch("dshq ingest")
+    from dshq_widget.algorithms.dreamer.ingest import ingest as run
+
+    result = run(game, options.seconds, options.guard)
+    if not options.json:
+        for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
+            print(f"{name:24} {result[name]:>18,.0f}")
+        if result["guard"]:
+            print(f"copies between host and device: {result['host_copies']} ({result['guard']})")
+    return result
+
+
 def doctor(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     """Check this machine: what is available, what is missing and what will be slow."""
     from dshq_widget.cli.doctor import checks
@@ -373,7 +401,7 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         yield finding
 
 
-VERBS = (train, evaluate, export, record, trace, check, bench, doctor, lab, play, submit, league)
+VERBS = (train, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league)
 
 
 if __name__ == "__main__":

@@ -202,6 +202,18 @@ METRICS: dict[str, Metric] = {
     "alpha": Metric("TRAINER", "", "Weight of the trust region around the target network's policy; learned."),
     "loss_temperature": Metric("TRAINER", "", "Loss that the temperature minimises."),
     "loss_alpha": Metric("TRAINER", "", "Loss that alpha minimises; it stays near zero."),
+    "loss_world_model": Metric("TRAINER", "", "Loss of the world model: all its parts, weighted.", False),
+    "loss_image": Metric("TRAINER", "shade^2", "Squared error of reconstructed frames, summed over a frame.", False),
+    "loss_reward": Metric("TRAINER", "nats", "Cross entropy of the world model's reward.", False),
+    "loss_continue": Metric("TRAINER", "nats", "Cross entropy of whether an episode goes on.", False),
+    "loss_critic": Metric("TRAINER", "nats", "Cross entropy of the critic against imagined returns.", False),
+    "surprise": Metric(
+        "TRAINER", "nats", "How far a frame moves what the world model expected of it (KL divergence).", False
+    ),
+    "posterior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent once its frame is seen."),
+    "prior_entropy": Metric("TRAINER", "nats", "Uncertainty of the latent before its frame is seen."),
+    "imagined_return": Metric("TRAINER", "reward", "Mean return that the actor earns in imagination."),
+    "return_scale": Metric("TRAINER", "reward", "Spread of imagined returns, by which advantages are divided."),
     "grad_norm": Metric("TRAINER", "", "Gradient norm before clipping."),
     "validation_absolute_error": Metric(
         "TRAINER", "", "Largest absolute difference of a gradient entry from the torch reference, when checked."
@@ -246,6 +258,7 @@ METRICS: dict[str, Metric] = {
     ),
     "exploration": Metric("ACTOR", "reward", "Current exploration bonus."),
     "buffer_size": Metric("ACTOR", "decisions", "Decisions in the replay."),
+    "replay_ratio": Metric("ACTOR", "", "Steps replayed for each step played, so far."),
     "pending_count": Metric("ACTOR", "decisions", "Sent decisions whose reward is not known yet."),
     "simulated_steps": Metric("ACTOR", "decisions", "Decisions played in searches since the start.", True),
     "simulated_steps_per_second": Metric("ACTOR", "decisions/s", "Decisions played in searches per second of play."),
@@ -274,6 +287,9 @@ METRICS: dict[str, Metric] = {
     ),
     "evaluated_return": Metric(
         "EVALUATOR", "reward", "Mean return over the 100 episodes of the last evaluation, in a drill of one side.", True
+    ),
+    "evaluated_return_random": Metric(
+        "EVALUATOR", "reward", "Mean return of random play in the same drill, measured once."
     ),
     "solved": Metric("EVALUATOR", "", "1 if the last evaluation reached the drill's target, else 0.", True),
     "elo": Metric("EVALUATOR", "Elo", "Elo rating, measured against pinned opponents.", True),

@@ -150,6 +150,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "shades": dict(drill.shades),
         "tags": list(drill.tags),
         "scene_max": drill.scene_max,
+        "drawn": "scene" in rules,
         "target": drill.target,
         "optimum": drill.optimum,
         "front": list(written(drill.front)),

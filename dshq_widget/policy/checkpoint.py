@@ -51,6 +51,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U64": np.dtype("<u8"),
 }
 TENSOR_NAMES = re.compile(r"weights|adam_m|adam_v|adam_step|(generator|normalizer|train)[a-z0-9_.]{0,60}")
+WITH_A_STAND_IN = ("dreamer",)
+"""Algorithms whose policy is more than the network in their files, which only stands in for it and plays at random."""
 TEXT_KEYS = ("drill", "rules_hash", "activation", "shape_hash")
 
 
@@ -94,8 +96,18 @@ def load_policy(path: str | os.PathLike[str]) -> network.Policy:
     return as_policy(load(path))
 
 
+def check_whole(saved: Checkpoint) -> None:
+    """Raises CheckpointError if the network in a checkpoint only stands in for its policy."""
+    if saved.algorithm in WITH_A_STAND_IN:
+        raise CheckpointError(
+            f"a policy of the algorithm {saved.algorithm} acts on what its world model makes of frames, so it plays in "
+            "`dshq train` and `dshq evaluate` only"
+        )
+
+
 def as_policy(saved: Checkpoint) -> network.Policy:
-    """The policy in a checkpoint, with its metadata."""
+    """The policy in a checkpoint, with its metadata. Raises CheckpointError where it is more than a network."""
+    check_whole(saved)
     metadata = {
         key: getattr(saved, key) for key in ("drill", "rules_hash", "version", "step", "seed", "config", "metrics")
     }

@@ -50,6 +50,7 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     text = os.fspath(who)
     if text.endswith(".dshq") or ":" in text:
         saved = checkpoint.load(text)
+        checkpoint.check_whole(saved)
         wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
         if (saved.layers[0], saved.layers[-1]) != wanted:
             raise checkpoint.CheckpointError(

@@ -116,6 +116,7 @@ def test_settings_of_its_own_come_from_the_file_flags_and_keywords(monkeypatch, 
 
 def test_an_algorithm_that_is_not_known_is_a_sentence():
     with pytest.raises(
-        ValueError, match="no algorithm 'pp0'. Known algorithms: ppo, spo, gate, random_search. Did you mean 'ppo'"
+        ValueError,
+        match="no algorithm 'pp0'. Known algorithms: ppo, spo, gate, dreamer, random_search. Did you mean 'ppo'",
     ):
         Trainer("bandit", algorithm="pp0")

@@ -37,7 +37,21 @@ WIDGET = {
     "gyms": {"policy", "runtime"},
     "gpu": {"drill", "policy", "dshq_kernels"},
     "learning": {"contract", "drill", "policy", "runtime", "dshq_kernels"},
-    "algorithms": {"contract", "drill", "env", "files", "gpu", "gyms", "learning", "policy", "runtime", "dshq_kernels"},
+    "algorithms": {
+        *(
+            "contract",
+            "drill",
+            "env",
+            "files",
+            "gpu",
+            "gyms",
+            "learning",
+            "pixels",
+            "policy",
+            "runtime",
+            "dshq_kernels",
+        ),
+    },
     "training": {"algorithms", "contract", "drill", "drills", "files", "gyms", "learning", "policy", "runtime"},
     "classroom": {
         *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),

@@ -286,11 +286,20 @@ def draw_all(shapes, counts, tones, frame, out):
 
 def frames(game: Any, tiles: NDArray, spec: Mapping[str, Any], side: int = 0) -> NDArray:
     """u8 `[n_games, 1, 72, 20]`: what a side of every game sees, from `CpuGame` tiles."""
-    tones, frame = shades(spec, side), view(spec["world"])
     out = np.empty((16 * len(tiles), 1, HEIGHT, ROW_BYTES), u8)
-    for k in range(len(out)):
-        draw(game.scene(tiles, k // 16, k % 16), tones, frame, out[k, 0])
+    draw_into(out, game, tiles, shades(spec, side), view(spec["world"]))
     return out
+
+
+def draw_into(out: NDArray, game: Any, tiles: NDArray, tones: NDArray, frame: NDArray) -> None:
+    """The first `len(out)` games of `CpuGame` tiles into `out`, u8 `[n, 1, 72, 20]`, such as a slot of the replay ring:
+    each byte is written where it stays. `tones` and `frame` are `shades` and `view`.
+    """
+    shapes = np.zeros((int(game.spec["scene_max"]), 12), f32)
+    scene, first, bytes_of_tile, room = game.module.scene, tiles.ctypes.data, game.dtype.itemsize, shapes.ctypes.data
+    for k in range(len(out)):
+        count = scene(first + k // 16 * bytes_of_tile, k % 16, room)
+        draw(shapes[:count], tones, frame, out[k, 0])
 
 
 def render_into(out: Any, game: Any, state: Any, tones: Any, frame: Any, scene: tuple[Any, Any] | None = None) -> None:

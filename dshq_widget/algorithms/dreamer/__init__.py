@@ -1,0 +1,77 @@
+"""DreamerV3 on two-bit frames: a world model learned from replay, and a policy learned in its imagination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.sizes import suits
+
+if TYPE_CHECKING:
+    from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.policy.checkpoint import Checkpoint
+    from dshq_widget.runtime.memory import SharedBlock
+    from dshq_widget.runtime.supervisor import Exit
+
+
+def start(
+    drill: Any,
+    config: TrainConfig,
+    weights: SharedBlock,
+    job: Mapping[str, Any],
+    on_message: Callable[[Any, Message], None],
+    on_exit: Callable[[Any, Exit], None],
+) -> Processes:
+    """See `algorithm.Start`."""
+    from dshq_widget.algorithms.ppo.tuning import Machine  # numba comes with it
+    from dshq_widget.gpu.device import need_torch
+
+    need_torch("the algorithm dreamer")
+    half = Machine.this(bool(job.get("gentle"))).size // 2
+    threads = 1 if config.deterministic else max(1, min(half, MOST_THREADS))
+    role = "dshq_widget.algorithms.dreamer.run:run"
+    return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads)
+
+
+def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
+    """See `Algorithm.evaluate`."""
+    from dshq_widget.gpu.device import need_torch
+
+    need_torch("a policy of the algorithm dreamer")
+    from dshq_widget.algorithms.dreamer.saved import evaluate_saved
+
+    return evaluate_saved(drill, saved, episodes, seed, greedy, against)
+
+
+def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts of replay, and random play beside the policy."""
+    return {key: metrics.get(key) for key in ("buffer_size", "replay_ratio", "evaluated_return_random")}
+
+
+MOST_THREADS = 8
+"""Of torch, on half of the processors: threads that wait for one another beside a busy process are many times slower
+than one (measured: docs/LOG.md).
+"""
+LATENTS = "dreamer acts on what its world model makes of frames, not on a drill's observation"
+
+ALGORITHM = Algorithm(
+    "dreamer",
+    start,
+    settings=DreamerSettings,
+    fixed={"hidden_sizes": (1,), "activation": "tanh", "separate_value_net": False},
+    summary=summary,
+    suits=suits,
+    evaluate=evaluate,
+    refuses={
+        "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",
+        "recurrent": "dreamer always has a memory, its world model: leave out --recurrent",
+        "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
+        "page": "dreamer does not train in the page: leave out --engine page",
+        "ray": "dreamer does not run on Ray: leave out --engine ray",
+        "onnx": f"{LATENTS}: leave out --onnx",
+        "html": f"{LATENTS}: leave out --html",
+        "league": "dreamer has no league: its opponent is --dreamer-opponent, a baseline, random or idle",
+    },
+)

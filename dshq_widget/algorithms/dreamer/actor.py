@@ -1,0 +1,77 @@
+"""The actor: plays games and writes what happens into the replay ring, frames drawn where they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dshq_widget.algorithms.dreamer.games import FrameGames
+from dshq_widget.algorithms.dreamer.sizes import STRIDE
+from dshq_widget.learning.generator import pack_generator, unpack_generator
+from dshq_widget.pixels.commits import CommitManager
+from dshq_widget.pixels.ring import ReplayRing
+
+Choose = Callable[[Tensor, Tensor], Tensor]
+"""Frames u8 `[n, 1, 72, 20]` and is_first bool `[n]` -> actions, whole numbers `[n]`."""
+
+
+class Actor:
+    """Each `step` is a row of the ring: frames, what arrived with them, the action chosen; every `STRIDE` rows are
+    committed together.
+    """
+
+    def __init__(self, games: FrameGames, ring: ReplayRing, seed: int) -> None:
+        """Raises ValueError where games and ring do not belong together."""
+        if ring.num_envs != games.n:
+            raise ValueError(f"expected a ring for {games.n} games, got one for {ring.num_envs}")
+        self.games, self.ring = games, ring
+        self.commits = CommitManager(STRIDE, STRIDE)
+        self.rng = np.random.default_rng([seed, 0xAC70])
+
+    def random(self, frames: Tensor, is_first: Tensor) -> Tensor:
+        """Any action, each as likely."""
+        return torch.from_numpy(self.rng.integers(0, self.games.n_actions, self.games.n))
+
+    def step(self, choose: Choose) -> NDArray:
+        """One row: draw, choose, write, commit, decide. Returns the games' stats."""
+        slot, games = self.ring.obs_slot(), self.games
+        games.draw(slot.numpy())
+        reward, is_first, continues, episode = (torch.from_numpy(row) for row in astuple(games.arrival))
+        action = choose(slot, is_first)
+        t = self.ring.push_step(action.to(torch.int32), reward, is_first, continues, episode)
+        self.commits.mark_written(t)
+        return games.step(action.numpy())
+
+    def sample(self, batch: int, length: int, generator: torch.Generator) -> dict[str, Tensor] | None:
+        """Windows of committed steps; see `ReplayRing.sample_sequences`. None while there are too few.
+
+        Another thread may run `step`: what it may have overwritten meanwhile is drawn again, as in a seqlock.
+        """
+        commits, ring = self.commits, self.ring
+        while commits.committed_t >= 0:
+            commits.wait_for_commit(commits.committed_t)
+            before = ring.total
+            found = ring.sample_sequences(batch, length, generator, commits.committed_t, commits.margin)
+            whole = before >= ring.capacity and ring.total <= before + commits.margin
+            if found is None or whole or ring.total < ring.capacity:
+                return found
+        return None
+
+    def state(self) -> dict[str, NDArray]:
+        """Games and generator, for an exact continuation; the ring: see replay_file.py."""
+        return self.games.state() | {"train.dreamer.draws": pack_generator(self.rng)}
+
+    def restore(self, state: Mapping[str, Any]) -> bool:
+        """Take over what `state` returned, with a ring that has been refilled; False where it does not fit."""
+        if not self.games.restore(state):
+            return False
+        self.rng = unpack_generator(state["train.dreamer.draws"])
+        self.commits.write_t = self.ring.total - 1
+        self.commits.committed_t = self.ring.total // STRIDE * STRIDE - 1
+        return True

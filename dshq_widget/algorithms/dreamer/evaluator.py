@@ -1,0 +1,127 @@
+"""How good the policy is: whole episodes from proper starts, from frames, beside random play."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dshq_widget.algorithms.dreamer.actor import Choose
+from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
+from dshq_widget.algorithms.dreamer.games import FrameGames
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.evaluate import summary, wilson
+
+EPISODES = 64
+"""Episodes per evaluation, all at once (assumed; four tiles)."""
+MOST_SHARE = 0.1
+"""Largest share of time for evaluation, as in learning/evaluator.py."""
+
+
+@dataclass
+class Played:
+    """Of the first episode of each game: returns f64 without potentials, lengths in decisions, winners +1, 0, -1."""
+
+    returns: NDArray
+    lengths: NDArray
+    winners: NDArray
+
+
+def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: str) -> Played:
+    """One whole episode in each of `games` games; `choose(frames, is_first)` gives the actions."""
+    played = FrameGames(drill, games, seed, opponent=opponent, practice=False, shaping=False)
+    frames = torch.empty((games, 1, 72, 20), dtype=torch.uint8)
+    found = Played(np.zeros(games), np.zeros(games), np.zeros(games, np.int32))
+    waiting = np.ones(games, bool)
+    while waiting.any():
+        played.draw(frames.numpy())
+        played.step(choose(frames, torch.from_numpy(played.arrival.is_first)).numpy())
+        over = played.over
+        for row, values in zip(
+            (found.returns, found.lengths, found.winners), (played.ended, played.lengths, played.results), strict=True
+        ):
+            fresh = np.zeros(games, row.dtype)
+            fresh[over] = values
+            row[over & waiting] = fresh[over & waiting]
+        waiting &= ~over
+    return found
+
+
+def by_policy(dreamer: Dreamer, games: int, seed: int, greedy: bool = False) -> Player:
+    """A player with a memory and chances of its own."""
+    return Player(dreamer, games, torch.Generator().manual_seed(seed), greedy)
+
+
+def by_chance(n_actions: int, games: int, seed: int) -> Choose:
+    """Random play."""
+    rng = np.random.default_rng([seed, 0x4A7D])
+    return lambda frames, is_first: torch.from_numpy(rng.integers(0, n_actions, games))
+
+
+class DreamerEvaluator:
+    """One side: the mean return, and once that of random play. Two sides: matches with the first baseline and with
+    random play.
+    """
+
+    def __init__(self, drill: CompiledDrill, dreamer: Dreamer, seed: int) -> None:
+        self.drill, self.dreamer, self.seed = drill, dreamer, seed
+        self.alone = drill.spec["sides"] == 1
+        self.metrics: dict[str, float] = {}
+        self.episodes = 0
+        self._took = 0.0
+
+    @property
+    def solved(self) -> bool:
+        return self.metrics.get("solved", 0) == 1
+
+    def pause(self, config: TrainConfig) -> float:
+        """Seconds from the end of an evaluation to the next."""
+        return max(config.evaluate_seconds, self._took / MOST_SHARE)
+
+    def play(self, blob: np.ndarray) -> None:
+        """One round with the learner's present weights; `blob` is the stand-in for the page."""
+        begin, seed = time.monotonic(), self.seed + self.episodes
+        if self.alone:
+            found = play(self.drill, by_policy(self.dreamer, EPISODES, seed), EPISODES, seed, "random")
+            numbers = summary(found.returns, found.lengths, self.drill.spec.get("target"))
+            self.metrics["evaluated_return"] = numbers["return_mean"]
+            if numbers["target"] is not None:
+                self.metrics["solved"] = int(numbers["solved"])
+            if "evaluated_return_random" not in self.metrics:
+                chance = by_chance(self.drill.spec["n_actions"], EPISODES, seed)
+                random = play(self.drill, chance, EPISODES, seed, "random")
+                self.metrics["evaluated_return_random"] = float(random.returns.mean())
+            self.episodes += EPISODES
+        else:
+            for name in (*self.drill.spec["baselines"][:1], "random"):
+                won = self._matches(name, seed)
+                scripted = name != "random"
+                self.metrics["win_rate_ema" if scripted else "win_rate_random"] = won["win_rate"]
+                self.metrics["win_share" if scripted else "win_share_random"] = won["win_share"]
+                self.episodes += EPISODES
+        self._took = time.monotonic() - begin
+        self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
+
+    def _matches(self, opponent: str, seed: int) -> dict[str, Any]:
+        return matches(play(self.drill, by_policy(self.dreamer, EPISODES, seed), EPISODES, seed, opponent))
+
+
+def matches(found: Played) -> dict[str, Any]:
+    """Counts of matches as side 0, under the keys of policy/evaluate.py."""
+    wins, losses, count = int((found.winners > 0).sum()), int((found.winners < 0).sum()), len(found.winners)
+    return {
+        "matches": count,
+        "wins": wins,
+        "draws": count - wins - losses,
+        "losses": losses,
+        "win_rate": wins / (wins + losses) if wins + losses else 0.0,
+        "win_share": wins / count,
+        "ci95": wilson(wins, losses),
+        "episode_length_mean": float(found.lengths.mean()),
+        "return_mean": float(found.returns.mean()),
+    }

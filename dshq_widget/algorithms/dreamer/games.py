@@ -1,0 +1,144 @@
+"""Games as a world model meets them: frames, rewards and ends, and nothing else of their state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_kernels.play import raster
+from dshq_kernels.play.rollout import STATS, empty_stats
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.batch import Batch
+
+
+@dataclass
+class Arrival:
+    """What arrives with the frames, each `[n]`: see pixels/ring.py."""
+
+    reward: NDArray
+    """f32: what the decision before brought; 0 where an episode begins."""
+    is_first: NDArray
+    """bool: an episode begins here."""
+    continues: NDArray
+    """f32: 0 where the episode was terminated, else 1, time-outs included."""
+    episode_id: NDArray
+    """i32, rising by 1 at each beginning."""
+
+
+class FrameGames:
+    """`n` games on tiles of the processor. `arrival` belongs to the frames that `draw` would draw now.
+
+    A game that ended shows its last frame; the next step begins its next episode, whatever the action. In a drill of
+    two sides `opponent`, a baseline or "random" or "idle", plays side 1. `weights` replaces weights of reward terms,
+    `shaping=False` drops the potentials. Raises ConfigError for an opponent that the drill does not have.
+    """
+
+    def __init__(
+        self,
+        drill: CompiledDrill,
+        n: int,
+        seed: int,
+        *,
+        opponent: str = "random",
+        practice: bool = True,
+        weights: Mapping[str, float] | None = None,
+        shaping: bool = True,
+        gamma: float = 1.0,
+    ) -> None:
+        self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
+        known = ("random", "idle", *drill.spec["baselines"])
+        if self.batch.sides == 2 and opponent not in known:
+            raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
+        self.n, self.opponent, self.n_actions = n, opponent, int(drill.spec["n_actions"])
+        self.n_terms = len(drill.spec["terms"])
+        self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec["world"])
+        self.over = np.zeros(n, bool)
+        self.arrival = Arrival(np.zeros(n, np.float32), np.ones(n, bool), np.ones(n, np.float32), np.zeros(n, np.int32))
+        self._returns, self._terms, self._decisions = np.zeros(n), np.zeros((n, self.n_terms)), np.zeros(n)
+        self.ended: NDArray = np.zeros(0)
+        """Returns of the episodes that ended with the last step, f64."""
+        self.lengths: NDArray = np.zeros(0)
+        """Their lengths in decisions."""
+        self.results: NDArray = np.zeros(0, np.int32)
+        """Their winners: +1 for side 0."""
+
+    def draw(self, out: NDArray) -> None:
+        """What side 0 of every game sees into `out`, u8 `[n, 1, 72, 20]`."""
+        raster.draw_into(out, self.batch.game, self.batch.tiles, self._tones, self._view)
+
+    def step(self, actions: NDArray) -> NDArray:
+        """One decision in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead. Returns
+        stats f64 (learning/report.py).
+        """
+        given = np.zeros((self.n, self.batch.sides), np.int32)
+        if self.batch.sides == 2:
+            given[:, 1] = self.batch.scripted(self.opponent)[:, 1]
+        given[:, 0] = actions
+        anew = self.over
+        rewards, paid, terminated, truncated = self.batch.step(given)
+        reward = np.where(anew, np.float32(0), rewards[:, 0])
+        self.over = (terminated | truncated) & ~anew
+        self._returns += reward
+        self._terms += paid[:, 0] * ~anew[:, None]
+        self._decisions += ~anew
+        stats = self._closed(self.over, int((~anew).sum()))
+        if anew.any():
+            self.batch.reset(anew)
+        before = self.arrival
+        self.arrival = Arrival(
+            reward,
+            anew,
+            np.where(self.over & terminated, np.float32(0), np.float32(1)),
+            (before.episode_id + anew).astype(np.int32),
+        )
+        return stats
+
+    def stats(self) -> NDArray:
+        """Sums over no episodes at all."""
+        return empty_stats(self.n_terms)
+
+    def _closed(self, over: NDArray, decided: int) -> NDArray:
+        """The stats of a step in which the games `over` ended."""
+        stats = self.stats()
+        stats[STATS.index("agent_steps")] = decided
+        self.ended, self.lengths = self._returns[over], self._decisions[over]
+        self.results = self.batch.winners()[over]
+        if over.any():
+            stats[STATS.index("episodes")] = stats[STATS.index("returns")] = over.sum()
+            stats[STATS.index("decisions")] = self.lengths.sum()
+            stats[STATS.index("return_sum")] = self.ended.sum()
+            stats[STATS.index("return_min")], stats[STATS.index("return_max")] = self.ended.min(), self.ended.max()
+            stats[len(STATS) :] = self._terms[over].sum(axis=0)
+            self._returns[over] = self._decisions[over] = 0
+            self._terms[over] = 0
+        return stats
+
+    def state(self) -> dict[str, NDArray]:
+        """The games and what arrives next, for an exact continuation."""
+        arrival = self.arrival
+        running = np.column_stack([self._returns, self._decisions, self._terms])
+        rows = [self.over, arrival.reward, arrival.is_first, arrival.continues, arrival.episode_id]
+        return {
+            "train.tiles": self.batch.tiles.view(np.uint8).ravel().copy(),
+            "train.running": running,
+            "train.arrival": np.stack([np.asarray(row, np.float64) for row in rows]),
+        }
+
+    def restore(self, state: Mapping[str, NDArray]) -> bool:
+        """Take over what `state` returned; False, and nothing changes, for another number of games or other rules."""
+        tiles = self.batch.tiles.view(np.uint8).reshape(-1)
+        if state["train.tiles"].shape != tiles.shape or state["train.arrival"].shape != (5, self.n):
+            return False
+        tiles[:] = state["train.tiles"]
+        self._returns, self._decisions = state["train.running"][:, 0].copy(), state["train.running"][:, 1].copy()
+        self._terms = state["train.running"][:, 2:].copy()
+        over, reward, is_first, continues, episode = state["train.arrival"]
+        self.over = over.astype(bool)
+        self.arrival = Arrival(
+            reward.astype(np.float32), is_first.astype(bool), continues.astype(np.float32), episode.astype(np.int32)
+        )
+        return True

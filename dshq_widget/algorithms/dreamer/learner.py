@@ -1,0 +1,92 @@
+"""Dreamer as the learner of a run, and what it adds to the run's metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.algorithms.dreamer.agent import Dreamer
+from dshq_widget.algorithms.dreamer.source import DreamerGames
+from dshq_widget.algorithms.dreamer.tensors import from_arrays, to_arrays
+from dshq_widget.learning.parts import Experience, Learner, Progress
+from dshq_widget.learning.run import Companion, Run
+from dshq_widget.policy.checkpoint import MAX_FILE_BYTES
+
+WEIGHTS = "train.dreamer.agent."
+MOST_STATE = MAX_FILE_BYTES // 4 * 3
+"""Bytes of weights and moments that leave room for the replay ring in a policy file."""
+ON_THE_PAGE = "the page shows random play: this policy acts on what a world model makes of frames, in the learner only"
+
+
+class DreamerLearner(Learner):
+    """`blob`, what is published, is a network of `floats` zeros, which plays at random: the policy itself acts on
+    latents and stays here (docs/dreamer.md). Its weights are in the run's files.
+    """
+
+    def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None]) -> None:
+        self.dreamer, self._floats, self._warn = dreamer, floats, warn
+        self.restored = False
+
+    @property
+    def skipped(self) -> int:
+        return self.dreamer.skipped
+
+    @property
+    def player(self) -> Dreamer:
+        return self.dreamer
+
+    def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
+        return self.dreamer.learn(experience.samples, progress.rate)
+
+    def schedule(self, progress: Progress) -> dict[str, float]:
+        return {"learning_rate": self.dreamer.settings.learning_rate * progress.rate}
+
+    def blob(self) -> np.ndarray:
+        return np.zeros(self._floats, np.float32)
+
+    def load(self, blob: np.ndarray) -> None:
+        """Fresh moments. The weights stay: no step was made with a gradient that was not finite."""
+        self.dreamer.forget_moments()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Weights, moments and the generator; without moments where a file cannot hold them, and a warning."""
+        found = to_arrays(WEIGHTS, self.dreamer.state())
+        if sum(row.nbytes for row in found.values()) <= MOST_STATE:
+            return found
+        self._warn("a policy file cannot hold the optimiser's moments of this size: whoever continues it begins anew")
+        return to_arrays(WEIGHTS, self.dreamer.state(moments=False))
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Raises ValueError for weights of another size. Without any, as in a file from before training, nothing
+        changes.
+        """
+        found = from_arrays(WEIGHTS, state)
+        if found:
+            self.dreamer.restore(found)
+            self.restored = True
+
+
+class DreamerReport(Companion):
+    """Adds replay to the metrics, passes on changed settings, and says what the page shows."""
+
+    def __init__(self, dreamer: Dreamer, games: DreamerGames) -> None:
+        self.dreamer, self.games = dreamer, games
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        games, ring = self.games, self.games.actor.ring
+        return {
+            "buffer_size": min(ring.total, ring.capacity) * ring.num_envs,
+            "replay_ratio": games.replayed / max(games.played, 1),
+        }
+
+    def begin(self, run: Run) -> None:
+        run.warn(ON_THE_PAGE)
+
+    def receive(self, run: Run, command: Mapping[str, Any]) -> None:
+        if command["type"] == "SET_HYPER" and command["key"] == "dreamer":
+            settings = dataclasses.replace(self.games.settings, **command["value"])
+            self.games.settings = self.dreamer.settings = settings

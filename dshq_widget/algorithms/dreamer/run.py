@@ -1,0 +1,82 @@
+"""Dreamer's run in the learner process: its parts, then the loop. Role `dshq_widget.algorithms.dreamer.run:run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import torch
+
+from dshq_widget.algorithms.dreamer.actor import Actor
+from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
+from dshq_widget.algorithms.dreamer.evaluator import DreamerEvaluator
+from dshq_widget.algorithms.dreamer.games import FrameGames
+from dshq_widget.algorithms.dreamer.learner import DreamerLearner, DreamerReport
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.source import DreamerGames
+from dshq_widget.contract import sections
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.publisher import Publisher
+from dshq_widget.learning.run import Run, announce, warn
+from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.process import Channel, role
+from dshq_widget.runtime.slots import WeightSlots
+
+
+@role
+def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
+    """Train until told to stop; `blocks` are the `weights`."""
+    drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
+    settings = sections.read(DreamerSettings, "dreamer", job.get("algorithm_settings"))
+    threads = int(job["threads"])
+    torch.set_num_threads(threads)
+    say = partial(warn, channel)
+    announce(channel, f"compiling the rules of {drill.spec['title']}")
+    games = FrameGames(
+        drill,
+        settings.games,
+        config.seed,
+        opponent=settings.opponent,
+        weights=config.reward_weights,
+        gamma=settings.discount,
+    )
+    announce(channel, f"making a model of size {settings.size}")
+    spec = PolicySpec.for_config(drill.spec, config)
+    dreamer = Dreamer(settings, games.n_actions, config.seed)
+    actor = Actor(games, ReplayRing(settings.rows, settings.games), config.seed)
+    player = Player(dreamer, settings.games, torch.Generator().manual_seed(config.seed + 2))
+    source = DreamerGames(actor, player, settings, config.seed, say)
+    learner = DreamerLearner(dreamer, spec.floats, say)
+    training = Run(
+        channel,
+        job,
+        drill=drill,
+        config=config,
+        spec=spec,
+        learner=learner,
+        source=source,
+        evaluator=DreamerEvaluator(drill, dreamer, config.seed),
+        publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
+        companions=(DreamerReport(dreamer, source),),
+    )
+    if training.version and not learner.restored:
+        _take_up(training, learner, job.get("resume"))
+    text = f"dreaming: {settings.games} games, size {settings.size}, {threads} thread{'s' * (threads > 1)}"
+    training.train({"text": text, "device": "cpu", "workers": 0, "threads": threads})
+
+
+def _take_up(training: Run, learner: DreamerLearner, path: str | None) -> None:
+    """Continue from the last file after a learner that died between two saves: what it published has no weights."""
+    saved = checkpoint.load(path) if path is not None else None
+    if saved is not None:
+        learner.restore(saved.state)
+        training.source.restore(saved.state)
+    if saved is not None and learner.restored:
+        training.warn(f"the model continues from the file of version {saved.version}")
+    else:
+        training.warn("there is no file with the world model: it learns anew")

@@ -1,0 +1,48 @@
+"""A policy in a file, played without training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dshq_widget.algorithms.dreamer.agent import Dreamer
+from dshq_widget.algorithms.dreamer.evaluator import EPISODES, Played, by_policy, matches, play
+from dshq_widget.algorithms.dreamer.learner import WEIGHTS
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.tensors import from_arrays
+from dshq_widget.contract import sections
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy.evaluate import summary
+
+
+def dreamer_of(saved: Checkpoint, n_actions: int) -> Dreamer:
+    """The Dreamer in a file. Raises CheckpointError for a file without a world model, or of another size."""
+    settings = sections.read(DreamerSettings, "dreamer", saved.algorithm_settings)
+    dreamer, found = Dreamer(settings, n_actions, saved.seed), from_arrays(WEIGHTS, saved.state)
+    if not found:
+        raise CheckpointError("the file has no world model, only a stand-in for the page: save it with Trainer.save")
+    try:
+        dreamer.restore(found)
+    except (ValueError, KeyError) as error:
+        raise CheckpointError(str(error)) from error
+    return dreamer
+
+
+def evaluate_saved(
+    drill: CompiledDrill, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str
+) -> dict[str, Any]:
+    """As `policy.evaluate` does it, from frames: `evaluate_alone` of a drill of one side, else matches as side 0
+    against a baseline, "random" or "idle".
+    """
+    dreamer, parts = dreamer_of(saved, int(drill.spec["n_actions"])), []
+    opponent = (drill.spec["baselines"] or ["random"])[0] if against == "scripted" else against
+    for first in range(0, episodes, EPISODES):
+        games = min(EPISODES, episodes - first)
+        parts.append(play(drill, by_policy(dreamer, games, seed + first, greedy), games, seed + first, opponent))
+    names = ("returns", "lengths", "winners")
+    found = Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    if drill.spec["sides"] == 2:
+        return matches(found)
+    return summary(found.returns, found.lengths, drill.spec.get("target"))

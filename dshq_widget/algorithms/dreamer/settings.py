@@ -1,0 +1,69 @@
+"""The settings of Dreamer, section `dreamer` of a configuration. A field's docstring is the help shown for it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from dshq_widget.algorithms.dreamer.sizes import SIZES, rows_needed
+from dshq_widget.contract.sections import Section
+from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, setting
+
+
+@dataclasses.dataclass(frozen=True)
+class DreamerSettings(Section):
+    """Model, replay and imagination. Defaults are for two processor cores; sources are named where a value has one."""
+
+    size: str = setting("pico", "choice", "Model size", RESTART, "dreamer", choices=tuple(SIZES))
+    """Widths of the model (algorithms/dreamer/sizes.py): pico and nano for a processor, the others for a GPU."""
+    games: int = setting(16, "int", "Games", RESTART, "dreamer", unit="games", lo=8, hi=4096, multiple=8)
+    """Games played at once; a multiple of 8, so that every row of the ring is aligned."""
+    ring: int = setting(65_536, "int", "Replay ring", RESTART, "dreamer", unit="frames", lo=64, hi=100_000_000)
+    """Frames kept, over all games; 1,457 bytes each."""
+    batch: int = setting(16, "int", "Batch", NEXT_UPDATE, "dreamer", unit="sequences", lo=1, hi=1024)
+    """Sequences of an update (DreamerV3: 16)."""
+    sequence: int = setting(16, "int", "Sequence", NEXT_UPDATE, "dreamer", unit="steps", lo=2, hi=1024)
+    """Steps of a sequence (gbxcule: 16; DreamerV3: 64)."""
+    ratio: float = setting(16.0, "float", "Replay ratio", NEXT_UPDATE, "dreamer", lo=0.01, hi=4096.0)
+    """Steps replayed for each step played (DreamerV3: 32 to 1024)."""
+    prefill: int = setting(1024, "int", "Prefill", NEXT_UPDATE, "dreamer", unit="frames", lo=0, hi=100_000_000)
+    """Frames of random play before learning begins."""
+    horizon: int = setting(15, "int", "Imagination", NEXT_UPDATE, "dreamer", unit="steps", lo=1, hi=256)
+    """Steps imagined from each state (DreamerV3: 15)."""
+    starts: int = setting(256, "int", "Imagined states", NEXT_UPDATE, "dreamer", unit="states", lo=0, hi=1_000_000)
+    """States of the batch from which imagination starts, drawn anew for each update; 0 is all (DreamerV3)."""
+    discount_horizon: float = setting(
+        333.0, "float", "Discount horizon", NEXT_UPDATE, "dreamer", unit="decisions", lo=1.0, hi=1e6
+    )
+    """The discount is 1 - 1 / this (danijar/dreamerv3: 333); potentials are paid with it, too."""
+    learning_rate: float = setting(4e-4, "float", "Model learning rate", NEXT_UPDATE, "dreamer", lo=0.0, hi=1.0)
+    """Adam's step size for the world model (gbxcule: 6e-4, dreamerv3-torch: 1e-4)."""
+    behaviour_learning_rate: float = setting(
+        3e-4, "float", "Behaviour learning rate", NEXT_UPDATE, "dreamer", lo=0.0, hi=1.0
+    )
+    """Adam's step size for actor and critic (gbxcule: 3e-4, dreamerv3-torch: 3e-5)."""
+    max_grad_norm: float = setting(100.0, "float", "Gradient norm limit", NEXT_UPDATE, "dreamer", lo=0.001, hi=1e6)
+    """Gradients with a larger norm are scaled down to it (gbxcule: 100)."""
+    entropy_coef: float = setting(3e-3, "float", "Entropy coefficient", NEXT_UPDATE, "dreamer", lo=0.0, hi=1.0)
+    """Weight of the actor's entropy (DreamerV3: 3e-4 with smaller steps; measured: docs/LOG.md)."""
+    opponent: str = setting("random", "text", "Opponent", RESTART, "dreamer")
+    """Who plays the other side of a drill of two sides: random, idle or one of the drill's baselines."""
+    unpack_impl: str = setting("lut", "choice", "Unpacking", RESTART, "dreamer", choices=("lut", "numba", "triton"))
+    """How packed frames become pixels in the encoder; all give the same bits (pixels/unpackers.py)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rows < rows_needed(self.sequence):
+            least = rows_needed(self.sequence) * self.games
+            raise ConfigError(
+                f"ring must hold a sequence of {self.sequence} steps and what an actor may write meanwhile: "
+                f"{least} frames of {self.games} games, got {self.ring}"
+            )
+
+    @property
+    def rows(self) -> int:
+        """Steps of each game that the ring holds."""
+        return self.ring // self.games
+
+    @property
+    def discount(self) -> float:
+        return 1 - 1 / self.discount_horizon

@@ -1,0 +1,71 @@
+"""Sizes of the model, and what may be trained with it; free of torch and numba, because the registry reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+STRIDES = (2, 2, 2)
+"""Convolutions that shrink a frame from 72 x 80 to 9 x 10, where the halves end (gbxcule)."""
+PATCHES = (4, 2)
+"""The same in two: patches of 4 x 4 first. Most of the time goes into the large pictures between (docs/LOG.md)."""
+STRIDE = 8
+"""Steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Widths of the model. The latent of a step is z, `stoch` variables of `classes`, and h, `deter` floats."""
+
+    deter: int
+    stoch: int
+    classes: int
+    hidden: int
+    """Width of the layers before the GRU, the prior and the posterior."""
+    units: int
+    """Width of the heads' layers."""
+    depth: int
+    """Channels of the first convolution; each one doubles them."""
+    predictors: int
+    """Layers of the reward and the continue head."""
+    behaviour: int
+    """Layers of actor and critic."""
+    strides: tuple[int, ...] = STRIDES
+
+    @property
+    def latent(self) -> int:
+        """Floats of a latent: z and h."""
+        return self.stoch * self.classes + self.deter
+
+
+SIZES: dict[str, Size] = {
+    "pico": Size(128, 8, 8, 64, 64, 16, 1, 1, PATCHES),
+    "nano": Size(256, 16, 16, 128, 128, 16, 2, 2),
+    "1m": Size(512, 32, 4, 64, 64, 4, 1, 3),
+    "torch": Size(512, 32, 32, 512, 512, 32, 2, 2),
+    "12m": Size(2048, 32, 16, 256, 256, 16, 1, 3),
+}
+"""`1m` and `12m` have the widths of danijar/dreamerv3's configurations of that name (its GRU has eight blocks, this one
+has none, so `12m` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
+`pico` half of that (assumed; measured in docs/LOG.md).
+"""
+
+
+def rows_needed(sequence: int) -> int:
+    """Steps that a ring must hold so that a window of `sequence` is found at any time, while an actor goes on."""
+    return sequence + 3 * STRIDE + 1
+
+
+def suits(spec: Mapping[str, Any]) -> None:
+    """Raises ValueError for a drill that cannot be learned from its frames."""
+    if not spec.get("drawn", True):
+        raise ValueError(
+            f"dreamer learns from frames, and the drill {spec['name']!r} has no scene to draw: give it a rule `scene`, "
+            "or choose the algorithm ppo"
+        )
+    if spec.get("masked"):
+        raise ValueError(
+            f"dreamer sees frames only, and in the drill {spec['name']!r} the rules forbid actions (mask), which no "
+            "frame shows: choose the algorithm ppo"
+        )

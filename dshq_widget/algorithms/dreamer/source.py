@@ -1,0 +1,116 @@
+"""The source of a run: games that are played into the replay ring, and the sequences that are due from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dshq_kernels.play.rollout import STATS
+from dshq_widget.algorithms.dreamer import replay_file
+from dshq_widget.algorithms.dreamer.actor import Actor
+from dshq_widget.algorithms.dreamer.agent import Player
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.tensors import from_arrays, to_arrays
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.report import merge
+
+MEMORY, SAMPLING, COUNTS = "train.dreamer.player.", "train.dreamer.sampling", "train.dreamer.counts"
+MOST_ROWS = 16
+"""Rows played before the run looks for commands again (assumed)."""
+
+
+@dataclass
+class Sequences(Experience):
+    """`samples` are sequences to learn from, `[T, B, ...]` by name; `decisions` were made since the last ones."""
+
+    decisions: int = 0
+
+    @property
+    def agent_steps(self) -> int:
+        return self.decisions
+
+
+class DreamerGames:
+    """Plays rows until, at the replay ratio, a batch is due. Actor and learner take turns, so a run with the same seed
+    is the same run.
+    """
+
+    dropped, memory_mb = 0, 0.0
+
+    def __init__(
+        self, actor: Actor, player: Player, settings: DreamerSettings, seed: int, warn: Callable[[str], None]
+    ) -> None:
+        self.actor, self.player, self.settings, self._warn = actor, player, settings, warn
+        self.chance = torch.Generator().manual_seed(seed + 3)
+        self.due = 0.0
+        """Steps that may be replayed."""
+        self.replayed = self.played = 0
+        self._stats: list[NDArray] = []
+        self._decisions = 0
+
+    def next(self, learner: object, config: TrainConfig, version: int) -> Sequences | None:
+        """The next batch; None after `MOST_ROWS` rows if none is due yet."""
+        settings, actor = self.settings, self.actor
+        steps = settings.batch * settings.sequence
+        for _ in range(MOST_ROWS):
+            if self.due >= steps:
+                found = actor.sample(settings.batch, settings.sequence, self.chance)
+                if found is not None:
+                    return self._handed(found, steps)
+            self._play()
+        return None
+
+    def _play(self) -> None:
+        """One row: random play until the prefill is there."""
+        settings, actor = self.settings, self.actor
+        random = actor.ring.total * settings.games < settings.prefill
+        stats = actor.step(actor.random if random else self.player)
+        decisions = int(stats[STATS.index("agent_steps")])
+        self._stats.append(stats)
+        self._decisions += decisions
+        self.played += settings.games
+        self.due += 0.0 if random else settings.ratio * settings.games
+
+    def _handed(self, found: dict[str, torch.Tensor], steps: int) -> Sequences:
+        stats = merge(self._stats or [self.actor.games.stats()])
+        handed = Sequences(found, np.zeros(0, np.int64), stats, decisions=self._decisions)
+        self._stats, self._decisions = [], 0
+        self.due -= steps
+        self.replayed += steps
+        return handed
+
+    def mend(self, samples: object) -> None:
+        """Does nothing: a batch that was not finite is drawn again with others."""
+
+    def forget_before(self, version: int) -> None:
+        """Does nothing: all that was played is learned from."""
+
+    def state(self) -> dict[str, NDArray]:
+        """Ring, games, the player's memory and every generator, for an exact continuation."""
+        return {
+            **replay_file.packed(self.actor.ring),
+            **self.actor.state(),
+            **to_arrays(MEMORY, self.player.state()),
+            SAMPLING: self.chance.get_state().numpy().copy(),
+            COUNTS: np.array([self.due, self.replayed, self.played, self._decisions], np.float64),
+        }
+
+    def restore(self, state: Mapping[str, NDArray]) -> None:
+        """Take over what `state` returned. With another ring or another number of games, games begin anew, and the
+        ring is filled again: `warn` says so.
+        """
+        actor = self.actor
+        if COUNTS not in state:
+            return
+        if not (replay_file.unpack(state, actor.ring) and actor.restore(state)):
+            self._warn("the replay ring has another shape than the file's: it begins empty, and the games begin anew")
+            return
+        self.player.restore(from_arrays(MEMORY, state))
+        self.chance.set_state(torch.from_numpy(state[SAMPLING].copy()))
+        self.due, replayed, played, decisions = state[COUNTS].tolist()
+        self.replayed, self.played, self._decisions = int(replayed), int(played), int(decisions)

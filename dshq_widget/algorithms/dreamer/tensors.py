@@ -1,0 +1,24 @@
+"""Tensors as rows of a policy file, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+def to_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, NDArray]:
+    """Copies, each under its name after `prefix`."""
+    return {prefix + name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
+
+
+def from_arrays(prefix: str, arrays: Mapping[str, NDArray]) -> dict[str, Tensor]:
+    """The tensors among `arrays` whose names begin with `prefix`; empty if there are none."""
+    return {
+        name.removeprefix(prefix): torch.from_numpy(np.array(array))
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

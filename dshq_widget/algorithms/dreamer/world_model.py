@@ -1,0 +1,103 @@
+"""The world model and its losses: what a frame was, what it earned, whether it goes on, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dshq_widget.algorithms.dreamer import distributions as dist
+from dshq_widget.algorithms.dreamer.layers import Decoder, Encoder, Head
+from dshq_widget.algorithms.dreamer.rssm import RSSM, States
+from dshq_widget.algorithms.dreamer.sizes import Size
+from dshq_widget.pixels import packing, unpackers
+
+FREE = 1.0
+"""Nats of divergence that cost nothing (DreamerV3)."""
+DYNAMICS, REPRESENTATION = 1.0, 0.1
+"""Weights of the two halves of the KL loss: the prior learns faster than the posterior (danijar/dreamerv3; gbxcule and
+dreamerv3-torch have 0.5 and 0.1).
+"""
+
+
+@dataclass
+class Losses:
+    """Of a batch, each a mean over its steps, nats but `image` (squared error summed over a frame)."""
+
+    image: Tensor
+    reward: Tensor
+    continues: Tensor
+    dynamics: Tensor
+    representation: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        return (
+            self.image + self.reward + self.continues + DYNAMICS * self.dynamics + REPRESENTATION * self.representation
+        )
+
+
+class WorldModel(nn.Module):
+    """Reads frames u8 `[..., 1, 72, 20]`, four pixels to a byte, or shades u8 `[..., 1, 72, 80]`: the same numbers."""
+
+    def __init__(
+        self,
+        size: Size,
+        n_actions: int,
+        *,
+        height: int = packing.HEIGHT,
+        width: int = packing.WIDTH,
+        unpack_impl: str = "lut",
+    ) -> None:
+        """Raises ValueError for frames that cannot be halved often enough."""
+        super().__init__()
+        self.size, self.n_actions, self.width, self.unpack_impl = size, n_actions, width, unpack_impl
+        self.encoder = Encoder(height, width, size.depth, size.strides)
+        self.rssm = RSSM(size, n_actions, self.encoder.features)
+        self.decoder = Decoder(height, width, size.depth, size.latent, size.strides)
+        self.reward_head = Head(size.latent, size.units, size.predictors, dist.BINS, zero=True)
+        self.continue_head = Head(size.latent, size.units, size.predictors, 1)
+        self.register_buffer("bins", dist.bins(), persistent=False)
+        self.bins: Tensor
+
+    def pixels(self, frames: Tensor) -> Tensor:
+        """f32 `[..., 1, height, width]` from -0.5 to 0.5."""
+        shades = frames if frames.shape[-1] == self.width else unpackers.unpack(frames, self.unpack_impl)
+        return shades.float() / (packing.SHADES - 1) - 0.5
+
+    def reward(self, latents: Tensor) -> Tensor:
+        """The mean reward that arrives with latents `[..., latent]`: `[...]`."""
+        return dist.mean_of_bins(self.reward_head(latents), self.bins)
+
+    def continues(self, latents: Tensor) -> Tensor:
+        """The probability that the episode goes on after them: `[...]`."""
+        return self.continue_head(latents).squeeze(-1).sigmoid()
+
+    def losses(self, batch: Mapping[str, Tensor], uniform: Tensor) -> tuple[Losses, States]:
+        """Of `[T, B]` steps: `obs`, `action` (taken at the step), `reward` and `continues` (arriving with it),
+        `is_first`; nothing else is read. `uniform` f32 `[T, B, stoch, classes]` in [0, 1).
+        """
+        taken = dist.one_hot(batch["action"].long(), self.n_actions)
+        before = torch.cat([torch.zeros_like(taken[:1]), taken[:-1]])
+        pixels = self.pixels(batch["obs"])
+        embedded = self.encoder(pixels.flatten(0, 1)).unflatten(0, pixels.shape[:2])
+        states = self.rssm.observe(embedded, before, batch["is_first"], uniform)
+        latents = states.latent
+        drawn = self.decoder(latents.flatten(0, 1)).unflatten(0, pixels.shape[:2])
+        return Losses(
+            image=(drawn - pixels).square().sum((-3, -2, -1)).mean(),
+            reward=dist.two_hot_loss(self.reward_head(latents), batch["reward"], self.bins).mean(),
+            continues=functional.binary_cross_entropy_with_logits(
+                self.continue_head(latents).squeeze(-1), batch["continues"]
+            ),
+            dynamics=free(dist.divergence(states.posterior.detach(), states.prior)),
+            representation=free(dist.divergence(states.posterior, states.prior.detach())),
+        ), states
+
+
+def free(divergence: Tensor) -> Tensor:
+    """The mean of `[T, B]` divergences, each at least `FREE`: below that there is no gradient."""
+    return divergence.clamp(min=FREE).mean()

@@ -1,0 +1,183 @@
+"""Frames into the replay ring: rows in the arriving form, drawn where they stay, sampled only when they are whole."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from dshq_kernels.play import raster
+from dshq_kernels.play.rollout import STATS
+from dshq_widget.algorithms.dreamer.actor import Actor
+from dshq_widget.algorithms.dreamer.games import FrameGames
+from dshq_widget.algorithms.dreamer.ingest import ingest
+from dshq_widget.algorithms.dreamer.sizes import STRIDE, rows_needed, suits
+from dshq_widget.cli import main
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.env.batch import compiled
+from dshq_widget.pixels.ring import ReplayRing
+
+
+def actor(drill="bandit", games=16, capacity=512, seed=0, **how) -> Actor:
+    return Actor(FrameGames(compiled(drill), games, seed, **how), ReplayRing(capacity, games), seed)
+
+
+class TestRows:
+    def test_a_row_holds_what_arrived_and_the_last_frame_of_an_episode_has_one(self):
+        """Against a batch of the same games that is stepped by hand."""
+        played, twin = actor(), FrameGames(compiled("bandit"), 16, 0)
+        for _ in range(210):
+            played.step(played.random)
+        ring = played.ring
+        ring.check_invariants()
+        frames, reward, over, episode = np.empty((16, 1, 72, 20), np.uint8), np.zeros(16), np.zeros(16, bool), 0
+        batch = twin.batch
+        for t in range(210):
+            twin.draw(frames)
+            assert np.array_equal(ring.obs_slot(t).numpy(), frames), "also the terminal frame"
+            first = t in (0, 101, 202)
+            assert (ring.is_first[t] == first).all() and (ring.reward[t].numpy() == reward).all()
+            assert (ring.continues[t] == 1).all(), "a time-out continues"
+            episode += first and t > 0
+            assert (ring.episode_id[t] == episode).all()
+            paid, _, terminated, truncated = batch.step(ring.action[t].numpy()[:, None])
+            if over.all():
+                batch.reset(over)
+                reward, over = np.zeros(16), np.zeros(16, bool)
+            else:
+                reward, over = paid[:, 0], terminated | truncated
+            assert over.all() == (t in (99, 200))
+
+    def test_a_terminated_episode_does_not_continue(self):
+        played = actor("approach", capacity=1024, practice=True)
+        stats = sum(played.step(played.random)[: len(STATS)] for _ in range(600))
+        ring = played.ring
+        ring.check_invariants()
+        rows = slice(0, 600)
+        ended, touched = ring.is_first[1:600], ring.continues[rows] == 0
+        assert touched.any() and (ring.is_first[rows].sum() - 16 - stats[STATS.index("episodes")]).abs() <= 16
+        assert (ring.reward[rows][touched] > 0.9).all(), "the touch arrives with its own frame"
+        assert (ended[touched[:-1]]).all() and ended.sum() > touched.sum(), "some ran out of time"
+        assert stats[STATS.index("agent_steps")] == 600 * 16 - ended.sum(), "a reset is no decision"
+
+    def test_frames_are_those_of_the_renderer(self):
+        games = FrameGames(compiled("ball"), 24, 3)
+        out = np.empty((24, 1, 72, 20), np.uint8)
+        games.draw(out)
+        wanted = raster.frames(games.batch.game, games.batch.tiles, games.batch.spec)[:24]
+        assert np.array_equal(out, wanted) and len(np.unique(out)) > 4
+
+    def test_the_other_side_is_played_by_the_opponent(self):
+        games = FrameGames(compiled("ball"), 16, 0, opponent="chaser", practice=False)
+        seen = 0
+        for _ in range(400):
+            stats = games.step(np.zeros(16))
+            seen += (games.results < 0).sum()
+        assert seen > 10 and stats.shape == games.stats().shape
+        with pytest.raises(ConfigError, match="opponent must be one of random, idle, chaser.*got 'nobody'"):
+            FrameGames(compiled("ball"), 16, 0, opponent="nobody")
+
+    def test_the_state_continues_exactly(self):
+        one = actor("approach")
+        for _ in range(150):
+            one.step(one.random)
+        two = actor("approach", seed=9)
+        assert two.restore(one.state())
+        for _ in range(50):
+            a, b = (each.step(each.random) for each in (one, two))
+            assert np.array_equal(a, b)
+        last = [each.ring.obs_slot(each.ring.total - 1) for each in (one, two)]
+        assert torch.equal(*last)
+        assert not actor("approach", games=32).restore(one.state())
+
+
+class TestSampling:
+    def test_nothing_is_sampled_before_it_is_committed(self):
+        played = actor()
+        generator = torch.Generator().manual_seed(0)
+        for k in range(STRIDE * 4):
+            found = played.sample(4, 8, generator)
+            assert (found is not None) == (k >= 2 * STRIDE), "a stride is left alone"
+            played.step(played.random)
+
+    def test_a_running_actor_never_overwrites_what_is_read(self):
+        """The smallest ring, an actor in a thread: every window is one game's, in order."""
+        length = 12
+        played = actor(games=8, capacity=rows_needed(length))
+        numbers = iter(range(10**9))
+        count = lambda frames, is_first: torch.full((8,), next(numbers))  # noqa: E731
+        played.games.n_actions = 10**9
+        played.games.step = lambda actions: played.games.stats()
+        done = threading.Event()
+
+        def play() -> None:
+            while not done.is_set():
+                played.step(count)
+                time.sleep(0.0003)  # as long as drawing takes
+
+        thread = threading.Thread(target=play)
+        thread.start()
+        generator, windows = torch.Generator().manual_seed(0), []
+        try:
+            while played.ring.total < 20 * played.ring.capacity:
+                found = played.sample(16, length, generator)
+                windows += [] if found is None else [found["action"]]
+        finally:
+            done.set()
+            thread.join()
+        assert all(((window[1:] - window[:-1]) == 1).all() for window in windows)
+        assert len(windows) > 10
+
+    def test_a_ring_for_other_games_is_a_sentence(self):
+        with pytest.raises(ValueError, match="expected a ring for 16 games, got one for 8"):
+            Actor(FrameGames(compiled("bandit"), 16, 0), ReplayRing(64, 8), 0)
+
+
+class Unseen(Drill):
+    """Nothing is drawn."""
+
+    name = "unseen"
+    tick_rate = action_repeat = 1
+    time_limit = 4
+    world = (0, 0, 1, 1)
+    state = {"x": "f32"}
+    actions = (Choice("move", ("no", "yes")),)
+    observations = (Observation("x"),)
+
+    @rule
+    def reset(s, i):
+        s.x[i] = 0.0
+
+    @rule
+    def tick(s, i):
+        s.x[i] = 1.0
+
+    @rule
+    def terminated(s, i):
+        return s.x[i] > 2.0
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i]
+
+
+class TestIngest:
+    def test_it_measures_beside_memcpy(self, capsys):
+        assert main.main(["ingest", "bandit", "--seconds", "0.2", "--json", "--guard"]) == 0
+        found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+        assert found["frames_per_second"] > 1000 and found["host_copies"] == 0
+        assert found["bytes_per_second"] == pytest.approx(1440 * found["frames_per_second"])
+        assert found["memcpy_bytes_per_second"] > found["bytes_per_second"]
+        assert ingest(compiled("bandit"), 0.05)["host_copies"] is None, "nobody looked"
+
+    def test_what_no_frame_shows_is_a_sentence(self, capsys):
+        with pytest.raises(ValueError, match="'unseen' has no scene to draw"):
+            ingest(compile_drill(Unseen), 0.1)
+        with pytest.raises(ValueError, match="forbid actions"):
+            suits(compiled("snake").spec)
+        assert main.main(["ingest", "approach", "--seconds", "-1"]) == 2
+        assert "--seconds" in capsys.readouterr().err

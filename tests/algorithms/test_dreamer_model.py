@@ -1,0 +1,368 @@
+"""Dreamer's formulas against numbers worked out by hand, and its model on made-up frames."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dshq_widget.algorithms.dreamer import behaviour, layers, sizes, world_model
+from dshq_widget.algorithms.dreamer import distributions as dist
+from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
+from dshq_widget.algorithms.dreamer.optimiser import FlatAdam
+from dshq_widget.algorithms.dreamer.rssm import RSSM
+from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.algorithms.dreamer.sizes import Size
+from dshq_widget.algorithms.dreamer.world_model import WorldModel
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.pixels import packing
+
+TINY = Size(deter=6, stoch=2, classes=3, hidden=5, units=8, depth=2, predictors=1, behaviour=1)
+ACTIONS = 3
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def batch(steps: int = 6, games: int = 4, seed: int = 0) -> dict[str, torch.Tensor]:
+    """A ball that runs from left to right, and is worth 1 in the middle."""
+    chance = rng(seed)
+    shades = torch.zeros(steps, games, 1, 72, 80, dtype=torch.uint8)
+    start = torch.randint(0, 20, (games,), generator=chance)
+    for t in range(steps):
+        for k in range(games):
+            x = int(start[k]) + 8 * t
+            shades[t, k, 0, 30:40, x : x + 8] = 3
+    is_first = torch.zeros(steps, games, dtype=torch.bool)
+    is_first[0], is_first[steps // 2, 0] = True, True
+    return {
+        "obs": packing.pack(shades),
+        "action": torch.randint(0, ACTIONS, (steps, games), generator=chance, dtype=torch.int32),
+        "reward": (torch.arange(steps)[:, None] == steps // 2).float().expand(steps, games).clone(),
+        "is_first": is_first,
+        "continues": torch.ones(steps, games),
+        "episode_id": torch.zeros(steps, games, dtype=torch.int32),
+    }
+
+
+class TestDistributions:
+    def test_symlog_and_back(self):
+        x = torch.tensor([-1000.0, -1, 0, 0.5, math.e - 1])
+        assert dist.symlog(x)[-1] == pytest.approx(1) and dist.symlog(x)[1] == pytest.approx(-math.log(2))
+        assert torch.allclose(dist.symexp(dist.symlog(x)), x, rtol=1e-5)
+
+    def test_two_hot_has_the_mean_of_its_number(self):
+        places = dist.bins()
+        assert len(places) == 255 and places[127] == 0 and torch.equal(places, -places.flip(0))
+        assert places[-1] == pytest.approx(math.expm1(20), rel=1e-5) and (places.diff() > 0).all()
+        x = torch.tensor([-3.7, 0.0, 0.01, 1.0, 250.0, -1e30, 1e30])
+        weights = dist.two_hot(x, places)
+        assert ((weights > 0).sum(-1) <= 2).all() and torch.allclose(weights.sum(-1), torch.ones(7))
+        assert torch.allclose((weights * places).sum(-1)[:5], x[:5], rtol=1e-4, atol=1e-6)
+        assert weights[5, 0] == 1 and weights[6, -1] == 1 and weights[1, 127] == 1
+        small = torch.tensor([-2.0, 0, 1, 4])
+        assert dist.two_hot(torch.tensor([2.0, -1.5]), small).tolist() == pytest.approx(
+            [pytest.approx([0, 0, 2 / 3, 1 / 3]), pytest.approx([0.75, 0.25, 0, 0])]
+        )
+
+    def test_equal_logits_mean_exactly_nothing(self):
+        assert (dist.mean_of_bins(torch.full((5, 255), 0.3), dist.bins()) == 0).all()
+
+    def test_one_per_cent_is_uniform(self):
+        probs = dist.mixed(torch.tensor([100.0, 0, 0, 0])).exp()
+        assert probs.tolist() == pytest.approx([0.9925, 0.0025, 0.0025, 0.0025])
+
+    def test_draws_follow_the_probabilities_and_the_numbers_given(self):
+        log_probs = torch.tensor([0.7, 0.2, 0.1]).log().expand(20_000, 3)
+        uniform = torch.rand(20_000, 3, generator=rng())
+        counts = dist.drawn(log_probs, uniform).bincount() / 20_000
+        assert counts.tolist() == pytest.approx([0.7, 0.2, 0.1], abs=0.02)
+        assert torch.equal(dist.drawn(log_probs, uniform), dist.drawn(log_probs, uniform))
+
+    def test_a_sample_has_the_gradient_of_its_probabilities(self):
+        logits = torch.tensor([[0.3, -0.2, 1.0]], requires_grad=True)
+        worth = torch.tensor([1.0, 2, 4])
+        sample = dist.straight_through(dist.mixed(logits), torch.rand(1, 3, generator=rng()))
+        assert sorted(sample[0].tolist()) == pytest.approx([0, 0, 1], abs=1e-6)
+        (sample * worth).sum().backward()
+        straight, logits.grad = logits.grad.clone(), None
+        (dist.mixed(logits).exp() * worth).sum().backward()
+        assert torch.allclose(straight, logits.grad)
+
+    def test_divergence_by_hand(self):
+        p, q = torch.tensor([[[0.5, 0.5], [0.9, 0.1]]]), torch.tensor([[[0.25, 0.75], [0.9, 0.1]]])
+        wanted = 0.5 * math.log(2) + 0.5 * math.log(0.5 / 0.75)
+        assert dist.divergence(p.log(), q.log()).tolist() == pytest.approx([wanted])
+
+
+class TestBehaviour:
+    def test_lambda_returns_by_hand(self):
+        reward, value = torch.tensor([[9.0], [1], [0], [2]]), torch.tensor([[9.0], [3], [5], [7]])
+        goes_on = torch.tensor([[1.0], [1], [0], [1]])
+        last = 2 + 0.9 * 1 * 7
+        middle = 0 + 0.9 * 0
+        first = 1 + 0.9 * (0.05 * 3 + 0.95 * middle)
+        found = behaviour.lambda_returns(reward, goes_on, value, 0.9)
+        assert found.flatten().tolist() == pytest.approx([first, middle, last])
+
+    def test_what_is_not_reached_weighs_nothing(self):
+        goes_on = torch.tensor([[1.0, 0], [1, 1], [0, 1], [1, 1]])
+        weights = behaviour.path_weights(goes_on, 0.5)
+        assert weights.tolist() == [[1, 0], [0.5, 0], [0, 0], [0, 0]]
+
+    def test_the_scale_is_a_moving_spread_of_at_least_one(self):
+        scale, returns = behaviour.ReturnScale(), torch.linspace(0, 100, 1001)
+        assert scale.update(returns) == 1 and scale.spread == pytest.approx(0.9)
+        for _ in range(2000):
+            last = scale.update(returns)
+        assert last == pytest.approx(90, rel=1e-3)
+
+    def test_the_actor_prefers_what_was_better_than_expected(self):
+        logits = torch.zeros(1, 2, 3, requires_grad=True)
+        actions, ones = torch.tensor([[0, 2]]), torch.ones(1, 2)
+        behaviour.actor_loss(dist.mixed(logits), actions, torch.tensor([[1.0, -1.0]]), ones, 0.0).backward()
+        assert logits.grad[0, 0, 0] < 0 < logits.grad[0, 1, 2]
+        logits.grad = None
+        behaviour.actor_loss(dist.mixed(logits), actions, torch.tensor([[1.0, -1.0]]), 0 * ones, 0.0).backward()
+        assert (logits.grad == 0).all()
+
+    def test_an_untrained_critic_says_exactly_nothing(self):
+        critic = behaviour.Critic(TINY)
+        layers.initialise(critic, rng())
+        assert (dist.mean_of_bins(critic(torch.randn(7, TINY.latent, generator=rng())), dist.bins()) == 0).all()
+
+
+def normed(x: np.ndarray, module: torch.nn.LayerNorm) -> np.ndarray:
+    spread = np.sqrt(x.var(-1, keepdims=True) + layers.EPSILON)
+    return (x - x.mean(-1, keepdims=True)) / spread * module.weight.detach().numpy() + module.bias.detach().numpy()
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+class TestRSSM:
+    def rssm(self) -> RSSM:
+        made = RSSM(TINY, ACTIONS, 7)
+        layers.initialise(made, rng())
+        with torch.no_grad():
+            made.h0 += torch.linspace(-1, 1, TINY.deter)
+        return made
+
+    def test_a_step_in_numpy(self):
+        rssm = self.rssm()
+        h, z, a = torch.randn(2, 6, generator=rng(1)), torch.randn(2, 6, generator=rng(2)), torch.eye(3)[:2]
+        weights = {name: each.detach().numpy().astype(np.float64) for name, each in rssm.named_parameters()}
+        x = normed(np.concatenate([z, a], -1) @ weights["before.linear.weight"].T, rssm.before.norm)
+        x = x * sigmoid(x)
+        gates = normed(np.concatenate([x, h], -1) @ weights["gru.linear.weight"].T, rssm.gru.norm)
+        reset, candidate, update = np.split(gates, 3, -1)
+        update = sigmoid(update - 1)
+        wanted = update * np.tanh(sigmoid(reset) * candidate) + (1 - update) * h.numpy()
+        assert np.allclose(rssm.step(h, z, a).detach(), wanted, atol=1e-5)
+
+    def test_an_episode_begins_with_nothing_of_the_one_before(self):
+        rssm = self.rssm()
+        embedded, actions = torch.randn(4, 2, 7, generator=rng(1)), torch.randn(4, 2, ACTIONS, generator=rng(2))
+        is_first, uniform = torch.zeros(4, 2, dtype=torch.bool), torch.rand(4, 2, 2, 3, generator=rng(3))
+        is_first[2, 0] = True
+        before = rssm.observe(embedded, actions, is_first, uniform)
+        embedded[:2, 0], actions[:3, 0] = 5.0, 7.0
+        after = rssm.observe(embedded, actions, is_first, uniform)
+        assert torch.equal(before.latent[2:, 0], after.latent[2:, 0]) and torch.equal(before.z[:, 1], after.z[:, 1])
+        assert not torch.equal(before.h[1, 0], after.h[1, 0])
+        assert torch.equal(before.h[2, 0], before.h[0, 0]), "both after a reset"
+        h0, z0 = rssm.initial(torch.zeros(1))
+        assert torch.allclose(h0[0], rssm.h0.tanh()) and z0.sum() == TINY.stoch and set(z0.unique().tolist()) == {0, 1}
+
+    def test_a_window_in_the_middle_of_an_episode_begins_anew(self):
+        rssm, uniform = self.rssm(), torch.rand(3, 2, 2, 3, generator=rng(3))
+        embedded, actions = torch.randn(3, 2, 7, generator=rng(1)), torch.randn(3, 2, ACTIONS, generator=rng(2))
+        none = torch.zeros(3, 2, dtype=torch.bool)
+        first = none.clone()
+        first[0] = True
+        one, other = (rssm.observe(embedded, actions, flags, uniform).latent for flags in (none, first))
+        assert torch.equal(one, other)
+
+
+class TestWorldModel:
+    def model(self, **how) -> WorldModel:
+        made = WorldModel(TINY, ACTIONS, **how)
+        layers.initialise(made, rng())
+        return made
+
+    def test_packed_and_unpacked_frames_give_identical_losses_and_gradients(self):
+        given, found = batch(), []
+        for obs, how in (
+            (given["obs"], {}),
+            (given["obs"], {"unpack_impl": "numba"}),
+            (packing.unpack(given["obs"]), {}),
+        ):
+            model = self.model(**how)
+            losses, _ = model.losses(given | {"obs": obs}, torch.rand(6, 4, 2, 3, generator=rng()))
+            losses.total.backward()
+            found.append([losses.total.item(), *(each.grad.clone() for each in model.parameters())])
+        for other in found[1:]:
+            assert found[0][0] == other[0]
+            assert all(map(torch.equal, found[0][1:], other[1:]))
+
+    def test_untrained_it_expects_no_reward(self):
+        latents = torch.randn(9, TINY.latent, generator=rng())
+        assert (self.model().reward(latents) == 0).all()
+
+    def test_free_bits(self):
+        small = torch.full((2, 2), 0.3, requires_grad=True)
+        world_model.free(small).backward()
+        assert (small.grad == 0).all() and world_model.free(small) == 1
+        large = torch.tensor([[3.0, 0.5]], requires_grad=True)
+        assert world_model.free(large) == 2
+        world_model.free(large).backward()
+        assert large.grad.tolist() == [[0.5, 0]]
+
+    def test_the_two_kl_losses_are_one_number_with_two_gradients(self):
+        model = self.model()
+        losses, states = model.losses(batch(), torch.rand(6, 4, 2, 3, generator=rng()))
+        assert losses.dynamics == losses.representation
+        wanted = losses.image + losses.reward + losses.continues + 1.1 * losses.dynamics
+        assert losses.total.item() == pytest.approx(wanted.item(), rel=1e-6)
+
+    def test_finite_under_autocast(self):
+        model = self.model()
+        with torch.autocast("cpu", torch.bfloat16):
+            losses, _ = model.losses(batch(), torch.rand(6, 4, 2, 3, generator=rng()))
+        losses.total.backward()
+        assert math.isfinite(losses.total.item()) and all(each.grad.isfinite().all() for each in model.parameters())
+
+    @pytest.mark.parametrize("size", [name for name in sizes.SIZES if name not in ("12m", "torch")])
+    def test_every_size_draws_whole_frames(self, size):
+        made = sizes.SIZES[size]
+        model = WorldModel(made, ACTIONS)
+        assert model.decoder(torch.zeros(2, made.latent)).shape == (2, 1, 72, 80)
+        assert model.encoder(torch.zeros(2, 1, 72, 80)).shape == (2, model.encoder.features)
+
+    def test_patches_are_a_convolution(self):
+        patches, convolution = layers._Patches(2, 3), torch.nn.Conv2d(2, 3, 4, 4, bias=False)
+        with torch.no_grad():
+            convolution.weight.copy_(patches.linear.weight.view(3, 2, 4, 4))
+        x = torch.randn(2, 2, 8, 12, generator=rng())
+        assert torch.allclose(patches(x), convolution(x), atol=1e-5)
+        back, deconvolution = layers._FromPatches(3, 2), torch.nn.ConvTranspose2d(3, 2, 4, 4, bias=False)
+        with torch.no_grad():
+            deconvolution.weight.copy_(back.linear.weight.T.reshape(3, 2, 4, 4))
+            back.linear.bias.zero_()
+        y = torch.randn(2, 3, 2, 3, generator=rng())
+        assert torch.allclose(back(y), deconvolution(y), atol=1e-5)
+
+    def test_a_frame_that_does_not_divide_is_a_sentence(self):
+        with pytest.raises(ValueError, match="divisible by 8.*got 70 x 80: use 64 x 80"):
+            WorldModel(TINY, ACTIONS, height=70)
+
+
+def test_flat_adam_is_torchs():
+    one, two = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    two.load_state_dict(one.state_dict())
+    mine, its = FlatAdam(one), torch.optim.Adam(two.parameters(), 0.01, eps=1e-5)
+    x = torch.randn(4, 3, generator=rng())
+    for _ in range(5):
+        one(x).square().sum().backward()
+        mine.step(0.01, 0.5, mine.norm())
+        its.zero_grad()
+        two(x).square().sum().backward()
+        torch.nn.utils.clip_grad_norm_(two.parameters(), 0.5)
+        its.step()
+    assert torch.allclose(one.weight, two.weight, atol=1e-6) and torch.allclose(one.bias, two.bias, atol=1e-6)
+    assert one.weight.data_ptr() == mine.weights.data_ptr()
+
+
+class TestAgent:
+    def dreamer(self, seed: int = 0, **how) -> Dreamer:
+        settings = {"size": "pico", "horizon": 5, "starts": 16, "learning_rate": 1e-3, **how}
+        return Dreamer(DreamerSettings(**settings), ACTIONS, seed)
+
+    def test_overfits_one_batch(self):
+        dreamer, given = self.dreamer(), batch()
+        losses = [dreamer.learn(given) for _ in range(40)]
+        assert losses[8]["loss_world_model"] < losses[0]["loss_world_model"]
+        assert losses[-1]["loss_image"] < 0.5 * losses[0]["loss_image"]
+        assert losses[-1]["loss_reward"] < losses[0]["loss_reward"] == pytest.approx(math.log(255), rel=1e-3)
+        assert all(math.isfinite(number) for row in losses for number in row.values())
+        assert losses[0]["entropy"] <= math.log(ACTIONS) and losses[0]["return_scale"] == 1
+
+    def test_the_same_seed_is_the_same_dreamer_and_global_chance_does_not_matter(self):
+        found = []
+        for seed in (0, 0, 1):
+            torch.manual_seed(100 + len(found))
+            dreamer = self.dreamer(seed)
+            for _ in range(3):
+                dreamer.learn(batch())
+            found.append(torch.cat([each.weights for each in dreamer.optimisers.values()]))
+        assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+
+    def test_only_frames_actions_rewards_and_ends_are_read(self):
+        """Whatever else a batch has may be anything: it changes no weight."""
+        one, other, given = self.dreamer(), self.dreamer(), batch()
+        shuffled = given | {
+            "episode_id": torch.randint(0, 99, (6, 4), generator=rng(5), dtype=torch.int32),
+            "state": torch.randn(6, 4, generator=rng(6)),
+        }
+        for _ in range(2):
+            one.learn(given)
+            other.learn(shuffled)
+        for name, mine in one.optimisers.items():
+            assert torch.equal(mine.weights, other.optimisers[name].weights)
+        changed = given | {"reward": given["reward"].flip(0)}
+        other.learn(changed)
+        one.learn(given)
+        assert not torch.equal(one.optimisers["model"].weights, other.optimisers["model"].weights)
+
+    def test_what_is_not_finite_is_skipped(self):
+        dreamer, given = self.dreamer(), batch()
+        dreamer.learn(given)
+        before = {name: row.clone() for name, row in dreamer.state().items() if name != "chance"}
+        assert dreamer.learn(given | {"reward": given["reward"] * math.nan}) == {} and dreamer.skipped == 1
+        after = dreamer.state()
+        assert all(torch.equal(row, after[name]) for name, row in before.items())
+        assert dreamer.learn(given)
+
+    def test_the_state_continues_exactly(self):
+        one = self.dreamer()
+        one.learn(batch())
+        other = self.dreamer(seed=8)
+        other.restore(one.state())
+        assert one.learn(batch()) == other.learn(batch())
+        with pytest.raises(ValueError, match="choose the file's size and drill"):
+            Dreamer(DreamerSettings(size="nano"), ACTIONS, 0).restore(one.state())
+
+    def test_a_player_remembers_and_forgets(self):
+        dreamer, frames = self.dreamer(), batch()["obs"]
+        players = [Player(dreamer, 4, rng(3)) for _ in range(2)]
+        none = torch.zeros(4, dtype=torch.bool)
+        for t in range(4):
+            for player in players:
+                player(frames[t], none)
+        first = torch.tensor([True, False, False, False])
+        players[1].h[0] = 9.0  # forgotten
+        a, b = (player(frames[4], first) for player in players)
+        assert torch.equal(a, b) and torch.equal(players[0].h, players[1].h)
+        state, other = players[0].state(), Player(dreamer, 4, rng(9))
+        other.restore({name: row.clone() for name, row in state.items()})
+        assert torch.equal(other(frames[5], none), players[0](frames[5], none))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"ring": 256, "sequence": 16, "games": 8}, "ring must hold a sequence of 16 steps.*328 frames of 8 games"),
+        ({"size": "giant"}, "size must be one of pico, nano, 1m, torch, 12m"),
+        ({"games": 12}, "multiple of 8"),
+    ],
+)
+def test_wrong_settings_are_a_sentence(given, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        DreamerSettings(**given)

@@ -1,0 +1,193 @@
+"""Runs of algorithm dreamer: through the trainer, from and to files, and what it refuses."""
+
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.dreamer import replay_file
+from dshq_widget.cli import main
+from dshq_widget.pixels.ring import ReplayRing
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.training.trainer import Trainer
+
+SMALL = {"games": 8, "ring": 1024, "batch": 4, "sequence": 8, "prefill": 128, "starts": 8, "horizon": 3, "ratio": 4}
+HOW = {"algorithm": "dreamer", "deterministic": True, "evaluate_seconds": 3600}
+
+
+def weights(saved: checkpoint.Checkpoint) -> dict[str, np.ndarray]:
+    return {name: row for name, row in saved.state.items() if name.startswith("train.dreamer.agent.")}
+
+
+@pytest.fixture(scope="module")
+def bandit(tmp_path_factory):
+    """The file of a short run on the drill bandit."""
+    path = tmp_path_factory.mktemp("dreamer") / "half.dshq"
+    with Trainer("bandit", seed=3, dreamer=SMALL, **HOW) as trainer:
+        warnings = []
+        trainer.on_warning(warnings.append)
+        assert trainer.train_for(updates=6, progress=False)
+        metrics = trainer.metrics
+        trainer.save(path)
+    assert any("the page shows random play" in text for text in warnings)
+    assert metrics["updates"] == 6 and metrics["agent_steps"] >= 128 + 6 * 8 - 16
+    assert {"loss_world_model", "surprise", "imagined_return", "replay_ratio", "buffer_size"} <= set(metrics)
+    assert 0 < metrics["replay_ratio"] <= 4
+    return path
+
+
+def test_save_and_go_on_to_the_bit(bandit, tmp_path):
+    """Ring, games, memory of the policy, generators, weights and moments: all of it is in the file."""
+    with Trainer("bandit", seed=3, dreamer=SMALL, **HOW) as whole:
+        whole.train_for(updates=10, progress=False)
+        ahead = checkpoint.load(whole.save(tmp_path / "whole.dshq"))
+    with Trainer(bandit) as second:
+        assert (second.algorithm, second.version) == ("dreamer", 6)
+        second.train_for(updates=4, progress=False)
+        after = checkpoint.load(second.save(tmp_path / "after.dshq"))
+    assert after.version == ahead.version == 10 and after.step == ahead.step
+    assert set(after.state) == set(ahead.state)
+    for name, row in ahead.state.items():
+        assert np.array_equal(after.state[name], row), name
+    assert not np.array_equal(
+        weights(ahead)["train.dreamer.agent.actor.weights"],
+        weights(checkpoint.load(bandit))["train.dreamer.agent.actor.weights"],
+    )
+
+
+def test_pause_change_and_stop(tmp_path):
+    with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=2, progress=False)
+        trainer.set_hyper(dreamer={"entropy_coef": 0.01, "ratio": 8})
+        trainer.pause_training()
+        held = -1
+        while held < trainer.version:  # an update that has begun ends
+            held = trainer.version
+            time.sleep(1.0)
+        trainer.resume_training()
+        assert trainer.wait(updates=held + 3, progress=False)
+        trainer.stop()
+        assert trainer.join(60) and trainer.status == "stopped" and trainer.error == ""
+    saved = checkpoint.load(tmp_path / "autosave.dshq")
+    assert saved.algorithm_settings["ratio"] == 8 and saved.version > held
+    assert (tmp_path / "metrics.csv").exists()
+
+
+@pytest.mark.slow
+def test_a_learner_that_dies_continues_from_the_last_file(tmp_path):
+    with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW) as trainer:
+        warnings, kept = [], tmp_path / "autosave.dshq"
+        trainer.on_warning(warnings.append)
+        trainer.start()
+        until(lambda: kept.exists() and trainer.version > checkpoint.load(kept).version)
+        before = trainer.version
+        os.kill(trainer._control.processes.learner.pid, signal.SIGKILL)
+        until(lambda: any("the model continues from the file of version" in text for text in warnings))
+        assert trainer.wait(updates=before + 2, progress=False)
+
+
+@pytest.mark.slow
+def test_another_ring_is_filled_again_and_another_size_is_a_sentence(bandit):
+    with Trainer(bandit, dreamer={"ring": 2048}) as trainer:
+        warnings = []
+        trainer.on_warning(warnings.append)
+        trainer.train_for(updates=1, progress=False)
+        assert trainer.version == 7 and any("it begins empty" in text for text in warnings)
+    with Trainer(bandit, dreamer={"size": "nano"}) as trainer:
+        with pytest.raises(RuntimeError, match="choose the file's size and drill"):
+            trainer.train_for(updates=1, progress=False)
+        assert trainer.version == 6
+
+
+class TestFiles:
+    def test_a_file_plays_from_frames(self, bandit, capsys):
+        assert main.main(["evaluate", str(bandit), "--matches", "16", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+        assert found["episodes"] == 16 and 0 <= found["return_mean"] <= 100 and found["episode_length_mean"] == 100
+
+    @pytest.mark.parametrize(
+        "command", [("export", "--onnx", "a.onnx"), ("export", "--html", "a.html"), ("record", "--gif", "a.gif")]
+    )
+    def test_its_stand_in_plays_nowhere_else(self, bandit, command, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        verb, *rest = command
+        assert main.main([verb, str(bandit), *rest]) == 2
+        assert "its world model makes of frames" in capsys.readouterr().err
+        with pytest.raises(CheckpointError, match="plays in `dshq train` and `dshq evaluate` only"):
+            checkpoint.load_policy(bandit)
+
+    def test_a_ring_comes_back_whole(self):
+        ring = ReplayRing(16, 8)
+        ring.obs.random_()
+        ring.total = 21
+        for row in ring.rows.values():
+            row.random_(0, 2)
+        state, other = replay_file.packed(ring), ReplayRing(16, 8)
+        assert replay_file.unpack(state, other) and other.total == 21 and (other.obs == ring.obs).all()
+        assert all((row == other.rows[name]).all() for name, row in ring.rows.items())
+        assert not replay_file.unpack(state, ReplayRing(17, 8))
+        broken = state | {"train.dreamer.ring.shape": np.array([9, 16, 8])}
+        with pytest.raises(ValueError, match="other frames than the 72 that it names"):
+            replay_file.unpack(broken, other)
+
+
+@pytest.mark.parametrize(
+    ("drill", "given", "sentence"),
+    [
+        ("snake", {}, "forbid actions"),
+        ("bandit", {"device": "cuda"}, "dreamer draws and learns on the processor so far"),
+        ("bandit", {"dreamer": {"size": "gigantic"}}, "size must be one of"),
+        ("bandit", {"dreamer": {"ring": 64}}, "ring must hold a sequence of 16 steps"),
+        ("bandit", {"hidden_sizes": (64, 64)}, "hidden_sizes cannot be set: the algorithm dreamer needs"),
+        ("ball", {"opponents": {"pool": 1.0}}, "dreamer has no league"),
+    ],
+)
+def test_what_it_cannot_do_is_a_sentence(drill, given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Trainer(drill, algorithm="dreamer", **given)
+
+
+def test_an_environment_is_refused(capsys):
+    assert main.main(["train", "gym:CartPole-v1", "--algorithm", "dreamer"]) == 2
+    assert "dreamer draws frames of drills" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_unknown_opponent_ends_the_run_with_a_sentence():
+    trainer = Trainer("ball", dreamer={**SMALL, "opponent": "nobody"}, **HOW)
+    with trainer, pytest.raises(RuntimeError, match="opponent must be one of random, idle, chaser"):
+        trainer.train_for(updates=1, progress=False)
+
+
+@pytest.mark.slow
+def test_two_sides_against_a_fixed_opponent(tmp_path, capsys):
+    how = {**HOW, "evaluate_seconds": 0}
+    with Trainer("ball", dreamer={**SMALL, "opponent": "chaser"}, **how) as trainer:
+        trainer.train_for(updates=3, progress=False)
+        assert {"win_rate_random", "win_share", "win_rate_ema"} <= set(trainer.metrics)
+        path = trainer.save(tmp_path / "ball.dshq")
+    assert main.main(["evaluate", str(path), "--matches", "8", "--against", "random", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    assert found["wins"] + found["draws"] + found["losses"] == 8
+
+
+@pytest.mark.slow
+def test_it_learns_from_frames_which_answer_is_right():
+    """A lamp shines left or right. Random play is right half of the time."""
+    how = {"batch": 8, "starts": 128, "horizon": 5, "discount_horizon": 5, "prefill": 2048, "learning_rate": 1e-3}
+    how |= {"entropy_coef": 0.05}
+    with Trainer("bandit", dreamer=how, **{**HOW, "evaluate_seconds": 20}) as trainer:
+        trainer.train_for(updates=1500, until_solved=True, progress=False)
+        assert trainer.metrics["evaluated_return"] > trainer.metrics["evaluated_return_random"] + 25
+
+
+def until(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
