@@ -21,6 +21,7 @@ SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 STEP_UNITS = ("tick", "decision")
 PANELS = {
     "transport": "the match: play, step, speed, who plays, the seed",
+    "futures": "16 futures: search plays for the policy, and the ways that it looks at",
     "ghost": "an earlier version plays the other side",
     "training": "train, stop, start over, pause learning, make one update",
     "seat": "on a shared server: training time left, the previous run, the class league",
@@ -110,6 +111,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "VISIBLE": ("visible",),
         "RESTORE": ("snapshot",),
         "GATE": ("settings",),
+        "SEARCH": ("settings",),
         "INSPECT": ("player", "map", "expected", "watch", "weights"),
         "PICK": ("x", "y"),
         "IMAGINE": ("repeat",),
@@ -128,6 +130,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "CURSOR": ("view", "cursor"),
         "PAST": ("versions", "ghost"),
         "PROPOSALS": ("proposals",),
+        "FUTURES": ("futures",),
         "RECORDING": ("recording",),
         "FILMED": ("share", "content"),
         "SCENE": ("state", "over"),

@@ -35,6 +35,7 @@ export const STEP_UNITS = [
 
 export const PANELS = [
   "transport",
+  "futures",
   "ghost",
   "training",
   "seat",
@@ -229,6 +230,9 @@ export const MESSAGES = {
     "GATE": [
       "settings"
     ],
+    "SEARCH": [
+      "settings"
+    ],
     "INSPECT": [
       "player",
       "map",
@@ -300,6 +304,9 @@ export const MESSAGES = {
     ],
     "PROPOSALS": [
       "proposals"
+    ],
+    "FUTURES": [
+      "futures"
     ],
     "RECORDING": [
       "recording"

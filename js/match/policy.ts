@@ -105,7 +105,7 @@ function softmax(logits: Float32Array, out: Float32Array): void {
 }
 
 /** The index whose share of the cumulated probabilities holds `u` in [0, 1). */
-export function sample(probabilities: Float32Array, u: number): number {
+export function sample(probabilities: Float32Array | Float64Array, u: number): number {
   let left = u;
   let last = 0; // what rounding leaves over is the last possible one's
   for (let j = 0; j < probabilities.length; j++) {
