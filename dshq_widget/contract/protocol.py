@@ -20,8 +20,8 @@ SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Speeds offered, as multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
 PANELS = {
+    "futures": "16 futures: search decides for the policy, and what it looks at",
     "transport": "the match: play, step, speed, who plays, the seed",
-    "futures": "16 futures: search plays for the policy, and the ways that it looks at",
     "ghost": "an earlier version plays the other side",
     "training": "train, stop, start over, pause learning, make one update",
     "seat": "on a shared server: training time left, the previous run, the class league",

@@ -34,8 +34,8 @@ export const STEP_UNITS = [
 ] as const;
 
 export const PANELS = [
-  "transport",
   "futures",
+  "transport",
   "ghost",
   "training",
   "seat",
