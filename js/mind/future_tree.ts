@@ -13,10 +13,12 @@ const MOST_NODES = 1 + MOST_PARTICLES * 8; // so many decisions ahead
 export class FutureTree implements Witness {
   count = 0; // nodes; the first is the root, 0: nothing was seen to move
   side = 0;
+  ticks = 0; // of the root's game
   done = false; // the search is over
   readonly x = new Float32Array(MOST_NODES); // world units
   readonly y = new Float32Array(MOST_NODES);
   readonly parent = new Int16Array(MOST_NODES);
+  readonly depth = new Uint8Array(MOST_NODES); // decisions from the root
   readonly weight = new Float32Array(MOST_NODES); // of all particles that came through; 0: they were given up
   readonly over = new Uint8Array(MOST_NODES); // the game ended here
   private readonly tips = new Int16Array(MOST_PARTICLES); // the node where each particle is
@@ -29,6 +31,7 @@ export class FutureTree implements Witness {
 
   begin(root: GameState, side: number): void {
     this.side = side;
+    this.ticks = root.ticks[0]!;
     this.done = false;
     this.count = 0;
     this.weight.fill(0);
@@ -64,6 +67,7 @@ export class FutureTree implements Witness {
     if (this.count === MOST_NODES) return parent;
     const node = this.count++;
     [x[node], y[node], this.parent[node], this.over[node]] = [px, py, parent, Number(over)];
+    this.depth[node] = node === 0 ? 0 : this.depth[parent]! + 1;
     return node;
   }
 }

@@ -11,15 +11,16 @@ import type { PolicyAnalysis } from "./analysis";
 import { FutureTree } from "./future_tree";
 
 export const FUTURE_SHAPES = 512;
-const HOLD = 0.15; // seconds at least that a tree stays; decisions may follow one another faster than eyes do
+const HOLD = 0.1; // seconds that a tree stays at least; decisions may follow one another faster than eyes do
 const HOLD_CALM = 0.6; // where motion is not wanted
-const APPEAR = 0.08; // seconds
-const VANISH = 0.3;
-const TREES = 4; // one that is recorded, the shown one, and those that vanish
+const APPEAR = 0.05; // seconds
+const VANISH = 0.2;
+const TREES = 5; // one that is recorded, the shown one, and those that vanish
 const MOST_MOVES = 6;
 const JUMP = 0.25; // of the world's width: a longer way in one decision is no movement
 const THIN = 0.0011; // half a line's width, of the world's
-const THICK = 0.0062; // the same at weight 1, in addition
+const THICK = 0.0045; // the same at weight 1, in addition
+const EDGE = 0.0013; // of the world's width, around a line: what has the colour of the player is seen on the player, too
 const FAINT = 0.16; // opacity at weight 0
 
 interface Shown {
@@ -89,21 +90,29 @@ export class Futures {
 
   shapes(out: Float32Array, count: number, look: Look): number {
     const full = count + FUTURE_SHAPES;
-    const [x0, , x1] = this.show.spec.world;
-    const width = x1 - x0;
     for (let k = this.shown.length - 1; k >= 0; k--) {
-      const { tree, alpha } = this.shown[k]!;
-      const { x, y, parent, weight, over } = tree;
-      const colour = look.index(`player${tree.side}`);
-      for (let node = 1; node < tree.count && count < full - 1; node++) {
-        const from = parent[node]!;
-        const way = Math.hypot(x[node]! - x[from]!, y[node]! - y[from]!);
-        if (way > JUMP * width) continue;
-        const share = Math.sqrt(weight[node]!);
-        const [half, firm] = [(THIN + THICK * share) * width, alpha * (FAINT + (1 - FAINT) * share)];
-        if (way > 0) putShape(out, count++, KIND.line, colour, x[from]!, y[from]!, x[node]!, y[node]!, half, 0, 0, firm, -1);
-        if (over[node]) putShape(out, count++, KIND.circle, colour, x[node]!, y[node]!, 2 * half, 0, 0, 0, 0, firm, -1);
-      }
+      const colour = `player${this.shown[k]!.tree.side}`;
+      count = this.draw(this.shown[k]!, look.index("line"), EDGE, out, count, full); // all edges below all lines
+      count = this.draw(this.shown[k]!, look.index(colour), 0, out, count, full);
+    }
+    return count;
+  }
+
+  /** The branches of a tree in one colour, `margin` of the world's width wider than they are. */
+  private draw({ tree, alpha }: Shown, colour: number, margin: number, out: Float32Array, count: number, full: number): number {
+    const { state, actionRepeat, spec } = this.show;
+    const { x, y, parent, depth, weight, over } = tree;
+    const width = spec.world[2] - spec.world[0];
+    const passed = (state.ticks[0]! - tree.ticks) / actionRepeat; // decisions: what lies behind the player is no future
+    for (let node = 1; node < tree.count && count + 2 <= full; node++) {
+      if (passed < 0 || depth[node]! <= passed) continue;
+      const from = parent[node]!;
+      const way = Math.hypot(x[node]! - x[from]!, y[node]! - y[from]!);
+      if (way > JUMP * width) continue;
+      const share = Math.sqrt(weight[node]!);
+      const [half, firm] = [(THIN + THICK * share + margin) * width, alpha * (FAINT + (1 - FAINT) * share)];
+      if (way > 0) putShape(out, count++, KIND.line, colour, x[from]!, y[from]!, x[node]!, y[node]!, half, 0, 0, firm, -1);
+      if (over[node]) putShape(out, count++, KIND.circle, colour, x[node]!, y[node]!, half + (THIN + THICK * share) * width, 0, 0, 0, 0, firm, -1);
     }
     return count;
   }
@@ -119,8 +128,7 @@ export class Futures {
     }
     this.told = true;
     const { prior, target, sizes } = search;
-    const likely = Array.from(prior, (_, action) => action).filter((action) => prior[action]! + target[action]! > 0);
-    likely.sort((a, b) => prior[b]! + target[b]! - prior[a]! - target[a]! || a - b);
+    const likely = Array.from(prior, (_, action) => action).sort((a, b) => prior[b]! + target[b]! - prior[a]! - target[a]! || a - b);
     const moves = likely.slice(0, MOST_MOVES).map((action) => ({ action: this.analysis.options(action), prior: prior[action]!, target: target[action]! }));
     return { side, moves, sizes: [...sizes], ms };
   }
