@@ -8,7 +8,7 @@ import type { Show } from "../match/show";
 import type { Look } from "../renderer/palette";
 import { putShape } from "../renderer/scene";
 import type { PolicyAnalysis } from "./analysis";
-import { FutureTree } from "./future_tree";
+import { type FutureTree, FutureTrees } from "./future_tree";
 
 export const FUTURE_SHAPES = 512;
 const HOLD = 0.1; // seconds that a tree stays at least; decisions may follow one another faster than eyes do
@@ -24,13 +24,20 @@ const EDGE = 0.0013; // of the world's width, around a line: what has the colour
 const FAINT = 0.16; // opacity at weight 0
 
 interface Shown {
-  tree: FutureTree;
+  trees: FutureTrees;
   alpha: number;
+}
+
+interface Pen {
+  colour: number; // of the look
+  margin: number;
+  alpha: number;
+  passed: number; // decisions
 }
 
 export class Futures {
   calm = false; // less motion
-  private readonly free: FutureTree[];
+  private readonly free: FutureTrees[];
   private shown: Shown[] = []; // the newest last
   private held = Infinity; // seconds since the newest came
   private looked: { search: Search; changes: number } | null = null; // what was searched while the match stood
@@ -40,7 +47,7 @@ export class Futures {
     private readonly show: Show,
     private readonly analysis: PolicyAnalysis,
   ) {
-    this.free = Array.from({ length: TREES }, () => new FutureTree(show.game, show.spec));
+    this.free = Array.from({ length: TREES }, () => new FutureTrees(show.game, show.spec));
   }
 
   /** One frame later; whether anything moved. */
@@ -67,11 +74,11 @@ export class Futures {
 
   /** Shows what was recorded, if it is done. */
   private present(): void {
-    const tree = this.free.at(-1);
-    if (!tree?.done) return;
+    const trees = this.free.at(-1);
+    if (!trees?.done) return;
     this.free.pop();
-    tree.done = false;
-    this.shown.push({ tree, alpha: 0 });
+    trees.done = false;
+    this.shown.push({ trees, alpha: 0 });
     this.held = 0;
   }
 
@@ -84,28 +91,34 @@ export class Futures {
       one.alpha = rising ? Math.min(1, before + step) : Math.max(0, before - step);
       moved ||= one.alpha !== before;
     }
-    while (this.shown.length > 0 && this.shown[0]!.alpha === 0 && (this.shown.length > 1 || !on)) this.free.push(this.shown.shift()!.tree);
+    while (this.shown.length > 0 && this.shown[0]!.alpha === 0 && (this.shown.length > 1 || !on)) this.free.push(this.shown.shift()!.trees);
     return moved;
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
     const full = count + FUTURE_SHAPES;
+    const { state, actionRepeat } = this.show;
     for (let k = this.shown.length - 1; k >= 0; k--) {
-      const colour = `player${this.shown[k]!.tree.side}`;
-      count = this.draw(this.shown[k]!, look.index("line"), EDGE, out, count, full); // all edges below all lines
-      count = this.draw(this.shown[k]!, look.index(colour), 0, out, count, full);
+      const { trees, alpha } = this.shown[k]!;
+      const passed = (state.ticks[0]! - trees.ticks) / actionRepeat; // decisions: what lies behind the player is no future
+      if (passed < 0) continue;
+      const branches = (tree: FutureTree, paint: string, margin: number) => {
+        count = this.draw(tree, { colour: look.index(paint), margin, alpha, passed }, out, count, full);
+      };
+      branches(trees.ball, "ball", 0);
+      branches(trees.player, "line", EDGE); // all edges below all lines
+      branches(trees.player, `player${trees.side}`, 0);
     }
     return count;
   }
 
-  /** The branches of a tree in one colour, `margin` of the world's width wider than they are. */
-  private draw({ tree, alpha }: Shown, colour: number, margin: number, out: Float32Array, count: number, full: number): number {
-    const { state, actionRepeat, spec } = this.show;
+  /** The branches of a tree, `margin` of the world's width wider than they are. */
+  private draw(tree: FutureTree, { colour, margin, alpha, passed }: Pen, out: Float32Array, count: number, full: number): number {
     const { x, y, parent, depth, weight, over } = tree;
-    const width = spec.world[2] - spec.world[0];
-    const passed = (state.ticks[0]! - tree.ticks) / actionRepeat; // decisions: what lies behind the player is no future
+    const [x0, , x1] = this.show.spec.world;
+    const width = x1 - x0;
     for (let node = 1; node < tree.count && count + 2 <= full; node++) {
-      if (passed < 0 || depth[node]! <= passed) continue;
+      if (depth[node]! <= passed) continue;
       const from = parent[node]!;
       const way = Math.hypot(x[node]! - x[from]!, y[node]! - y[from]!);
       if (way > JUMP * width) continue;

@@ -1,10 +1,12 @@
 /**
  * Where a side's player is in any state of a drill: at its `drag` handle, else at the shape of the scene that is drawn in its colour, or
- * that shows where it heads.
+ * that shows where it heads. And where the ball is, if there is one to drag.
  */
 import { type DrillSpec, type Handle, KIND, SHAPE_FLOATS } from "../contract/protocol";
 import type { Game, GameState } from "../match/rules";
 import { position, sideOf } from "./analysis";
+
+export const BALL = -1; // in place of a side
 
 const ALPHA = 9; // of a shape's floats
 const PLACED: readonly number[] = [KIND.circle, KIND.box, KIND.ring]; // by their middle
@@ -23,11 +25,11 @@ export class Whereabouts {
     this.scene = new Float32Array(spec.scene_max * SHAPE_FLOATS);
   }
 
-  /** Looks for the player of `side`; false where there is nothing to follow. */
+  /** Looks for the player of `side`, or the BALL; false where there is nothing to follow. */
   find(state: GameState, side: number): boolean {
     const { drag, sides, palette } = this.spec;
-    this.handle = drag.find((handle) => sideOf(handle, sides) === side);
-    const count = this.handle ? 0 : this.game.scene(state, this.scene);
+    this.handle = drag.find((handle) => (side === BALL ? handle.kind === "ball" : sideOf(handle, sides) === side));
+    const count = this.handle || side === BALL ? 0 : this.game.scene(state, this.scene);
     const painted = (name: string) => {
       const colour = palette.indexOf(name);
       const shapes = Array.from({ length: count }, (_, k) => k * SHAPE_FLOATS);
