@@ -15,7 +15,7 @@ const HOLD = 0.1; // seconds that a tree stays at least; decisions may follow on
 const HOLD_CALM = 0.6; // where motion is not wanted
 const APPEAR = 0.05; // seconds
 const VANISH = 0.2;
-const TREES = 5; // one that is recorded, the shown one, and those that vanish
+const TREES = 6; // one that is recorded, the shown one, and those that vanish
 const MOST_MOVES = 6;
 const JUMP = 0.25; // of the world's width: a longer way in one decision is no movement
 const THIN = 0.0011; // half a line's width, of the world's
@@ -57,11 +57,24 @@ export class Futures {
     const side = this.show.over ? -1 : deciders.searching;
     this.held += Math.max(seconds, 0);
     this.present();
-    const wanted = seen && side >= 0 && (this.held >= (this.calm ? HOLD_CALM : HOLD) || !this.show.playing);
+    const wanted = seen && side >= 0 && (this.due() || !this.show.playing);
     searcher.witness = (wanted && this.free.at(-1)) || null;
     if (side >= 0 && searcher.search && !this.show.playing && !this.show.skipping) this.look(searcher.search, side);
     this.present();
     return this.fade(seconds, side >= 0);
+  }
+
+  /** Whether the newest trees have stood for long enough, or the player has come half of the way. */
+  private due(): boolean {
+    const newest = this.shown.at(-1);
+    const { search } = this.show.deciders.searcher;
+    const half = !this.calm && newest && search && 2 * this.passed(newest.trees) >= search.settings.search_depth;
+    return half || this.held >= (this.calm ? HOLD_CALM : HOLD);
+  }
+
+  /** Decisions since that search; negative in another game. */
+  private passed({ ticks }: FutureTrees): number {
+    return (this.show.state.ticks[0]! - ticks) / this.show.actionRepeat;
   }
 
   /** Searches once for a match that stands, whenever that or the search is another one. */
@@ -97,10 +110,9 @@ export class Futures {
 
   shapes(out: Float32Array, count: number, look: Look): number {
     const full = count + FUTURE_SHAPES;
-    const { state, actionRepeat } = this.show;
     for (let k = this.shown.length - 1; k >= 0; k--) {
       const { trees, alpha } = this.shown[k]!;
-      const passed = (state.ticks[0]! - trees.ticks) / actionRepeat; // decisions: what lies behind the player is no future
+      const passed = this.passed(trees); // what lies behind the player is no future
       if (passed < 0) continue;
       const branches = (tree: FutureTree, paint: string, margin: number) => {
         count = this.draw(tree, { colour: look.index(paint), margin, alpha, passed }, out, count, full);
