@@ -1,9 +1,9 @@
-"""What a decision by search costs in the page: `python -m benchmarks.search_page` writes benchmarks/results/search_page-*.json.
+"""What a decision by search costs in the page: `python -m benchmarks.search_page` writes a result of that name.
 
 Target (stated before measuring): below 8 ms at 16 particles and depth 4. In headless Chromium, without a worker and
-without drawing: the search of js/match/search.ts for one side of the Ball Drill, gold against gold, where both sides are
-networks; medians and 95th percentiles of milliseconds a decision after a warm-up. `score` is the match's: the side that
-searches first.
+without drawing: the search of js/match/search.ts for one side of the Ball Drill, gold against gold, where both sides
+are networks; medians and 95th percentiles of milliseconds a decision after a warm-up. `score` is the match's: the side
+that searches first.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=600)
     arguments = parser.parse_args()
-    drill = compile_drill(drills["ball"])
+    drill = compile_drill(drills["ball"])  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
     policy = load_policy("ball:gold")
     weights = {
         "version": 1,

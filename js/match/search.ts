@@ -170,12 +170,11 @@ export class Search {
       const terminated = Boolean(game.terminated(state));
       particle.over = terminated || state.ticks[0]! >= spec.time_limit;
       const reward = this.earn(state, side);
-      const potential = terminated ? 0 : this.potential;
       const [before, expected] = [particle.potential, particle.value];
-      particle.potential = potential;
+      particle.potential = this.potential; // also where the game ended, as in training
       particle.value = 0;
       if (!terminated) this.judge(policy, particle, side);
-      now[k]! += reward + gamma * potential - before + gamma * particle.value - expected;
+      now[k]! += reward + gamma * particle.potential - before + gamma * particle.value - expected;
       this.witness?.moved(k, state, particle.over);
     }
   }
