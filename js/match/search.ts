@@ -45,13 +45,17 @@ class Particle {
   value = 0; // the network's, of its state
   potential = 0; // weighted sum of the potentials there
   over = false; // its game has ended: it gains nothing more
+  judged = 0; // the step after which the network judged it
+  readonly observer: Observer;
   private readonly words: Uint32Array;
 
   constructor(
     readonly state: GameState,
-    actions: number,
+    game: Game,
+    spec: DrillSpec,
   ) {
-    this.probabilities = new Float32Array(actions);
+    this.probabilities = new Float32Array(spec.n_actions);
+    this.observer = new Observer(game, spec);
     this.words = new Uint32Array(state.buffer);
   }
 
@@ -62,6 +66,7 @@ class Particle {
     this.value = other.value;
     this.potential = other.potential;
     this.over = other.over;
+    this.judged = 0;
   }
 }
 
@@ -71,7 +76,6 @@ export class Search {
   readonly sizes: Float64Array; // [search_depth] effective sample size after each decision, before any resampling
   witness: Witness | null = null;
   private readonly root: Particle;
-  private readonly observer: Observer;
   private readonly terms: Float32Array;
   private readonly weightOfTerm: Float64Array;
   private particles: Particle[];
@@ -89,11 +93,10 @@ export class Search {
     private readonly plan: Plan = PLAN,
   ) {
     const { num_particles: count, search_depth: depth } = settings;
-    const particle = () => new Particle(game.create(), spec.n_actions);
+    const particle = () => new Particle(game.create(), game, spec);
     this.root = particle();
     this.particles = Array.from({ length: count }, particle);
     this.spare = Array.from({ length: count }, particle);
-    this.observer = new Observer(game, spec);
     this.terms = new Float32Array(spec.terms.length);
     this.weightOfTerm = Float64Array.from(spec.terms, (term) => weightOf(term, settings.weights));
     this.prior = new Float32Array(spec.n_actions);
@@ -137,7 +140,7 @@ export class Search {
     root.over = false;
     this.earn(root.state, side);
     root.potential = this.potential;
-    this.judge(policy, root, side);
+    this.judge(policy, root, side, 0, 0);
     this.prior.set(root.probabilities);
     this.particles.forEach((particle, k) => {
       particle.become(root);
@@ -173,15 +176,25 @@ export class Search {
       const [before, expected] = [particle.potential, particle.value];
       particle.potential = this.potential; // also where the game ended, as in training
       particle.value = 0;
-      if (!terminated) this.judge(policy, particle, side);
+      if (!terminated) this.judge(policy, particle, side, step, k);
       now[k]! += reward + gamma * particle.potential - before + gamma * particle.value - expected;
       this.witness?.moved(k, state, particle.over);
     }
   }
 
-  /** What the network says of a particle's state. */
-  private judge(policy: Policy, particle: Particle, side: number): void {
-    this.observer.observe(particle.state, side).evaluate(policy);
+  /** What the network says of a particle's state. What one of the first `count` sees after this step, too, is judged only once. */
+  private judge(policy: Policy, particle: Particle, side: number, step: number, count: number): void {
+    const { observer } = particle;
+    observer.observe(particle.state, side);
+    particle.judged = step;
+    for (let k = 0; k < count; k++) {
+      const other = this.particles[k]!;
+      if (other.judged !== step || !observer.equals(other.observer)) continue;
+      particle.probabilities.set(other.probabilities);
+      particle.value = other.value;
+      return;
+    }
+    observer.evaluate(policy);
     particle.probabilities.set(policy.probabilities);
     particle.value = policy.value;
   }

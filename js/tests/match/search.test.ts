@@ -135,6 +135,18 @@ describe("several decisions", () => {
     expect(search.target[0]).toBeCloseTo(shares[0]! / (shares[0]! + shares[1]!), 5);
   });
 
+  it("ask the network once about what several particles see", () => {
+    let asked = 0;
+    const counted = samePolicy([0.7, 0.3], 0);
+    const forward = counted.forward.bind(counted);
+    counted.forward = (...given) => {
+      asked++;
+      forward(...given);
+    };
+    new Search(chain.game, chain.spec, settings(64, 3)).decide(counted, rootOf(chain.game.create()), nobody);
+    expect(asked).toBe(1 + 3); // they all see nothing
+  });
+
   it("count a value where the time is up, and then nothing", () => {
     const watching = new Watching();
     const search = new Search(chain.game, { ...chain.spec, time_limit: 2 }, settings(8, 4));
