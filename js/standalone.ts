@@ -53,7 +53,7 @@ function withBytes(policy: SavedPolicy): PolicyTrait {
 /** What a script holds: JSON, or that as gzip in base64. */
 async function textOf(saved: HTMLScriptElement): Promise<string> {
   const text = saved.textContent!;
-  return saved.type === "application/gzip" ? new TextDecoder().decode(await unpack(text)) : text;
+  return saved.type === "application/gzip" ? unpack(text) : text;
 }
 
 // the match in script "x-match" plays in element "x"
