@@ -1,4 +1,4 @@
-/** Types of imports that the bundler turns into text: the worker's bundle and WGSL shaders. */
+/** Types of imports that the bundler turns into text: the worker's bundle, packed, and WGSL shaders. */
 declare module "worker-source" {
   const source: string;
   export default source;

@@ -1,5 +1,5 @@
 /**
- * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as text,
+ * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as gzip in base64,
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
@@ -37,9 +37,9 @@ const shadersAsText = {
   },
 };
 
-/** `import source from "worker-source"` is the text of js/worker/host.ts bundled as an ES module. */
-const workerAsText = {
-  name: "worker-as-text",
+/** `import packed from "worker-source"` is js/worker/host.ts bundled as an ES module, as gzip in base64 (js/session/unpack.ts). */
+const packedWorker = {
+  name: "packed-worker",
   setup(build) {
     build.onResolve({ filter: /^worker-source$/ }, () => ({ path: "worker-source", namespace: "worker" }));
     build.onLoad({ filter: /.*/, namespace: "worker" }, async () => {
@@ -52,7 +52,7 @@ const workerAsText = {
         metafile: true,
       });
       return {
-        contents: result.outputFiles[0].text,
+        contents: gzipSync(result.outputFiles[0].contents, { level: 9 }).toString("base64"),
         loader: "text",
         watchFiles: Object.keys(result.metafile.inputs),
       };
@@ -79,7 +79,7 @@ const options = {
   ],
   format: "esm",
   outdir: out,
-  plugins: [shadersAsText, workerAsText, scopedPackageStyles],
+  plugins: [shadersAsText, packedWorker, scopedPackageStyles],
 };
 
 const standalone = {
@@ -90,7 +90,7 @@ const standalone = {
   ],
   format: "iife",
   outdir: out,
-  plugins: [shadersAsText, workerAsText],
+  plugins: [shadersAsText, packedWorker],
 };
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };

@@ -4,6 +4,7 @@
  */
 import type { Model, Traits } from "./contract/model";
 import type { PolicyTrait } from "./contract/protocol";
+import { unpack } from "./session/unpack";
 import widget from "./widget";
 
 type Handler = (...values: never[]) => void;
@@ -52,9 +53,7 @@ function withBytes(policy: SavedPolicy): PolicyTrait {
 /** What a script holds: JSON, or that as gzip in base64. */
 async function textOf(saved: HTMLScriptElement): Promise<string> {
   const text = saved.textContent!;
-  if (saved.type !== "application/gzip") return text;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  return saved.type === "application/gzip" ? unpack(text) : text;
 }
 
 // the match in script "x-match" plays in element "x"

@@ -91,6 +91,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("fps", Math.round(fps));
     set("playing", playing);
   };
+  const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");
   const ready = ({ view, renderer, thread, reason }: Ready) => {
     if (view !== number) return;
     set("renderer", renderer);
@@ -103,6 +104,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   session.events.on("drill", drill, signal);
   session.events.on("picture", picture, signal);
   session.events.on("state", state, signal);
+  session.events.on("futures", futures, signal);
   session.events.on("ready", ready, signal);
-  for (const follow of [status, show, drill, state]) follow();
+  for (const follow of [status, show, drill, state, futures]) follow();
 }

@@ -20,6 +20,7 @@ SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Speeds offered, as multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
 PANELS = {
+    "futures": "16 futures: search decides for the policy, and what it looks at",
     "transport": "the match: play, step, speed, who plays, the seed",
     "ghost": "an earlier version plays the other side",
     "training": "train, stop, start over, pause learning, make one update",
@@ -110,6 +111,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "VISIBLE": ("visible",),
         "RESTORE": ("snapshot",),
         "GATE": ("settings",),
+        "SEARCH": ("settings",),
         "INSPECT": ("player", "map", "expected", "watch", "weights"),
         "PICK": ("x", "y"),
         "IMAGINE": ("repeat",),
@@ -128,6 +130,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "CURSOR": ("view", "cursor"),
         "PAST": ("versions", "ghost"),
         "PROPOSALS": ("proposals",),
+        "FUTURES": ("futures",),
         "RECORDING": ("recording",),
         "FILMED": ("share", "content"),
         "SCENE": ("state", "over"),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-PANELS = ("transport", "status", "mind")
+PANELS = ("futures", "transport", "status", "mind")
 """Panels of a page without a kernel: it plays, but does not train."""
 
 _PAGE = """<!doctype html>

@@ -229,6 +229,22 @@ export interface Proposal {
   survived: boolean | null; // whether the parasite lives then
 }
 
+/** How search decides (docs/search.md). */
+export interface SearchSettings {
+  num_particles: number; // copies of the match that are played ahead
+  search_depth: number; // decisions that they are played ahead
+  gamma: number; // discount
+  weights: Record<string, number>; // of reward terms by name; those left out weigh what the drill says
+}
+
+/** What came of the last decision by search. */
+export interface Futures {
+  side: number; // that search decides for
+  moves: { action: number[]; prior: number; target: number }[]; // the likeliest: the option of each choice, the policy's share, search's
+  sizes: number[]; // effective sample size after each decision ahead
+  ms: number; // a decision takes, on average of late
+}
+
 /** A key goes down or up. `t`: performance.now() of the page, in ms. */
 export interface KeyInput {
   code: string;
@@ -334,6 +350,7 @@ export type ToWorker =
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
+  | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
   | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; expected?: SpawnKind | ""; watch?: boolean; weights?: Record<string, number> })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
@@ -426,6 +443,7 @@ export type FromWorker =
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
   | { type: "PROPOSALS"; id: string; proposals: Proposal[] } // since the last beat, newest last; again once the outcome is known
+  | { type: "FUTURES"; id: string; futures: Futures | null } // null: search decides for nobody
   | { type: "RECORDING"; id: string; recording: Recording }
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended

@@ -34,6 +34,7 @@ export const STEP_UNITS = [
 ] as const;
 
 export const PANELS = [
+  "futures",
   "transport",
   "ghost",
   "training",
@@ -229,6 +230,9 @@ export const MESSAGES = {
     "GATE": [
       "settings"
     ],
+    "SEARCH": [
+      "settings"
+    ],
     "INSPECT": [
       "player",
       "map",
@@ -300,6 +304,9 @@ export const MESSAGES = {
     ],
     "PROPOSALS": [
       "proposals"
+    ],
+    "FUTURES": [
+      "futures"
     ],
     "RECORDING": [
       "recording"

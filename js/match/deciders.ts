@@ -11,6 +11,7 @@ import { Observer } from "./observer";
 import { marginals, type Policy, sample } from "./policy";
 import { Random } from "./random";
 import type { Game, GameState } from "./rules";
+import { Searcher } from "./searcher";
 
 export class Deciders {
   policy: Policy | null = null;
@@ -24,6 +25,7 @@ export class Deciders {
   restoredVersion = 0; // of the match that was taken up, until a policy plays
   readonly keys: Keys;
   readonly gatekeeper: Gatekeeper; // may stand between side 0's network and the match
+  readonly searcher: Searcher; // may decide for the side that the policy plays
   readonly rng = new Random(0); // apart from the game's own generator
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
@@ -42,6 +44,7 @@ export class Deciders {
     this.opponent = spec.baselines[0] ?? "random";
     this.keys = new Keys(spec);
     this.gatekeeper = new Gatekeeper(game, spec);
+    this.searcher = new Searcher(game, spec, now);
     this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
   }
@@ -124,11 +127,19 @@ export class Deciders {
 
   // ---- decisions
 
-  /** The action of `side` at the decision before tick `tick`. */
-  choose(state: GameState, side: number, tick: number): number {
-    if (side === 0 && (this.taken || this.mode === "human_vs_ai")) return this.keys.take();
+  /** The side that search decides for, -1: none. It is the policy's: blue, or orange where a person plays blue. */
+  get searching(): number {
+    const side = this.played(0) ? 1 : 0;
+    const on = this.searcher.search && !this.gatekeeper.gate && side < this.spec.sides;
+    return on && this.policy && this.policyOf(side) === this.policy && !this.scripted(side) ? side : -1;
+  }
+
+  /** The action of `side` at the decision before tick `tick`, which will last `actionRepeat` ticks. */
+  choose(state: GameState, side: number, tick: number, actionRepeat: number): number {
+    if (this.played(side)) return this.keys.take();
+    if (side === this.searching) return this.search(state, side, tick, actionRepeat);
     const policy = this.policyOf(side);
-    if (!policy || this.scripted(side)) return this.baseline(side === 0 ? "random" : this.opponent, state, side);
+    if (!policy || this.scripted(side)) return this.baseline(this.scriptOf(side), state, side, this.rng);
 
     const gate = side === 0 ? this.gatekeeper.gate : null; // it judges proposals that cannot be paid for, too
     this.observer.observe(state, side).evaluate(policy, gate !== null);
@@ -136,6 +147,30 @@ export class Deciders {
     const probabilities = policy === this.policy ? this.faded(fresh, tick, gate !== null) : fresh;
     if (gate) return this.gatekeeper.decide(gate, state, probabilities, this.rng.next(), tick);
     return sample(probabilities, this.rng.next());
+  }
+
+  /** The action that search takes in this state. Leaves the state alone, and the match's generator. */
+  search(state: GameState, side: number, tick: number, actionRepeat: number): number {
+    const seed = state.rng_key[0]! ^ Math.imul(tick + 1, 0x9e3779b9);
+    return this.searcher.decide(this.policy!, { state, side, actionRepeat, seed }, this.imagined);
+  }
+
+  /** Who decides for the other side on the copies of a search: who does in the match, or the policy where a person does. */
+  private readonly imagined = (copy: GameState, side: number, random: Random): number => {
+    const person = this.played(side);
+    const policy = person ? this.policy : this.policyOf(side);
+    if (!policy || (this.scripted(side) && !person)) return this.baseline(this.scriptOf(side), copy, side, random);
+    this.observer.observe(copy, side).evaluate(policy);
+    return sample(policy.probabilities, random.next());
+  };
+
+  private scriptOf(side: number): string {
+    return side === 0 ? "random" : this.opponent;
+  }
+
+  /** Whether a person plays `side`. */
+  private played(side: number): boolean {
+    return side === 0 && (this.taken || this.mode === "human_vs_ai");
   }
 
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
@@ -146,9 +181,9 @@ export class Deciders {
     return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
   }
 
-  private baseline(name: string, state: GameState, side: number): number {
+  private baseline(name: string, state: GameState, side: number, random: Random): number {
     if (name === "idle") return 0;
-    if (name === "random") return this.observer.randomAction(state, side, this.rng.next());
+    if (name === "random") return this.observer.randomAction(state, side, random.next());
     return this.game.baselines[name]!(state, side);
   }
 

@@ -23,6 +23,11 @@ export class Observer {
     return this;
   }
 
+  /** Whether another one took in the same: a network says the same of both. */
+  equals({ observation, allowed }: Observer): boolean {
+    return alike(this.observation, observation) && (!this.allowed || alike(this.allowed, allowed!));
+  }
+
   /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0, unless `freely`. */
   evaluate(policy: Policy, freely = false): void {
     policy.forward(this.observation, freely ? undefined : this.allowed);
@@ -35,4 +40,9 @@ export class Observer {
     const choices = [...this.allowed.keys()].filter((action) => this.allowed![action]);
     return choices[Math.floor(u * choices.length)]!;
   }
+}
+
+function alike(a: Float32Array | Uint8Array, b: Float32Array | Uint8Array): boolean {
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
 }

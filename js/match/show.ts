@@ -116,8 +116,9 @@ export class Show {
     this.credit += Math.min(Math.max(seconds, 0), MAX_FRAME_SECONDS) * rate * this.spec.tick_rate;
     const due = Math.floor(this.credit);
     const start = this.now();
+    const searching = this.deciders.searching >= 0; // a tick may take milliseconds
     for (let done = 1; done <= due; done++) {
-      const late = done % TICKS_PER_CLOCK_LOOK === 0 && this.now() - start > FRAME_BUDGET_MS;
+      const late = (searching || done % TICKS_PER_CLOCK_LOOK === 0) && this.now() - start > FRAME_BUDGET_MS;
       if (late || done === due) this.keepScene();
       this.step();
       const found = wasSkipping && !this.skipping;
@@ -355,7 +356,7 @@ export class Show {
     if (this.deciders.due("now")) this.swap();
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
-    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick);
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
     this.log.addActions(this.state.action);
     this.game.decide(this.state);
   }

@@ -99,7 +99,7 @@ export class PolicyAnalysis {
   }
 
   /** The option of each choice; an action index is a mixed-radix number, first choice most significant. */
-  private options(action: number): number[] {
+  options(action: number): number[] {
     const options: number[] = [];
     for (let rest = action, c = this.sizes.length - 1; c >= 0; c--) {
       options.unshift(rest % this.sizes[c]!);

@@ -16,6 +16,7 @@ import type { Look } from "../renderer/palette";
 import { type Field, OVERLAY_SHAPES, type Overlay, putShape } from "../renderer/scene";
 import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
 import { EasedImage } from "./eased_image";
+import { FUTURE_SHAPES, Futures } from "./futures";
 import { GATE_SHAPES, GateOverlay } from "./gate_overlay";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
@@ -34,6 +35,7 @@ export class Inspector implements Overlay {
   private readonly map: ValueMap;
   private readonly eased: EasedImage;
   private readonly gate: GateOverlay;
+  readonly futures: Futures;
   private reportDue = true; // a report is due at once
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
@@ -45,6 +47,7 @@ export class Inspector implements Overlay {
     this.map = new ValueMap(this.analysis);
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
     this.gate = new GateOverlay(show);
+    this.futures = new Futures(show, this.analysis);
   }
 
   private get spec(): DrillSpec {
@@ -97,9 +100,10 @@ export class Inspector implements Overlay {
   advance(seconds: number, seen: boolean): boolean {
     if (this.imagined !== this.show.changes) this.outcome = -1;
     const gated = this.gate.advance(seconds, this.settings.expected, seen);
+    const ahead = this.futures.advance(seconds, seen);
     const mapped = this.advanceMap(seconds, seen);
-    this.dirty ||= gated;
-    return gated || mapped;
+    this.dirty ||= gated || ahead;
+    return gated || ahead || mapped;
   }
 
   private advanceMap(seconds: number, seen: boolean): boolean {
@@ -146,7 +150,7 @@ export class Inspector implements Overlay {
   }
 
   shapes(out: Float32Array, count: number, look: Look): number {
-    count = this.gate.shapes(out, count, look);
+    count = this.futures.shapes(out, this.gate.shapes(out, count, look), look);
     const { player, watch } = this.settings;
     const width = this.spec.world[2] - this.spec.world[0];
     const mine = this.spec.drag.find((handle) => sideOf(handle, this.spec.sides) === player);
@@ -155,7 +159,7 @@ export class Inspector implements Overlay {
       putShape(out, count++, KIND.ring, look.index("line"), x, y, 0.062 * width, 0.0022 * width, 1, 0, 0, 0.9, -1);
     }
     const paths = this.outcomes[this.outcome]?.paths ?? [];
-    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - 4) / Math.max(paths.length, 1));
+    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - FUTURE_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
       if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });

@@ -8,6 +8,7 @@ import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
+import { futures } from "./futures/futures";
 import { gate } from "./gate/gate";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
@@ -25,6 +26,7 @@ import { transport } from "./transport";
 
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
 export const PANELS: Record<PanelName, Panel> = {
+  futures,
   transport,
   ghost,
   training,

@@ -9,7 +9,23 @@ export interface PanelSession extends Pick<Session, Read | Do> {
   readonly history: Pick<Session["history"], "rows">;
   readonly journal: Pick<Session["journal"], "lines" | "tick">;
 }
-type Read = "id" | "events" | "gate" | "state" | "show" | "status" | "opponent" | "rivals" | "pictures" | "taken" | "past" | "back" | "mind" | "map" | "scores";
+type Read =
+  | "id"
+  | "events"
+  | "gate"
+  | "search"
+  | "state"
+  | "show"
+  | "status"
+  | "opponent"
+  | "rivals"
+  | "pictures"
+  | "taken"
+  | "past"
+  | "back"
+  | "mind"
+  | "map"
+  | "scores";
 type Do =
   | ("setShow" | "step" | "skipToGoal" | "resetMatch" | "goBack" | "post")
   | ("train" | "nextUpdate" | "drafts" | "setHyper")

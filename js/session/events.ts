@@ -30,6 +30,7 @@ export interface SessionEvents {
   scenes: undefined;
   seat: undefined;
   gate: undefined; // its settings, its map or what was proposed
+  futures: undefined; // whether search is on, how it looks ahead or what it saw
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };

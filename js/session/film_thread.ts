@@ -2,8 +2,8 @@
  * Makes a film (js/worker/film.ts) in a separate worker, which runs the show worker's code and ends with the film. Where the browser
  * starts no worker, the film is made on the page.
  */
-import workerSource from "worker-source";
 import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
+import { workerUrl } from "./worker_code";
 
 const START_MS = 5_000; // a worker that has not said anything by then was refused silently
 
@@ -13,7 +13,7 @@ interface WorkerModule {
 
 /** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence. */
 export async function makeFilm(order: FilmOrder, progress: (share: number) => void): Promise<Blob> {
-  const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+  const url = await workerUrl();
   const message: ToWorker = { type: "FILM", id: "film", ...order };
   try {
     return (await inWorker(url, message, progress)) ?? (await onPage(url, message, progress));

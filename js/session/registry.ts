@@ -3,10 +3,10 @@
  * a Blob itself) or, where the browser refuses one, the same code on the page. Found through `globalThis`, because each
  * widget instance evaluates its own copy of this module.
  */
-import workerSource from "worker-source";
 import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../contract/protocol";
 import { PROTOCOL_VERSION } from "../contract/tables";
 import { choose } from "../renderer/ladder";
+import { workerUrl } from "./worker_code";
 
 const KEY = Symbol.for(`dshq-widget.registry.${PROTOCOL_VERSION}`);
 const START_MS = 10_000; // a worker that has not answered by then was refused silently
@@ -58,7 +58,7 @@ function createRegistry(): Registry {
 
 /** Asks the worker and, where that gives no device, the page; `choose` says who draws with what. */
 async function climb(receive: Receive, probe: Probe): Promise<ShowHost> {
-  const url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+  const url = await workerUrl();
   const worker = await startWorker(url, receive, probe);
   if (worker?.can.device) return { ...worker.port, ...choose(worker.can, null) };
   const page = await startOnPage(url, receive);

@@ -29,6 +29,7 @@ import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { registry, type ShowHost } from "./registry";
 import { type Ends, Screen } from "./screen";
+import { SearchLink } from "./search_link";
 
 const NO_GOAL = "No goal in two minutes of play. The match continues from here.";
 
@@ -47,6 +48,7 @@ export class Session {
   back = 0; // versions that the ghost is to be behind, 0: no ghost
   readonly journal: Journal;
   readonly gate: GateLink; // of the algorithm `gate`
+  readonly search: SearchLink; // 16 futures
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
@@ -84,6 +86,7 @@ export class Session {
     this.kernel = new KernelLink(model, () => this.events.emit("status", undefined), signal);
     this.journal = keepJournal(this, signal);
     this.gate = new GateLink(this);
+    this.search = new SearchLink(this);
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -260,6 +263,7 @@ export class Session {
     this.sendShow(show, null);
     if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
     this.gate.begin();
+    this.search.begin();
     this.sendPolicy();
     if (!another) this.post({ type: "DRILL", id, ...drill });
     this.events.emit("drill", undefined);
@@ -348,6 +352,9 @@ export class Session {
       case "PROPOSALS":
         this.gate.receive(message.proposals);
         return;
+      case "FUTURES":
+        this.search.receive(message.futures);
+        return;
       case "SCORES":
         this.scores = message.episodes;
         this.events.emit("scores", undefined);
@@ -388,6 +395,7 @@ export class Session {
     this.drafted = Object.fromEntries(open);
     this.sendWeights(values.reward_weights);
     this.gate.configChanged();
+    this.search.follow();
     this.events.emit("config", undefined);
   }
 

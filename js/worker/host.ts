@@ -169,6 +169,9 @@ export class Host {
       case "GATE":
         show.deciders.gatekeeper.set(message.settings);
         return;
+      case "SEARCH":
+        show.deciders.searcher.set(message.settings);
+        break;
       case "SET_MODE":
         show.setMode(message.mode, message.opponent);
         break;
@@ -275,6 +278,7 @@ export class Host {
     const inspector = new Inspector(show);
     const { map = false, expected = "", watch = false, weights = {} } = widget.inspector?.settings ?? {};
     inspector.configure({ map, expected, watch, weights });
+    inspector.futures.calm = widget.reducedMotion;
     const drags = new PointerDrags(show, inspector);
     Object.assign(widget, { show, effects, inspector, drags, picks: new CellPicks(show, drags), earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
@@ -291,6 +295,7 @@ export class Host {
   private setMotion(widget: Widget, reduced: boolean): void {
     widget.reducedMotion = reduced;
     if (widget.effects) widget.effects.reducedMotion = reduced;
+    if (widget.inspector) widget.inspector.futures.calm = reduced;
   }
 
   private dispose({ id, view }: Message<"DISPOSE">): void {
@@ -381,6 +386,8 @@ export class Host {
     this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, playing, events, ...show.deciders.opinion(show.state) });
     const proposals = show.deciders.gatekeeper.takeNews();
     if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
+    const futures = widget.inspector?.futures.report();
+    if (futures !== undefined) this.post({ type: "FUTURES", id, futures });
     const past = widget.earlier?.advance();
     if (past) this.post({ type: "PAST", id, ...past });
     if (++widget.beatsSinceSnapshot < SNAPSHOT_BEATS || !(widget.snapshotDirty || widget.beatsSinceSnapshot === Infinity)) return true;

@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "view": {"contract", "input", "panels", "session", "ui"},
     "widget": {"contract", "session", "ui", "view"},
     "play": {"session", "ui", "widget"},
-    "standalone": {"contract", "widget"},
+    "standalone": {"contract", "session", "widget"},
     "match_replay": {"contract", "match", "renderer", "ui"},
 }
 

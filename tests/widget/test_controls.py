@@ -21,7 +21,7 @@ def test_panels_come_in_the_order_of_the_page_and_none_is_all():
         ("training", "controls must be a list of panels such as ['transport', 'training'], got 'training'"),
         (7, "controls must be a list of panels"),
         (["trainig"], "did you mean 'training'?"),
-        ([3], "each of controls must be one of 'transport', "),
+        ([3], "each of controls must be one of 'futures', "),
     ],
 )
 def test_what_is_no_panel_is_one_sentence(value, sentence):

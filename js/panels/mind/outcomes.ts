@@ -4,6 +4,7 @@ import type { DrillSpec, Outcome } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
 import { button, field, h, select, setAttribute, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
+import { nameOf } from "../move_name";
 import type { PanelView } from "../panel";
 
 const AFTERWARDS = [
@@ -15,7 +16,6 @@ const TOLD: Record<string, string> = {
   repeat: "Each move is repeated for a second, while the others play their likeliest moves. The number is the change of the expected return.",
 };
 const ALIKE = 0.005; // reward: nearer changes read the same
-const SILENT = ["no", "none", "stop"]; // options to do nothing of the kind
 
 export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const afterwards = select({ title: "What the player does after the first decision" }, AFTERWARDS);
@@ -88,17 +88,6 @@ function entry(spec: DrillSpec, player: number, outcome: Outcome, enter: () => v
   for (const event of ["pointerenter", "focus", "click"]) item.addEventListener(event, enter);
   for (const event of ["pointerleave", "blur"]) item.addEventListener(event, leave);
   return h("li", {}, item);
-}
-
-/** An action in words, without those of its options that say nothing. */
-export function nameOf(spec: DrillSpec, action: readonly number[]): string {
-  const words = spec.actions.flatMap(({ name, options }, choice) => {
-    const text = options[action[choice]!] ?? "";
-    if (SILENT.includes(text)) return [];
-    if (text === "yes") return [name];
-    return [choice === 0 ? text : `${name} ${text}`];
-  });
-  return words.join(" · ") || (spec.actions[0]?.options[action[0]!] ?? "nothing");
 }
 
 function ending(spec: DrillSpec, player: number, { ended, winner }: Outcome): string {

@@ -1,6 +1,7 @@
 /** A kernel's end of the traits and a browser's worker, as far as the page can tell. */
 import type { Model, Traits } from "../../contract/model";
 import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, ToWorker } from "../../contract/protocol";
+import { registry } from "../../session/registry";
 import widget from "../../widget";
 
 export const spec: DrillSpec = {
@@ -163,9 +164,10 @@ export function installBrowser(): void {
   Object.defineProperty(document, "fullscreenEnabled", { value: true, configurable: true });
 }
 
-/** Lets promises and queued microtasks finish. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Lets the show host start, and promises and queued microtasks finish. */
+export async function settle(): Promise<void> {
+  await registry().host;
+  await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 export function row(step: number, more: MetricsRow = {}): MetricsRow {

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DrillSpec, FromWorker } from "../../contract/protocol";
 import { csvOf } from "../../panels/charts/chart_export";
-import { nameOf } from "../../panels/mind/outcomes";
+import { nameOf } from "../../panels/move_name";
 import widget from "../../widget";
 import { config, FakeModel, FakeWorker, installBrowser, settle, spec } from "../harness/fakes";
 

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { KIND, SHAPE_FLOATS } from "../../contract/protocol";
+import { Policy } from "../../match/policy";
+import { loadRules } from "../../match/rules";
+import { Show } from "../../match/show";
+import { Inspector } from "../../mind/inspector";
+import { Whereabouts } from "../../mind/whereabouts";
+import { Look } from "../../renderer/palette";
+import { OVERLAY_SHAPES } from "../../renderer/scene";
+import { TOY } from "../harness/toy_game";
+
+const look = new Look(TOY.spec.palette, "light");
+const SETTINGS = { num_particles: 16, search_depth: 4, gamma: 0.99, weights: {} };
+
+/** All moves are as likely. */
+const level = (version = 1) => new Policy(version, [3, 7], "tanh", new Float32Array(4 * 7));
+
+function begin(): { show: Show; inspector: Inspector } {
+  const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
+  show.setPolicy(level());
+  return { show, inspector: new Inspector(show) };
+}
+
+/** One frame at the usual pace. */
+function frame({ show, inspector }: ReturnType<typeof begin>, seconds = 1 / 60): boolean {
+  show.advance(seconds);
+  return inspector.advance(seconds, true);
+}
+
+function lines(inspector: Inspector): { paint: string; from: number; to: number; half: number; alpha: number }[] {
+  const out = new Float32Array(OVERLAY_SHAPES * SHAPE_FLOATS);
+  const shapes = Array.from({ length: inspector.shapes(out, 0, look) }, (_, k) => out.subarray(k * SHAPE_FLOATS, (k + 1) * SHAPE_FLOATS));
+  return shapes
+    .filter(([kind]) => kind === KIND.line)
+    .map(([, colour, from, , to, , half, , , alpha]) => ({ paint: look.names[colour!]!, from: from!, to: to!, half: half!, alpha: alpha! }));
+}
+
+describe("futures over the pitch", () => {
+  it("are there while search decides, and vanish when it does no more", () => {
+    const match = begin();
+    frame(match);
+    expect(lines(match.inspector)).toEqual([]);
+    match.show.deciders.searcher.set(SETTINGS);
+    for (let k = 0; k < 12; k++) frame(match);
+    expect(lines(match.inspector).some(({ paint }) => paint === "player0")).toBe(true);
+    match.show.deciders.searcher.set(null);
+    expect(frame(match)).toBe(true);
+    for (let k = 0; k < 20; k++) frame(match);
+    expect(lines(match.inspector)).toEqual([]);
+  });
+
+  it("begin at the player, weigh one in all, and are searched anew where the match stands", () => {
+    const match = begin();
+    match.show.pause();
+    match.show.deciders.searcher.set(SETTINGS);
+    const before = [...new Uint8Array(match.show.state.buffer)];
+    expect(match.inspector.advance(1, true)).toBe(true);
+    expect([...new Uint8Array(match.show.state.buffer)]).toEqual(before);
+    const x = (match.show.state as unknown as { px: Float32Array }).px[0]!;
+    const first = lines(match.inspector).filter(({ paint, from }) => paint === "player0" && from === x);
+    expect(first.length).toBeGreaterThan(1);
+    for (const { half, alpha } of first) {
+      expect(half).toBeGreaterThan(0);
+      expect(alpha).toBeLessThanOrEqual(1);
+    }
+    expect(match.inspector.advance(1, true)).toBe(false);
+    match.show.stepBy("decision", 1);
+    expect(match.inspector.advance(1, true)).toBe(true);
+  });
+
+  it("keep to their room however many there are", () => {
+    const match = begin();
+    match.show.deciders.searcher.set({ ...SETTINGS, num_particles: 64, search_depth: 8 });
+    for (let k = 0; k < 8; k++) frame(match, 0.11);
+    const out = new Float32Array(OVERLAY_SHAPES * SHAPE_FLOATS);
+    expect(match.inspector.shapes(out, 0, look)).toBeLessThanOrEqual(OVERLAY_SHAPES);
+  });
+});
+
+describe("what the page is told", () => {
+  it("is of the side that the policy plays, and of nobody where it plays none", () => {
+    const match = begin();
+    const { futures } = match.inspector;
+    frame(match);
+    expect(futures.report()).toBeUndefined();
+    let now = 0;
+    const show = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => ++now);
+    show.setPolicy(level());
+    const inspector = new Inspector(show);
+    show.deciders.searcher.set(SETTINGS);
+    show.stepBy("decision", 1);
+    const report = inspector.futures.report()!;
+    expect(report).toMatchObject({ side: 0 });
+    expect(report.moves).toHaveLength(6);
+    expect(report.moves.reduce((sum, { target }) => sum + target, 0)).toBeCloseTo(1, 5);
+    expect(report.sizes).toHaveLength(4);
+    expect(report.ms).toBeGreaterThan(0);
+
+    show.setMode("human_vs_ai");
+    show.stepBy("decision", 1);
+    expect(inspector.futures.report()).toMatchObject({ side: 1 });
+    show.setMode("sandbox");
+    show.takeOver(true);
+    expect(inspector.futures.report()).toBeNull();
+    expect(inspector.futures.report()).toBeUndefined();
+  });
+});
+
+describe("the player", () => {
+  const game = loadRules(TOY.javascript);
+  const state = game.create();
+  state.rng_key[0] = 7;
+  game.reset(state);
+
+  it("is at the shape in its colour where nothing of it can be dragged", () => {
+    const player = new Whereabouts(game, TOY.spec);
+    for (const side of [0, 1]) {
+      expect(player.find(state, side)).toBe(true);
+      player.read(state);
+      expect(player.x).toBe((state as unknown as { px: Float32Array }).px[side]);
+    }
+    expect(new Whereabouts(game, { ...TOY.spec, palette: ["turf", "wall", "post", "ball"] }).find(state, 0)).toBe(false);
+  });
+
+  it("is at its handle where there is one", () => {
+    const handle = { name: "blue", x: "px", y: "target", vx: "px", vy: "px", index: 0, kind: "player" as const };
+    const player = new Whereabouts(game, { ...TOY.spec, drag: [handle], palette: [] });
+    expect(player.find(state, 0)).toBe(true);
+    expect(player.find(state, 1)).toBe(false);
+  });
+});
