@@ -148,7 +148,7 @@ def _searching(options: argparse.Namespace, saved: Checkpoint, drill: CompiledDr
             raise ValueError("an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
         known = algorithms.algorithms.get(saved.algorithm)
         if known is not None and known.evaluate is not None:
-            raise ValueError(f"a policy of {saved.algorithm} does not act on what particles see: leave it out")
+            raise ValueError(f"a policy of {saved.algorithm} is more than a network, so it cannot search: leave it out")
         return search.searching_of(saved, drill, particles, depth)
     except ValueError as error:
         raise UsageError(f"--search: {error}") from None

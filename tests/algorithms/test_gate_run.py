@@ -1,6 +1,7 @@
 """Runs of algorithm gate: through the trainer, from and to files, with settings that change."""
 
 import dataclasses
+import json
 import math
 import time
 
@@ -15,10 +16,12 @@ from dshq_widget.algorithms.gate.network import GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.algorithms.gate.territories import Territories
+from dshq_widget.cli.main import main
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.env.batch import compiled
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.policy.evaluate import evaluate_alone, opponent
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.run_files import AUTOSAVE_NAME
 from dshq_widget.training.trainer import Trainer
@@ -116,6 +119,25 @@ def test_train_save_and_go_on_to_the_bit(tmp_path):
             assert second.metrics[key] == numbers[key], key
     assert after.version == ahead.version == 260
     assert np.array_equal(after.weights, ahead.weights)
+
+
+def test_a_file_is_evaluated_through_its_gate(tmp_path, capsys):
+    """What the gate blocks is not played: one that lets nothing pass earns what waiting earns."""
+    with Trainer("territory", gate={"threshold": 1.0}) as trainer:
+        trainer.train_for(updates=20, progress=False)
+        path = str(trainer.save(tmp_path / "shut.dshq"))
+
+    def evaluated(*how):
+        assert main(["evaluate", path, "--matches", "40", "--json", *how]) == 0
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    found = evaluated()
+    drill = compiled("territory")
+    waiting = evaluate_alone(drill, opponent("idle", drill), 200)
+    assert abs(found["return_mean"] - waiting["return_mean"]) < 4 * waiting["return_std"] / np.sqrt(40)
+    assert found["gate_signal_mean"] < -0.5 and found == evaluated() != evaluated("--seed", "3")
+    assert main(["evaluate", path, "--search", "4,2"]) == 2
+    assert "a policy of gate is more than a network" in capsys.readouterr().err
 
 
 def test_it_learns_what_the_gate_says():

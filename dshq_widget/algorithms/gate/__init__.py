@@ -11,6 +11,7 @@ from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, HIDDEN_SIZES
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
+    from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.supervisor import Exit
 
@@ -49,6 +50,23 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
+    """See `Algorithm.evaluate`: the policy's proposals, of which the gate lets some pass."""
+    import numpy as np
+
+    from dshq_widget.algorithms.gate.evaluator import play_gated
+    from dshq_widget.algorithms.gate.gate import SimulationGate
+    from dshq_widget.algorithms.gate.network import GateNetwork
+    from dshq_widget.contract import sections
+    from dshq_widget.policy.evaluate import summary
+
+    gate = SimulationGate(sections.read(GateSettings, "gate", saved.algorithm_settings))
+    network = GateNetwork.from_blob(saved.weights)
+    returns, signals = play_gated(drill, network, gate, episodes, seed=seed, greedy=greedy)
+    lengths = np.full(episodes, drill.spec["time_limit"] // drill.spec["action_repeat"])
+    return summary(returns, lengths, drill.spec["target"]) | {"gate_signal_mean": float(signals.mean())}
+
+
 TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choose it, or the algorithm ppo"
 
 ALGORITHM = Algorithm(
@@ -57,6 +75,7 @@ ALGORITHM = Algorithm(
     settings=GateSettings,
     fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
     summary=summary,
+    evaluate=evaluate,
     suits=suits,
     refuses={
         "two sides": TWO_SIDES,
