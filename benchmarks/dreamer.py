@@ -22,9 +22,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.machine import describe, write
 from dshq_widget.algorithms.dreamer.actor import Actor
-from dshq_widget.algorithms.dreamer.agent import Dreamer
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.env.batch import compiled
 from dshq_widget.pixels.ring import ReplayRing

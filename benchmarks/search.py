@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.machine import describe, write
 from dshq_kernels.network import mlp
-from dshq_kernels.play.searches import Search, how
+from dshq_kernels.search.searcher import Search, how
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners import learners

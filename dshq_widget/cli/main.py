@@ -17,7 +17,7 @@ from dshq_widget.cli.arguments import UsageError, parser
 from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
-    from dshq_kernels.play.searched_matches import Searching
+    from dshq_kernels.search.matches import Searching
     from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.env.check import Finding
     from dshq_widget.policy.checkpoint import Checkpoint

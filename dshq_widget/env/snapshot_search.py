@@ -81,8 +81,8 @@ def search(
     greedy: bool = False,
 ) -> Found:
     """Search from the saved state `state`, which stays as it is. Every state that the search saves is released, also
-    if it fails. Arguments as in `dshq_kernels.play.searches.how`. Raises LookupError for an unknown state, MemoryError
-    if `kept` has no room for 2 K states.
+    if it fails. Arguments as in `dshq_kernels.search.searcher.how`. Raises LookupError for an unknown state,
+    MemoryError if `kept` has no room for 2 K states.
     """
     particles_ids = np.empty(0, np.int64)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dshq_kernels.network.mlp import ACTIVATIONS
 from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
-from dshq_kernels.play.searched_matches import Searching, play_searched_matches
+from dshq_kernels.search.matches import Searching, play_searched_matches
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint
 

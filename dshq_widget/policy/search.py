@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dshq_kernels.play.searched_matches import Searching
-from dshq_kernels.play.searches import how
+from dshq_kernels.search.matches import Searching
+from dshq_kernels.search.searcher import how
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.checkpoint import Checkpoint

@@ -13,7 +13,7 @@ from dshq_kernels.play.rollout import STATS
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
-from dshq_widget.algorithms.dreamer.sizes import STRIDE, rows_needed, suits
+from dshq_widget.algorithms.dreamer.model.sizes import STRIDE, rows_needed, suits
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import compile_drill

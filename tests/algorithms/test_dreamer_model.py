@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from dshq_widget.algorithms.dreamer import behaviour, layers, sizes, world_model
-from dshq_widget.algorithms.dreamer import distributions as dist
-from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
-from dshq_widget.algorithms.dreamer.optimiser import FlatAdam
-from dshq_widget.algorithms.dreamer.rssm import RSSM
+from dshq_widget.algorithms.dreamer.model import behaviour, layers, sizes, world_model
+from dshq_widget.algorithms.dreamer.model import distributions as dist
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
+from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
+from dshq_widget.algorithms.dreamer.model.rssm import RSSM
+from dshq_widget.algorithms.dreamer.model.sizes import Size
+from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.sizes import Size
-from dshq_widget.algorithms.dreamer.world_model import WorldModel
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.pixels import packing
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
-from dshq_kernels.play.searches import Others, Search, how
+from dshq_kernels.search.searcher import Others, Search, how
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshot_search import search, temperature_for
 from dshq_widget.env.snapshots import Snapshots
@@ -284,7 +284,7 @@ def test_a_search_that_fails_holds_nothing(monkeypatch):
         raise RuntimeError("in the middle")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="in the middle"):
-        patch.setattr("dshq_kernels.play.searches.search_tiles", fail)
+        patch.setattr("dshq_kernels.search.searcher.search_tiles", fail)
         searched.run()
     assert held == [32 * 16] and searched.search.live == 0
     searched.run()

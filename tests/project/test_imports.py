@@ -23,6 +23,7 @@ KERNELS = {
     "backends": {"language", "simd"},
     "network": {"backends", "simd"},
     "play": {"backends", "network", "simd"},
+    "search": {"backends", "network", "play", "simd"},
 }
 WIDGET = {
     "contract": {"dshq_kernels"},

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
+from dshq_widget.algorithms.dreamer.model.sizes import suits
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.sizes import suits
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from dshq_widget.algorithms.dreamer.actor import Choose
-from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.games import FrameGames
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.evaluate import summary, wilson

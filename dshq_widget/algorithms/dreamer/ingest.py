@@ -9,7 +9,7 @@ import numpy as np
 
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
-from dshq_widget.algorithms.dreamer.sizes import suits
+from dshq_widget.algorithms.dreamer.model.sizes import suits
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.pixels.ring import ReplayRing
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.algorithms.dreamer.agent import Dreamer
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer
+from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.source import DreamerGames
-from dshq_widget.algorithms.dreamer.tensors import from_arrays, to_arrays
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.policy.checkpoint import MAX_FILE_BYTES

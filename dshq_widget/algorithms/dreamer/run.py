@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from dshq_widget.algorithms.dreamer.actor import Actor
-from dshq_widget.algorithms.dreamer.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.evaluator import DreamerEvaluator
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.learner import DreamerLearner, DreamerReport
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.contract import sections

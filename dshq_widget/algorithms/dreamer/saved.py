@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.algorithms.dreamer.agent import Dreamer
 from dshq_widget.algorithms.dreamer.evaluator import EPISODES, Played, by_policy, matches, play
 from dshq_widget.algorithms.dreamer.learner import WEIGHTS
+from dshq_widget.algorithms.dreamer.model.agent import Dreamer
+from dshq_widget.algorithms.dreamer.model.tensors import from_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.tensors import from_arrays
 from dshq_widget.contract import sections
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from dshq_widget.algorithms.dreamer.sizes import SIZES, rows_needed
+from dshq_widget.algorithms.dreamer.model.sizes import SIZES, rows_needed
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import NEXT_UPDATE, RESTART, ConfigError, setting
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dshq_kernels.play.rollout import STATS
 from dshq_widget.algorithms.dreamer import replay_file
 from dshq_widget.algorithms.dreamer.actor import Actor
-from dshq_widget.algorithms.dreamer.agent import Player
+from dshq_widget.algorithms.dreamer.model.agent import Player
+from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.tensors import from_arrays, to_arrays
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.report import merge

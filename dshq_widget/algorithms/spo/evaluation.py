@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dshq_kernels.play.search import ALIVE, ENTROPY, ESS
+from dshq_kernels.search.particles import ALIVE, ENTROPY, ESS
 from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import MOST_SHARE

@@ -12,9 +12,9 @@ import numpy as np
 from dshq_kernels.network import mlp
 from dshq_kernels.play.players import POLICY, SELF
 from dshq_kernels.play.rollout import STATS, empty_stats, opponent_kind, share_tiles
-from dshq_kernels.play.search_memory import How
-from dshq_kernels.play.searched_matches import OTHERS_SEED
-from dshq_kernels.play.searches import Others, Search, how
+from dshq_kernels.search.matches import OTHERS_SEED
+from dshq_kernels.search.memory import How
+from dshq_kernels.search.searcher import Others, Search, how
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings

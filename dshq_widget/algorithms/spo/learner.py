@@ -10,7 +10,7 @@ import numpy as np
 from dshq_kernels.network import mlp, search_loss
 from dshq_kernels.network.gradient import SUMS, add_gradient, learn_scratch
 from dshq_kernels.network.update import step_groups
-from dshq_kernels.play.sequences import Lesson, scratch_floats, study
+from dshq_kernels.search.sequences import Lesson, scratch_floats, study
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.algorithms.spo.duals import Dual, temperature_loss

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.play.sequences import Ring
+from dshq_kernels.search.sequences import Ring
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.settings import ConfigError

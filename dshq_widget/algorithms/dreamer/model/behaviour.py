@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from dshq_widget.algorithms.dreamer import distributions as dist
-from dshq_widget.algorithms.dreamer.layers import Head
-from dshq_widget.algorithms.dreamer.sizes import Size
+from dshq_widget.algorithms.dreamer.model import distributions as dist
+from dshq_widget.algorithms.dreamer.model.layers import Head
+from dshq_widget.algorithms.dreamer.model.sizes import Size
 
 LAMBDA = 0.95
 SCALE_DECAY, LOW, HIGH, LEAST_SCALE = 0.99, 0.05, 0.95, 1.0

@@ -1,4 +1,4 @@
-"""What a search is told, where it works, and what comes out, as named tuples that compiled code takes (search.py)."""
+"""What a search is told, where it works, and what comes out, as named tuples for compiled code (particles.py)."""
 
 from __future__ import annotations
 

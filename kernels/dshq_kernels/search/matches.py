@@ -11,8 +11,8 @@ from dshq_kernels.network.mlp import make_plan, pack
 from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.play.players import POLICY
 from dshq_kernels.play.rollout import Matches, Player
-from dshq_kernels.play.search_memory import How
-from dshq_kernels.play.searches import Others, Search
+from dshq_kernels.search.memory import How
+from dshq_kernels.search.searcher import Others, Search
 from dshq_kernels.simd.lanes import LANES
 
 OTHERS_SEED = 0x07E25
@@ -39,8 +39,8 @@ def play_searched_matches(
     threads: int = 1,
     scene: np.ndarray | None = None,
 ) -> tuple[Matches, np.ndarray]:
-    """As `rollout.play_matches`, from the same starts; also the trace of all searches (search.py). In the searches the
-    second player plays the other side, too. The first player must be a policy.
+    """As `rollout.play_matches`, from the same starts; also the trace of all searches (particles.py). In the searches
+    the second player plays the other side, too. The first player must be a policy.
     """
     if games < 1:
         raise ValueError(f"the number of matches must be at least 1, got {games}")

@@ -14,7 +14,7 @@ from dshq_kernels.backends.lanes import hash32
 from dshq_kernels.network.mlp import N_ACTIONS, forward_lanes
 from dshq_kernels.play.loops import weighted_reward
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
-from dshq_kernels.play.weights import draw_parents, gather, mix_prior, weigh
+from dshq_kernels.search.weights import draw_parents, gather, mix_prior, weigh
 from dshq_kernels.simd.vector import (
     any_lane,
     call,

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dshq_widget.algorithms.dreamer import distributions as dist
-from dshq_widget.algorithms.dreamer.layers import Decoder, Encoder, Head
-from dshq_widget.algorithms.dreamer.rssm import RSSM, States
-from dshq_widget.algorithms.dreamer.sizes import Size
+from dshq_widget.algorithms.dreamer.model import distributions as dist
+from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
+from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
+from dshq_widget.algorithms.dreamer.model.sizes import Size
 from dshq_widget.pixels import packing, unpackers
 
 FREE = 1.0

@@ -9,14 +9,14 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from dshq_widget.algorithms.dreamer import behaviour
-from dshq_widget.algorithms.dreamer import distributions as dist
-from dshq_widget.algorithms.dreamer.layers import initialise
-from dshq_widget.algorithms.dreamer.optimiser import FlatAdam
-from dshq_widget.algorithms.dreamer.rssm import States
+from dshq_widget.algorithms.dreamer.model import behaviour
+from dshq_widget.algorithms.dreamer.model import distributions as dist
+from dshq_widget.algorithms.dreamer.model.layers import initialise
+from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
+from dshq_widget.algorithms.dreamer.model.rssm import States
+from dshq_widget.algorithms.dreamer.model.sizes import SIZES
+from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
-from dshq_widget.algorithms.dreamer.sizes import SIZES
-from dshq_widget.algorithms.dreamer.world_model import WorldModel
 
 
 class Dreamer:

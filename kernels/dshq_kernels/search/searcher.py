@@ -13,8 +13,8 @@ import numpy as np
 from dshq_kernels.network.mlp import make_plan
 from dshq_kernels.play.loops import shape_of
 from dshq_kernels.play.players import POLICY, RANDOM
-from dshq_kernels.play.search import move_others, search_tiles
-from dshq_kernels.play.search_memory import Game, How, Network, Result, Rewards, memory_at, units_of
+from dshq_kernels.search.memory import Game, How, Network, Result, Rewards, memory_at, units_of
+from dshq_kernels.search.particles import move_others, search_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 
@@ -87,7 +87,7 @@ class Search:
     """Searches in games of one drill with networks of one shape, at most `n_tiles` tiles of 16 games at a time.
 
     After `run`: `value` f32 `[tiles, 16]` of the roots; `action` i32, `weight` and `total` (G) f32 `[tiles, K, 16]` of
-    their particles; `trace` f64 `[depth + 1, 4]`, sums over all searches so far (search.py says of what). Raises
+    their particles; `trace` f64 `[depth + 1, 4]`, sums over all searches so far (particles.py says of what). Raises
     ValueError for a network that does not fit the drill.
     """
 
