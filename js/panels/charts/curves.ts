@@ -89,6 +89,49 @@ export const GATE_CURVES: Curve[] = [
   },
 ];
 
+/** Of the algorithm `spo`: what search adds to the policy alone, and how the searches go. */
+function searchesOf(spec: DrillSpec | undefined): Curve[] {
+  const alone = spec?.sides === 1;
+  const added: Curve = {
+    title: "With search",
+    help: `${alone ? "Mean return" : "Win rate against the script"} when search decides, beside the policy alone. Should rise.`,
+    series: [
+      { key: alone ? "searched_return" : "searched_win_rate", name: "search", colour: "--curve-1" },
+      { key: alone ? "evaluated_return" : "win_rate_ema", name: "policy", colour: "--curve-3" },
+    ],
+    format: alone ? compact : percent,
+    ...(alone ? {} : { range: [0, 1] }),
+  };
+  const counting: Curve = {
+    title: "Futures that count",
+    help: "Effective share of the particles at the end of a search; 100 % means that all are alike.",
+    series: [{ key: "search_ess", name: "share", colour: "--curve-4" }],
+    format: percent,
+    range: [0, 1],
+    filled: true,
+  };
+  return [added, counting];
+}
+
+/** Of the algorithm `dreamer`. */
+const DREAMER_CURVES: Curve[] = [
+  {
+    title: "Surprise",
+    help: "How far a frame moves what the world model expected of it. Should fall.",
+    series: [{ key: "surprise", name: "nats", colour: "--curve-4" }],
+    format: compact,
+    range: fromZero,
+    filled: true,
+  },
+  {
+    title: "Reconstruction",
+    help: "Squared error of the frames that the world model draws. Should fall.",
+    series: [{ key: "loss_image", name: "error", colour: "--curve-2" }],
+    format: compact,
+    log: { distr: 3 },
+  },
+];
+
 /** What needs somebody to win against: the drill's own script, and random play. */
 function duelsOf(spec: DrillSpec | undefined): Curve[] {
   if (spec?.sides === 1) return [];
@@ -112,7 +155,13 @@ function rewardsOf(spec: DrillSpec | undefined): Curve[] {
 
 /** The curves of a drill that `algorithm` learns, in their order. */
 export function curvesOf(spec: DrillSpec | undefined, algorithm = ""): Curve[] {
-  return [...duelsOf(spec), ...CURVES, ...(algorithm === "gate" ? GATE_CURVES : []), ...rewardsOf(spec)];
+  return [...duelsOf(spec), ...CURVES, ...ownOf(spec, algorithm), ...rewardsOf(spec)];
+}
+
+/** The curves that only this algorithm has. */
+function ownOf(spec: DrillSpec | undefined, algorithm: string): Curve[] {
+  if (algorithm === "spo") return searchesOf(spec);
+  return { gate: GATE_CURVES, dreamer: DREAMER_CURVES }[algorithm] ?? [];
 }
 
 function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {

@@ -1,0 +1,29 @@
+/** The curves that an algorithm adds to those that every one has. */
+import { describe, expect, it } from "vitest";
+import type { DrillSpec } from "../../contract/protocol";
+import { curvesOf } from "../../panels/charts/curves";
+
+const drill = (sides: number) => ({ sides, baselines: ["script"], terms: [] }) as unknown as DrillSpec;
+
+function keys(sides: number, algorithm: string): string[][] {
+  return curvesOf(drill(sides), algorithm).map(({ series }) => series.map(({ key }) => key));
+}
+
+describe("curves", () => {
+  it("say what search adds to the policy, by return or by wins", () => {
+    expect(keys(1, "spo")).toContainEqual(["searched_return", "evaluated_return"]);
+    expect(keys(2, "spo")).toContainEqual(["searched_win_rate", "win_rate_ema"]);
+    expect(keys(1, "spo")).toContainEqual(["search_ess"]);
+  });
+
+  it("say what a world model knows", () => {
+    expect(keys(1, "dreamer")).toContainEqual(["surprise"]);
+    expect(keys(1, "dreamer")).toContainEqual(["loss_image"]);
+  });
+
+  it("are the same for every algorithm otherwise", () => {
+    const shared = keys(1, "ppo");
+    for (const algorithm of ["spo", "dreamer", "gate"]) expect(keys(1, algorithm)).toEqual(expect.arrayContaining(shared));
+    expect(shared.flat()).not.toContain("search_ess");
+  });
+});
