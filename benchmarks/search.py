@@ -110,7 +110,8 @@ def ask(x):
 def recurrent(params, key, action, state):
     new, seen = jax.vmap(env.step)(state, action)
     logits, value = ask(jax.vmap(see)(seen.observation))
-    return mctx.RecurrentFnOutput(seen.reward, seen.discount, logits, value), new
+    said = mctx.RecurrentFnOutput(reward=seen.reward, discount=seen.discount, prior_logits=logits, value=value)
+    return said, new
 @jax.jit
 def decide(state, seen, key):
     logits, value = ask(jax.vmap(see)(seen))
