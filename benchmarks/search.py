@@ -6,7 +6,7 @@ docs/images/search-*.png (matplotlib, the extra `plots`). `--only speed gain lea
 speed     simulated decisions per second of one thread, K = 16, depth 4, beside the floor of the same run: the rules'
           ticks and one inference for each. `--python PATH` names the interpreter of an environment with jax, jumanji
           and mctx; then Jumanji's Maze is searched by mctx's Gumbel MuZero policy beside it: one decision of the rules
-          and one inference of a dense network for each simulation, in a batch of as many roots.
+          and one inference of a dense network (`maze_dense`) for each simulation, in a batch of as many roots.
 gain      a policy with search against the same policy alone, K = 1, 4, 16 and 64: on the Ball Drill matches of bronze,
           silver and gold against themselves; on others mean returns on the same seeds. Three seeds.
 learning  SPO beside PPO at equal environment steps: decisions of the real games. Three seeds, defaults of both.
@@ -57,10 +57,13 @@ EPISODES = 200
 # ---- speed
 
 
-def speed(name: str, seconds: float, roots: int = 64) -> dict[str, float]:
-    """Simulated decisions per second of one thread, and of what it cannot do without."""
+def speed(name: str, seconds: float, roots: int = 64, layers: tuple[int, ...] = ()) -> dict[str, float]:
+    """Simulated decisions per second of one thread, and of what it cannot do without; the drill's own network, or
+    one of these layers.
+    """
     drill = compiled(name)
     spec, game, shape = drill.spec, drill.game(), PolicySpec.for_config(drill.spec, of_drill(drill.spec))
+    shape = PolicySpec(layers) if layers else shape
     tiles = roots // LANES
     search = Search(game, spec, shape.layers, mlp.ACTIVATIONS[shape.activation], tiles, 16, 4)
     params, chosen = mlp.pack(search.plan, shape.untrained(0)), how(16, 4)
@@ -137,6 +140,7 @@ def measure_speed(seconds: float, rounds: int, python: str | None) -> dict[str, 
     found: dict[str, Any] = {"machine": describe(), "seconds": seconds, "rounds": []}
     for _ in range(rounds):
         row: dict[str, Any] = {name: speed(name, seconds) for name in ("ball", "cartpole", "maze", "binpack")}
+        row["maze_dense"] = speed("maze", seconds, layers=(301, 64, 64, 6))
         if python:
             row["mctx_maze"] = of_mctx(python, seconds)
         found["rounds"].append(row)
