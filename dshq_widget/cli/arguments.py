@@ -231,6 +231,7 @@ def _play(verb: Parser) -> None:
         help="a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file whose policy plays",
     )
     _drill(verb)
+    verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")
     verb.add_argument("--port", type=int, default=0, help="the port to serve on (default: any that is free)")
     verb.add_argument("--no-browser", action="store_true", help="open no browser, only say the address")
 

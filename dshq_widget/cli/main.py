@@ -341,15 +341,16 @@ def play(options: argparse.Namespace) -> None:
 
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
-    shown, policy = drill_argument.drill(options.start), None
+    shown, policy, algorithm = drill_argument.drill(options.start), None, options.algorithm
     if options.start.endswith(".dshq"):
         from dshq_widget.policy import checkpoint
 
-        policy = options.start
-        shown = drill_argument.drill_of(checkpoint.load(policy), policy, options.drill)
+        policy, saved = options.start, checkpoint.load(options.start)
+        shown, algorithm = drill_argument.drill_of(saved, policy, options.drill), algorithm or saved.algorithm
     elif options.drill is not None:
         raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")
-    run(shown, policy=policy, port=options.port, browser=not options.no_browser, as_json=options.json)
+    how = {"port": options.port, "browser": not options.no_browser, "as_json": options.json}
+    run(shown, policy=policy, algorithm=algorithm, **how)
 
 
 def submit(options: argparse.Namespace) -> dict[str, Any]:

@@ -332,3 +332,14 @@ def test_configuration_file_and_flags_come_together(tmp_path):
     said = answer("train", "ball", "--config", tmp_path / "c.yaml", "--lr", "0.002", "--seconds", "1")
     assert said["metrics"]["learning_rate"] < 0.002 * 1.001
     assert said["agent_steps"] // said["updates"] <= 64 * 16 * 2
+
+
+def test_play_trains_by_the_files_algorithm_or_the_one_named(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("dshq_widget.cli.play.play", lambda drill, **how: asked.append(how["algorithm"]))
+    bot = str(tmp_path / "bot.dshq")
+    with Trainer("bandit", algorithm="spo") as trainer:
+        trainer.save(bot)
+    for arguments in (["bandit"], [bot], [bot, "--algorithm", "ppo"], ["bandit", "--algorithm", "spo"]):
+        assert main.main(["play", *arguments]) == 0
+    assert asked == [None, "spo", "ppo", "spo"]

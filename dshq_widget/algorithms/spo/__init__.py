@@ -25,7 +25,8 @@ def start(
     """See `algorithm.Start`."""
     from dshq_widget.runtime import budget
 
-    threads = 1 if config.deterministic else max(1, min(int(budget.cpu_budget()), budget.MOST_THREADS))
+    cores = int(budget.cpu_budget()) - bool(job.get("gentle"))  # one is left for the page
+    threads = 1 if config.deterministic else max(1, min(cores, budget.MOST_THREADS))
     role = "dshq_widget.algorithms.spo.run:run"
     return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads)
 
