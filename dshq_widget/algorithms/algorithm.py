@@ -52,6 +52,29 @@ class Start(Protocol):
     ) -> Processes: ...
 
 
+def one_process(
+    role: str,
+    threads: Callable[[TrainConfig, Message], int] = lambda config, job: 1,
+    needs: Callable[[], None] = lambda: None,
+) -> Start:
+    """A `Start` for a learner that does everything in one process of `role`. `threads(config, job)`: how many it has;
+    `needs` raises RuntimeError for what is missing on this machine.
+    """
+
+    def start(
+        drill: Any,
+        config: TrainConfig,
+        weights: SharedBlock,
+        job: Mapping[str, Any],
+        on_message: Callable[[Any, Message], None],
+        on_exit: Callable[[Any, Exit], None],
+    ) -> Processes:
+        needs()
+        return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads(config, job))
+
+    return start
+
+
 FEATURES = {
     "two sides": "drills of two sides, with self-play",
     "gym": "environments of Gymnasium (`gym:ID`)",

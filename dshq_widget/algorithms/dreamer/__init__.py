@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.dreamer.model.sizes import suits
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.policy.checkpoint import Checkpoint
-    from dshq_widget.runtime.memory import SharedBlock
-    from dshq_widget.runtime.supervisor import Exit
 
 
-def start(
-    drill: Any,
-    config: TrainConfig,
-    weights: SharedBlock,
-    job: Mapping[str, Any],
-    on_message: Callable[[Any, Message], None],
-    on_exit: Callable[[Any, Exit], None],
-) -> Processes:
-    """See `algorithm.Start`."""
+def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
+    """Half of the processors."""
     from dshq_widget.algorithms.ppo.tuning import Machine  # numba comes with it
+
+    half = Machine.this(bool(job.get("gentle"))).size // 2
+    return 1 if config.deterministic else max(1, min(half, MOST_THREADS))
+
+
+def needs() -> None:
+    """Raises RuntimeError without torch."""
     from dshq_widget.gpu.device import need_torch
 
     need_torch("the algorithm dreamer")
-    half = Machine.this(bool(job.get("gentle"))).size // 2
-    threads = 1 if config.deterministic else max(1, min(half, MOST_THREADS))
-    role = "dshq_widget.algorithms.dreamer.run:run"
-    return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads)
 
 
 def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
@@ -58,7 +52,7 @@ LATENTS = "dreamer acts on what its world model makes of frames, not on a drill'
 
 ALGORITHM = Algorithm(
     "dreamer",
-    start,
+    one_process("dshq_widget.algorithms.dreamer.run:run", threads, needs),
     settings=DreamerSettings,
     fixed={"hidden_sizes": (1,), "activation": "tanh", "separate_value_net": False},
     summary=summary,

@@ -15,12 +15,11 @@ from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.evaluator import MOST_SHARE
 from dshq_widget.policy.evaluate import summary, wilson
 
 EPISODES = 64
 """Episodes per evaluation, all at once (assumed; four tiles)."""
-MOST_SHARE = 0.1
-"""Largest share of time for evaluation, as in learning/evaluator.py."""
 
 
 @dataclass

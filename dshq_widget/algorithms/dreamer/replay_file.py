@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dshq_widget.learning.compressed import compress, decompress
 from dshq_widget.pixels.ring import FIELDS, ReplayRing
 
 PREFIX = "train.dreamer.ring."
-LEVEL = 1
-"""Of zlib: the fastest (gbxcule stores frames raw)."""
 
 
 def packed(ring: ReplayRing) -> dict[str, NDArray]:
@@ -21,10 +19,9 @@ def packed(ring: ReplayRing) -> dict[str, NDArray]:
     slots = min(ring.total, ring.capacity)
     rows = {name: row[:slots].numpy().copy() for name, row in ring.rows.items()}
     rows["is_first"] = rows["is_first"].view(np.uint8)
-    frames = zlib.compress(ring.obs[:slots].numpy().tobytes(), LEVEL)
     shape = np.array([ring.total, ring.capacity, ring.num_envs], np.int64)
     return {
-        PREFIX + "obs": np.frombuffer(frames, np.uint8),
+        PREFIX + "obs": compress(ring.obs[:slots].numpy()),
         PREFIX + "shape": shape,
         **{PREFIX + name: row for name, row in rows.items()},
     }
@@ -38,10 +35,8 @@ def unpack(state: Mapping[str, NDArray], ring: ReplayRing) -> bool:
     if (capacity, games) != (ring.capacity, ring.num_envs):
         return False
     slots = min(total, capacity)
-    wanted = slots * ring.obs[0].numel()
-    inflater = zlib.decompressobj()
-    frames = inflater.decompress(state[PREFIX + "obs"].tobytes(), wanted + 1)
-    if len(frames) != wanted:
+    frames = decompress(state[PREFIX + "obs"], slots * ring.obs[0].numel())
+    if frames is None:
         raise ValueError(f"the file's replay ring has other frames than the {slots * games:,} that it names")
     ring.obs[:slots].copy_(torch.from_numpy(np.frombuffer(frames, np.uint8).copy()).view(ring.obs[:slots].shape))
     for name, dtype in FIELDS.items():

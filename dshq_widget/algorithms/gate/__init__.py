@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, HIDDEN_SIZES
 
 if TYPE_CHECKING:
-    from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.policy.checkpoint import Checkpoint
-    from dshq_widget.runtime.memory import SharedBlock
-    from dshq_widget.runtime.supervisor import Exit
-
-
-def start(
-    drill: Any,
-    config: TrainConfig,
-    weights: SharedBlock,
-    job: Mapping[str, Any],
-    on_message: Callable[[Any, Message], None],
-    on_exit: Callable[[Any, Exit], None],
-) -> Processes:
-    """See `algorithm.Start`."""
-    return OneProcess("dshq_widget.algorithms.gate.run:run", drill.to_json(), config, weights, job, on_message, on_exit)
 
 
 def suits(spec: Mapping[str, Any]) -> None:
@@ -71,7 +56,7 @@ TWO_SIDES = "gate judges spawns of the drill territory, which has one side: choo
 
 ALGORITHM = Algorithm(
     "gate",
-    start,
+    one_process("dshq_widget.algorithms.gate.run:run"),
     settings=GateSettings,
     fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
     summary=summary,

@@ -12,11 +12,10 @@ from dshq_widget.algorithms.gate.proposal import WAIT, propose
 from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.evaluator import MOST_SHARE
 
 EPISODES = 32
 """Episodes per evaluation (assumed); 1,280 decisions."""
-MOST_SHARE = 0.1
-"""Largest share of time for evaluation, as in learning/evaluator.py."""
 
 
 class GateEvaluator:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, Message, OneProcess, Processes
+from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.spo.settings import SpoSettings
 
 if TYPE_CHECKING:
     from dshq_widget.contract.settings import TrainConfig
-    from dshq_widget.runtime.memory import SharedBlock
-    from dshq_widget.runtime.supervisor import Exit
 
 
-def start(
-    drill: Any,
-    config: TrainConfig,
-    weights: SharedBlock,
-    job: Mapping[str, Any],
-    on_message: Callable[[Any, Message], None],
-    on_exit: Callable[[Any, Exit], None],
-) -> Processes:
-    """See `algorithm.Start`."""
+def threads(config: TrainConfig, job: Mapping[str, Any]) -> int:
+    """All processors but the one that a page is left."""
     from dshq_widget.runtime import budget
 
-    cores = int(budget.cpu_budget()) - bool(job.get("gentle"))  # one is left for the page
-    threads = 1 if config.deterministic else max(1, min(cores, budget.MOST_THREADS))
-    role = "dshq_widget.algorithms.spo.run:run"
-    return OneProcess(role, drill.to_json(), config, weights, job, on_message, on_exit, threads)
+    cores = int(budget.cpu_budget()) - bool(job.get("gentle"))
+    return 1 if config.deterministic else max(1, min(cores, budget.MOST_THREADS))
 
 
 def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,7 +27,7 @@ def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 ALGORITHM = Algorithm(
     "spo",
-    start,
+    one_process("dshq_widget.algorithms.spo.run:run", threads),
     settings=SpoSettings,
     defaults={"num_envs": 64, "rollout_length": 32, "value_coef": 1.0},
     fixed={"normalize_observations": False, "normalize_rewards": False},

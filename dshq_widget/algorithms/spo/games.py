@@ -11,7 +11,22 @@ import numpy as np
 
 from dshq_kernels.network import mlp
 from dshq_kernels.play.players import POLICY, SELF
-from dshq_kernels.play.rollout import STATS, empty_stats, opponent_kind, share_tiles
+from dshq_kernels.play.rollout import (
+    AGENT_STEPS,
+    DECISIONS,
+    DRAWS,
+    EPISODES,
+    RETURN_MAX,
+    RETURN_MIN,
+    RETURN_SUM,
+    RETURNS,
+    STATS,
+    WINS_0,
+    WINS_1,
+    empty_stats,
+    opponent_kind,
+    share_tiles,
+)
 from dshq_kernels.search.matches import OTHERS_SEED
 from dshq_kernels.search.memory import How
 from dshq_kernels.search.searcher import Others, Search, how
@@ -22,10 +37,6 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
-
-(EPISODES, WINS_0, WINS_1, DRAWS, DECISIONS, RETURNS, RETURN_SUM, RETURN_MIN, RETURN_MAX, AGENT_STEPS) = range(
-    len(STATS)
-)
 
 
 class Player(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from dshq_kernels.search.sequences import Ring
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.settings import ConfigError
+from dshq_widget.learning.compressed import compress, decompress
 
 PARTS = ("obs", "mask", "reward", "over", "terminated", "action", "weight", "total", "final_at", "finals")
 
@@ -109,21 +109,20 @@ class Replay:
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything, compressed: u8 each."""
-        kept = {f"train.replay.{name}": _packed(getattr(self, name)) for name in PARTS}
+        kept = {f"train.replay.{name}": compress(getattr(self, name)) for name in PARTS}
         return kept | {"train.replay.counts": np.array([self.decisions, self.lates], np.int64)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned, if it was as large; else begin with nothing."""
         if "train.replay.counts" not in state:
             return
-        found = {name: zlib.decompress(state[f"train.replay.{name}"].tobytes()) for name in PARTS}
-        if all(len(found[name]) == getattr(self, name).nbytes for name in PARTS):
-            for name in PARTS:
-                target = getattr(self, name)
-                target[:] = np.frombuffer(found[name], target.dtype).reshape(target.shape)
-            self.decisions, self.lates = state["train.replay.counts"].tolist()
-
-
-def _packed(array: np.ndarray) -> np.ndarray:
-    """zlib's fastest: what is mostly 0 and 1 shrinks to a tenth."""
-    return np.frombuffer(zlib.compress(np.ascontiguousarray(array).tobytes(), 1), np.uint8)
+        found = {}
+        for name in PARTS:
+            content = decompress(state[f"train.replay.{name}"], getattr(self, name).nbytes)
+            if content is None:
+                return
+            found[name] = content
+        for name, content in found.items():
+            target = getattr(self, name)
+            target[:] = np.frombuffer(content, target.dtype).reshape(target.shape)
+        self.decisions, self.lates = state["train.replay.counts"].tolist()
