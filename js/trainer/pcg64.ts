@@ -9,7 +9,7 @@ const WORD = 0xffff_ffff_ffff_ffffn;
 export class PCG64 {
   high = 0; // u32, the upper half of the last step()
   low = 0;
-  private limbs: Int32Array;
+  private limbs: Int32Array<ArrayBuffer>;
   private next = new Int32Array(LIMBS);
   private spare = 0; // u32, a half that next32() has yet to give, or gave last
   private hasSpare = false;
@@ -80,7 +80,7 @@ export class PCG64 {
   }
 }
 
-function split(value: bigint): Int32Array {
+function split(value: bigint): Int32Array<ArrayBuffer> {
   return Int32Array.from({ length: LIMBS }, (_, k) => Number((value >> BigInt(16 * k)) & 0xffffn));
 }
 
