@@ -49,7 +49,13 @@ function renderView(session: Session, training: PageTraining, el: HTMLElement): 
     learn: h("div", { class: "column learn" }),
     more: h("div", { class: "column more" }),
   };
-  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, buildOffer(training, signal), h("div", { class: "frame" }, ...Object.values(columns)));
+  const root = h(
+    "div",
+    { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" },
+    banner,
+    buildOffer(training, signal),
+    h("div", { class: "frame" }, ...Object.values(columns)),
+  );
 
   const followTheme = () => {
     const theme = detectTheme();

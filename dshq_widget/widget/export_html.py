@@ -105,9 +105,7 @@ def document(
     else:
         match = match.replace("<", "\\u003c")
         added = "" if trainer is None else _TRAINER.format(trainer=json.dumps(trainer))
-        code = _PLAIN.format(
-            css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script)
-        )
+        code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script))
     width = "860px" if trainer is None else "1400px"
     return _PAGE.format(title=html.escape(spec["title"]), code=code, width=width)
 

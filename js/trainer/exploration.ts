@@ -2,8 +2,8 @@
  * Detects when a policy has stopped exploring without having found good returns, as dshq_widget/learning/exploration.py does: entropy
  * near zero alone is not a problem, a drill with one right answer needs it.
  */
-import { general } from "./format";
-import type { Tensor } from "./tensor";
+import { general } from "./files/format";
+import type { Tensor } from "./files/tensor";
 
 const UPDATES = 3; // in a row below the floor
 const RESERVE = 2; // times the floor: such weights are kept to revert to

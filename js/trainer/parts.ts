@@ -1,8 +1,8 @@
 /** What the parts of a run know of one another: dshq_widget/learning/parts.py. */
 import type { FromTrainer } from "../contract/training";
-import type { Player } from "./players";
-import type { Rollouts } from "./rollouts";
-import type { Hyper } from "./schedule";
+import type { Player } from "./games/players";
+import type { Rollouts } from "./games/rollouts";
+import type { Hyper } from "./ppo/schedule";
 import type { Settings } from "./settings";
 
 export type Post = (message: FromTrainer) => void;

@@ -4,26 +4,26 @@
  */
 import type { Activation, DrillSpec, MetricsRow } from "../contract/protocol";
 import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
-import { Competition } from "./competition";
-import { Evaluator } from "./evaluator";
 import { EntropyGuard } from "./exploration";
-import { general } from "./format";
-import { Learner } from "./learner";
-import { Matches } from "./matches";
-import type { Modules } from "./modules";
-import { layersOf, untrained } from "./network";
+import { general } from "./files/format";
+import type { PolicyFile } from "./files/policy_file";
+import { number, type Tensors, tensor } from "./files/tensors";
+import { Evaluator } from "./games/evaluator";
+import { Matches } from "./games/matches";
+import type { Modules } from "./games/modules";
+import { type Experience, LANES, Rollouts } from "./games/rollouts";
+import { ScenePractice } from "./games/scenes";
+import { Competition } from "./league/competition";
+import { Generator } from "./numpy/random";
 import { Pace } from "./pace";
 import type { Post, Steered } from "./parts";
-import { makePlan } from "./plan";
-import type { PolicyFile } from "./policy_file";
-import { Generator } from "./random";
-import { type Experience, LANES, Rollouts } from "./rollouts";
-import { ScenePractice } from "./scenes";
-import { hyperAt } from "./schedule";
+import { Learner } from "./ppo/learner";
+import { layersOf, untrained } from "./ppo/network";
+import { makePlan } from "./ppo/plan";
+import { hyperAt } from "./ppo/schedule";
 import { readSettings, type Settings } from "./settings";
 import { RUN } from "./tables";
 import { Tally } from "./tally";
-import { number, type Tensors, tensor } from "./tensors";
 
 const REPORTED = ["learning_rate", "entropy_coef"] as const; // settings that are metrics
 const SIGN_OF_LIFE_MS = 500;
@@ -217,7 +217,12 @@ export class Run implements Steered {
   private explore({ samples, units }: Experience, learned: Record<string, number>): void {
     if (this.skips || this.returns) return;
     const guard = this.exploration;
-    const problem = guard.afterUpdate(learned.entropy ?? Number.POSITIVE_INFINITY, mean(samples.returns!.f32, units), this.settings.min_entropy, this.published);
+    const problem = guard.afterUpdate(
+      learned.entropy ?? Number.POSITIVE_INFINITY,
+      mean(samples.returns!.f32, units),
+      this.settings.min_entropy,
+      this.published,
+    );
     if (!problem) return;
     if (guard.awake) this.replaceWeights(guard.awake);
     const done = guard.awake ? "reverted to an earlier policy that still explored; continuing" : "continuing";
@@ -256,7 +261,14 @@ export class Run implements Steered {
     const own: Tensors = {
       ...this.learner.state(),
       "train.tiles": tensor("U8", tiles.u8.slice(0, (this.settings.num_envs / LANES) * this.modules.tileBytes)),
-      "train.running": tensor("F32", running.f32.slice(0, this.runningShape.reduce((a, b) => a * b)), this.runningShape),
+      "train.running": tensor(
+        "F32",
+        running.f32.slice(
+          0,
+          this.runningShape.reduce((a, b) => a * b),
+        ),
+        this.runningShape,
+      ),
       "train.count": number("I64", count),
       "train.updates": number("I64", this.updates),
       "train.rate": number("F64", this.rate),

@@ -48,9 +48,7 @@ export function readSettings(values: Values): Settings {
 
 function table(value: Values[string]): Record<string, number> {
   if (typeof value === "object" && !Array.isArray(value)) return value;
-  return Object.fromEntries(
-    pairsIn(String(value)).map(([name, number]) => [name, Number(number)]),
-  );
+  return Object.fromEntries(pairsIn(String(value)).map(([name, number]) => [name, Number(number)]));
 }
 
 function pairsIn(text: string): [name: string, number: string][] {

@@ -3,9 +3,9 @@
  * policy file.
  */
 import type { FromTrainer, ToTrainer } from "../contract/training";
-import { Modules } from "./modules";
-import { layersOf } from "./network";
-import { decode, encode, type PolicyFile } from "./policy_file";
+import { decode, encode, type PolicyFile } from "./files/policy_file";
+import { Modules } from "./games/modules";
+import { layersOf } from "./ppo/network";
 import { freshPolicy, policyFile, Run } from "./run";
 import { readSettings } from "./settings";
 
@@ -78,5 +78,12 @@ async function read({ spec, file, name }: Message<"READ">): Promise<void> {
   const scenes = Array.from({ length: (words?.length ?? 0) / each }, (_, k) => words!.slice(k * each, (k + 1) * each));
   const values = config as Parameters<typeof readSettings>[0];
   const exact = found.rules_hash === spec.rules_hash;
-  post({ type: "FILE", exact, policy: { version, step, layers: [...layers], activation, weights }, values, metrics: metrics as Record<string, number>, scenes });
+  post({
+    type: "FILE",
+    exact,
+    policy: { version, step, layers: [...layers], activation, weights },
+    values,
+    metrics: metrics as Record<string, number>,
+    scenes,
+  });
 }

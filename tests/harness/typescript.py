@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,15 @@ def bundled(source: str) -> str:
     return run.stdout
 
 
-def run(source: str, given: Any) -> Any:
-    """`main(given)` of a TypeScript module in Node, as plain JSON: typed arrays as lists, bigints as text."""
-    done = subprocess.run(
-        [node(), "-e", bundled(source) + MAIN], input=json.dumps(given), text=True, capture_output=True
-    )
+def run(source: str, given: Any, *flags: str) -> Any:
+    """`main(given)` of a TypeScript module in Node (with these `flags`), as plain JSON: typed arrays as lists, bigints
+    as text.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script.cjs"  # too long for an argument
+        script.write_text(bundled(source) + MAIN)
+        done = subprocess.run(
+            [node(), *flags, str(script)], input=json.dumps(given), text=True, capture_output=True, check=False
+        )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

@@ -11,14 +11,14 @@ from dshq_widget.learning.exploration import EntropyGuard
 from tests.harness.typescript import run
 
 NUMBERS = """
-import { general, percent, quoted, thousands } from "./js/trainer/format";
+import { general, percent, quoted, thousands } from "./js/trainer/files/format";
 
 export function main({ numbers, shares, counts, texts }: any) {
   return [numbers.map(Number).map(general), shares.map(percent), counts.map(thousands), texts.map(quoted)];
 }
 """
 RATE = """
-import { difference, ratings } from "./js/trainer/elo";
+import { difference, ratings } from "./js/trainer/league/elo";
 
 export function main({ tables, gaps }: any) {
   const read = (table: (number | null)[]) => Float64Array.from(table, (elo) => elo ?? NaN);
@@ -29,7 +29,7 @@ export function main({ tables, gaps }: any) {
 }
 """
 GUARD = """
-import { CollapseGuard } from "./js/trainer/collapse_guard";
+import { CollapseGuard } from "./js/trainer/league/collapse_guard";
 import { EntropyGuard } from "./js/trainer/exploration";
 
 const numbers = (values: Record<string, string>) =>

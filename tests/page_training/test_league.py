@@ -18,11 +18,11 @@ from dshq_widget.widget import page_protocol
 from tests.harness.typescript import run
 
 LEAGUE = """
-import { League } from "./js/trainer/league";
-import { rowsForPage } from "./js/trainer/league_rows";
-import { type Player, POLICY, RANDOM } from "./js/trainer/players";
-import { PolicyFileError } from "./js/trainer/policy_file";
-import type { Tensor } from "./js/trainer/tensor";
+import { League } from "./js/trainer/league/league";
+import { rowsForPage } from "./js/trainer/league/league_rows";
+import { type Player, POLICY, RANDOM } from "./js/trainer/games/players";
+import { PolicyFileError } from "./js/trainer/files/policy_file";
+import type { Tensor } from "./js/trainer/files/tensor";
 
 const ARRAYS: Record<string, any> = { F32: Float32Array, F64: Float64Array, U8: Uint8Array };
 const strength = ({ kind, weights }: Player) => (kind === POLICY ? weights![0]! : kind === RANDOM ? 0 : 3);
@@ -202,7 +202,7 @@ def test_each_continues_what_the_other_saved():
 
 
 def test_large_networks_have_a_smaller_pool():
-    probe = 'import { League } from "./js/trainer/league";\nexport const main = ({ drill, sizes }: any) =>\n'
+    probe = 'import { League } from "./js/trainer/league/league";\nexport const main = ({ drill, sizes }: any) =>\n'
     probe += "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }).capacity);"
     specs = [PolicySpec((9, width, 4), "tanh") for width in (4, 64, 2000, 5000, 30_000)]
     wanted = [League(CompiledDrill(SPEC, "", ""), spec, 0).capacity for spec in specs]

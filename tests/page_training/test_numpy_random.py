@@ -10,7 +10,7 @@ from dshq_widget.learning.generator import pack_generator, unpack_generator
 from tests.harness.typescript import run
 
 DRAW = """
-import { Generator } from "./js/trainer/random";
+import { Generator } from "./js/trainer/numpy/random";
 
 type Call = [name: string, ...given: any[]];
 const WAYS: Record<string, (rng: Generator, ...given: any[]) => unknown> = {

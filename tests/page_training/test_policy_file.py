@@ -21,7 +21,7 @@ from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from tests.harness.typescript import run
 
 READ = """
-import { decode, encode, PolicyFileError, shapeHash } from "./js/trainer/policy_file";
+import { decode, encode, PolicyFileError, shapeHash } from "./js/trainer/files/policy_file";
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "base64"));
 
@@ -38,7 +38,7 @@ async function read(text: string) {
 export const main = (files: string[]) => Promise.all(files.map(read));
 """
 WRITE = """
-import { decode, encode, type PolicyFile, PolicyFileError } from "./js/trainer/policy_file";
+import { decode, encode, type PolicyFile, PolicyFileError } from "./js/trainer/files/policy_file";
 
 const numbers = Float32Array.from({ length: 84 }, (_, k) => Math.sin(k));
 const file: PolicyFile = {

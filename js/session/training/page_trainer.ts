@@ -3,8 +3,8 @@
  * the trainer's worker. Panels do not know the difference.
  */
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
-import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
+import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import type { PageModel } from "./page_model";
 import { SceneList } from "./scene_list";
 import { checkSetting } from "./settings_check";
@@ -201,10 +201,12 @@ export class PageTrainer {
     switch (message.type) {
       case "PHASE":
         this.keepAt = performance.now() + KEEP_FIRST_MS;
-        return this.say("training", message.text);
+        this.say("training", message.text);
+        return;
       case "POLICY":
         this.waiting = message;
-        return this.swap();
+        this.swap();
+        return;
       case "METRICS":
         this.rows.push(message.values);
         model.set("metrics", message.values);
@@ -214,15 +216,18 @@ export class PageTrainer {
         return;
       case "SCENES":
         this.scenes.measured(message.rows);
-        return this.sendScenes();
+        this.sendScenes();
+        return;
       case "WARNING":
-        return this.log("warning", message.text);
+        this.log("warning", message.text);
+        return;
       case "SAVED":
         if (this.saves > 0) {
           this.saves -= 1;
           this.download(message.file, message.version);
         }
-        return this.keep(message);
+        this.keep(message);
+        return;
       case "STOPPED":
         this.file = message.file;
         this.swap(true);
@@ -230,9 +235,11 @@ export class PageTrainer {
         model.set("paused", false);
         this.say("stopped", `at version ${message.version}`);
         this.finished(message.file);
-        return this.keep(message);
+        this.keep(message);
+        return;
       case "FAILED":
-        return this.fail(message.text);
+        this.fail(message.text);
+        return;
     }
   }
 
@@ -261,7 +268,11 @@ export class PageTrainer {
     this.file = exact ? bytes : null;
     const { model } = this;
     const config = model.get("config");
-    const known = Object.fromEntries(Object.entries(values).filter(([key]) => key in config.values && key !== "device").map(([key, value]) => [key, written(value)]));
+    const known = Object.fromEntries(
+      Object.entries(values)
+        .filter(([key]) => key in config.values && key !== "device")
+        .map(([key, value]) => [key, written(value)]),
+    );
     model.set("config", { ...config, values: { ...config.values, ...known } });
     this.scenes.restore(scenes);
     this.sendScenes();

@@ -80,7 +80,12 @@ export class PageTraining {
     const drill = this.base.get("drill")!;
     const { model, base } = this;
     const own = Object.fromEntries(TRAINERS.map((name) => [name, base.get(name)])) as unknown as OwnTraits;
-    this.trainer = new PageTrainer(model, drill, () => this.fetch(), (file) => this.handBack(file));
+    this.trainer = new PageTrainer(
+      model,
+      drill,
+      () => this.fetch(),
+      (file) => this.handBack(file),
+    );
     const stopped = (own.policy?.version ?? 0) > 0;
     const fresh: Partial<OwnTraits> = { status: stopped ? "stopped" : "idle", status_text: stopped ? `at version ${own.policy!.version}` : "", error: "" };
     model.takeOver({ ...own, ...fresh, paused: false, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));

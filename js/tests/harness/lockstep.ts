@@ -1,12 +1,12 @@
 /** A run in Node, update by update, from the weights and settings it is given: tests/page_training compares it with Python's. */
 import type { DrillSpec } from "../../contract/protocol";
 import type { Values } from "../../contract/training";
-import { Learner } from "../../trainer/learner";
-import { Modules } from "../../trainer/modules";
-import { layersOf } from "../../trainer/network";
-import { makePlan } from "../../trainer/plan";
-import { LANES, Rollouts } from "../../trainer/rollouts";
-import { hyperAt } from "../../trainer/schedule";
+import { Modules } from "../../trainer/games/modules";
+import { LANES, Rollouts } from "../../trainer/games/rollouts";
+import { Learner } from "../../trainer/ppo/learner";
+import { layersOf } from "../../trainer/ppo/network";
+import { makePlan } from "../../trainer/ppo/plan";
+import { hyperAt } from "../../trainer/ppo/schedule";
 import { readSettings } from "../../trainer/settings";
 
 interface Order {

@@ -1,7 +1,7 @@
 /** The league's part of a policy file: tensors `train.league.*`, as docs/architecture.md, "The league", describes them. */
-import type { ConfigValue } from "../contract/protocol";
-import { PolicyFileError } from "./policy_tensors";
-import type { Tensor } from "./tensor";
+import type { ConfigValue } from "../../contract/protocol";
+import { PolicyFileError } from "../files/policy_tensors";
+import type { Tensor } from "../files/tensor";
 
 /** One earlier policy. */
 export interface Snapshot {

@@ -1,9 +1,10 @@
 /** Running normalisers of observations and rewards, folded into the network: dshq_widget/algorithms/ppo/learners/normalizer.py. */
+
+import type { Tensors } from "../files/tensors";
+import { LANES, type Samples } from "../games/rollouts";
+import type { Settings } from "../settings";
+import { FIRST_COUNT, SMALLEST } from "../tables";
 import { parts } from "./plan";
-import type { Tensors } from "./tensors";
-import { LANES, type Samples } from "./rollouts";
-import type { Settings } from "./settings";
-import { FIRST_COUNT, SMALLEST } from "./tables";
 
 /** Vectors added in single precision before the sum goes on in double. */
 const RUN = 64;

@@ -1,9 +1,9 @@
 /** Plays arranged scenes at intervals and says how often side 0 wins from each: dshq_widget/learning/scene_evaluation.py. */
-import type { DrillSpec, Success } from "../contract/protocol";
+import type { DrillSpec, Success } from "../../contract/protocol";
+import { type Tensors, tensor } from "../files/tensors";
+import type { Play, Post } from "../parts";
 import { kindOf } from "./opponents";
-import type { Play, Post } from "./parts";
 import { POLICY, RANDOM } from "./players";
-import { type Tensors, tensor } from "./tensors";
 
 const MATCHES = 128;
 const PAUSE_MS = 5_000; // between two measurements of all scenes; longer if they take long

@@ -1,9 +1,9 @@
 /** The policy network of a run: its layers, which weights learn, and fresh ones. dshq_widget/policy/network.py. */
-import type { DrillSpec } from "../contract/protocol";
+import type { DrillSpec } from "../../contract/protocol";
+import type { Generator } from "../numpy/random";
+import type { Settings } from "../settings";
+import { GAINS } from "../tables";
 import { floatsOf, parse, parts } from "./plan";
-import type { Generator } from "./random";
-import type { Settings } from "./settings";
-import { GAINS } from "./tables";
 
 /** Observations, what stands in front, hidden sizes, actions and the value. */
 export function layersOf(spec: DrillSpec, settings: Pick<Settings, "hidden_sizes" | "separate_value_net">): number[] {

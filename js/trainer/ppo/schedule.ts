@@ -1,6 +1,6 @@
 /** The settings of the next update, with schedules and setbacks applied: learning/schedule.py and `Hyper.at`. */
-import type { Settings } from "./settings";
-import { FINAL_RATE, WARM_UP } from "./tables";
+import type { Settings } from "../settings";
+import { FINAL_RATE, WARM_UP } from "../tables";
 
 /** Settings of one update. */
 export type Hyper = Pick<

@@ -1,5 +1,5 @@
 /** Where a network's parameters lie in memory: dshq_kernels/network/mlp.py's `make_plan`, for dense networks and grids. */
-import { ACTIVATIONS, CHUNK, PLAN, PLAN_COLUMNS } from "./tables";
+import { ACTIVATIONS, CHUNK, PLAN, PLAN_COLUMNS } from "../tables";
 
 const LANES = 16;
 const GRID_NUMBERS = 5; // rows, columns, planes, maps, sweeps

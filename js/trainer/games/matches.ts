@@ -1,11 +1,12 @@
 /** Matches from proper starts, each game played once: dshq_kernels/play/rollout.py's `play_matches` on the learner's module. */
+
+import { Generator } from "../numpy/random";
+import type { Results } from "../parts";
+import { makePlan, type Plan, pack } from "../ppo/plan";
+import { KEPT_WORDS } from "../tables";
 import type { Modules } from "./modules";
-import type { Results } from "./parts";
-import { makePlan, type Plan, pack } from "./plan";
 import { type Player, POLICY } from "./players";
-import { Generator } from "./random";
 import { LANES } from "./rollouts";
-import { KEPT_WORDS } from "./tables";
 
 const KEYS = 0x3a7c4;
 

@@ -1,8 +1,8 @@
 /** The two WebAssembly modules of a trainer, on one memory: the drill's verbs, reached through the function table, and the learner's functions. */
-import type { DrillSpec } from "../contract/protocol";
-import type { ModuleBytes } from "../contract/training";
+import type { DrillSpec } from "../../contract/protocol";
+import type { ModuleBytes } from "../../contract/training";
+import { REALS, RECORDS, STACK_TOP } from "../tables";
 import { type Block, Memory } from "./memory";
-import { REALS, RECORDS, STACK_TOP } from "./tables";
 
 export type RecordName = keyof typeof RECORDS;
 export type RecordValues = Record<string, number>;

@@ -1,5 +1,5 @@
 /** The league's cross table as rows: whole as the league has them, and as few as the page shows. */
-import type { ConfigValue, LeagueRow } from "../contract/protocol";
+import type { ConfigValue, LeagueRow } from "../../contract/protocol";
 
 const [ROWS, NEWEST] = [20, 5]; // players shown, and how many of them are the newest
 

@@ -5,7 +5,7 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import type { Activation } from "../contract/protocol";
+import type { Activation } from "../../contract/protocol";
 import { quoted, thousands } from "./format";
 import { countConvolutionFloats, countFloats } from "./network_size";
 import { PolicyFileError, readTensors, writeTensors } from "./policy_tensors";

@@ -3,7 +3,7 @@
  *
  * Folder `trainer`: trains in the page, in a worker of its own, by the kernels of dshq_kernels as WebAssembly. docs/page_training.md.
  */
-import { STACK_TOP } from "./tables";
+import { STACK_TOP } from "../tables";
 
 const PAGE_BYTES = 65_536;
 const ALIGNMENT = 64;

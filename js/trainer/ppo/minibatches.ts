@@ -1,6 +1,6 @@
 /** In which order a rollout's units are learned, and where minibatches begin: `plan_minibatches` of ppo/learners/learner.py. */
-import { LANES } from "./rollouts";
-import type { Generator } from "./random";
+import { LANES } from "../games/rollouts";
+import type { Generator } from "../numpy/random";
 import type { Hyper } from "./schedule";
 
 export interface Minibatches {

@@ -1,10 +1,10 @@
 /** Measures a policy at intervals: dshq_widget/learning/evaluator.py. */
-import type { DrillSpec } from "../contract/protocol";
+import type { DrillSpec } from "../../contract/protocol";
+import type { Play } from "../parts";
+import type { Settings } from "../settings";
+import { EVALUATION } from "../tables";
 import { kindOf } from "./opponents";
-import type { Play } from "./parts";
 import { IDLE, type Player, POLICY, RANDOM } from "./players";
-import type { Settings } from "./settings";
-import { EVALUATION } from "./tables";
 
 export class Evaluator {
   /** The newest results by the flat names of protocol.py. */

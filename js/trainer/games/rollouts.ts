@@ -1,13 +1,13 @@
 /** Games that continue from rollout to rollout, and their samples: dshq_kernels/play/rollout.py on the learner's module. */
-import type { DrillSpec } from "../contract/protocol";
+import type { DrillSpec } from "../../contract/protocol";
+import { Generator } from "../numpy/random";
+import { type Plan, pack } from "../ppo/plan";
+import type { Settings } from "../settings";
+import { MOST_SLOTS, STATS } from "../tables";
 import type { Block } from "./memory";
 import { type Modules, wordOf } from "./modules";
-import { type Plan, pack } from "./plan";
 import { kindOf } from "./opponents";
 import { POLICY, SELF } from "./players";
-import { Generator } from "./random";
-import type { Settings } from "./settings";
-import { MOST_SLOTS, STATS } from "./tables";
 
 export const LANES = 16;
 const POOL = "pool";
@@ -105,7 +105,9 @@ export class Rollouts {
     const units = this.groups.length * length * 2;
     const keep = (group: readonly number[], half: number) => half === 0 || group[2]! >= 0;
     this.units = Int32Array.from(
-      this.groups.flatMap((group, g) => Array.from({ length: length * 2 }, (_, k) => (keep(group, k & 1) ? g * length * 2 + k : -1)).filter((unit) => unit >= 0)),
+      this.groups.flatMap((group, g) =>
+        Array.from({ length: length * 2 }, (_, k) => (keep(group, k & 1) ? g * length * 2 + k : -1)).filter((unit) => unit >= 0),
+      ),
     );
     const maskWords = spec.masked ? Math.ceil(spec.n_actions / 32) : 0;
     const row = () => memory.floats(units * LANES);
@@ -187,7 +189,8 @@ export class Rollouts {
   /** Starts a share of the new games from one of these scenes, a game's words each. */
   practise(scenes: readonly Uint32Array[]): void {
     const { memory, tileWords } = this.modules;
-    if (scenes.length > (this.scenes ? this.scenes.block.bytes / (4 * tileWords) : 0)) this.scenes = { block: memory.floats(scenes.length * tileWords), count: 0 };
+    if (scenes.length > (this.scenes ? this.scenes.block.bytes / (4 * tileWords) : 0))
+      this.scenes = { block: memory.floats(scenes.length * tileWords), count: 0 };
     if (!this.scenes) return;
     for (const [k, scene] of scenes.entries()) this.scenes.block.u32.set(scene, k * tileWords);
     this.scenes.count = scenes.length;

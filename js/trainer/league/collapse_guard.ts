@@ -2,7 +2,7 @@
  * Detects when training collapses: updates outside their bounds, or a score that stays below the champion's. The thresholds and their
  * reasons are those of dshq_widget/learning/collapse_guard.py.
  */
-import { general, percent } from "./format";
+import { general, percent } from "../files/format";
 import { wilson } from "./wilson";
 
 const KL_LIMIT = 1; // nats

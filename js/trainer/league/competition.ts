@@ -1,14 +1,14 @@
 /** Rates the policy against earlier ones and pinned opponents, and reverts it when it collapses: dshq_widget/learning/competition.py. */
-import type { DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
+import type { DrillSpec, LeagueRow, MetricsRow } from "../../contract/protocol";
+import { general } from "../files/format";
+import type { Tensors } from "../files/tensors";
+import { slotCount } from "../games/rollouts";
+import type { Play, Steered } from "../parts";
+import type { Plan } from "../ppo/plan";
+import { RUN } from "../tables";
 import { CollapseGuard } from "./collapse_guard";
-import type { Play, Steered } from "./parts";
-import { general } from "./format";
 import { League } from "./league";
 import { rowsForPage } from "./league_rows";
-import type { Plan } from "./plan";
-import type { Tensors } from "./tensors";
-import { slotCount } from "./rollouts";
-import { RUN } from "./tables";
 
 export class Competition {
   readonly league: League;

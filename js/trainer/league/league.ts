@@ -2,14 +2,14 @@
  * The self-play league: earlier policies kept as opponents, rated against pinned ones, and the champion among them, as
  * dshq_widget/learning/league.py has it; there are the reasons for its numbers. All choices are drawn from the seed and counted rounds.
  */
-import type { ConfigValue, DrillSpec } from "../contract/protocol";
+import type { ConfigValue, DrillSpec } from "../../contract/protocol";
+import type { Tensor } from "../files/tensor";
+import { type Play, type Player, POLICY, RANDOM } from "../games/players";
+import { Generator } from "../numpy/random";
 import { CrossTable } from "./cross_table";
 import { difference } from "./elo";
 import { type Champion, type LeagueState, readState, type Snapshot, writeState } from "./league_file";
 import type { TableRow } from "./league_rows";
-import { type Play, type Player, POLICY, RANDOM } from "./players";
-import { Generator } from "./random";
-import type { Tensor } from "./tensor";
 
 const [CAPACITY, RECENT, BEST] = [100, 0.6, 0.2];
 const MOST_BYTES = 8 << 20;

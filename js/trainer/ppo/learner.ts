@@ -1,16 +1,17 @@
 /** PPO on the learner's module, in one thread: dshq_widget/algorithms/ppo/learners/fused.py. */
-import type { Block } from "./memory";
+
+import type { Tensors } from "../files/tensors";
+import type { Block } from "../games/memory";
+import type { Modules } from "../games/modules";
+import { type Experience, LANES, places, type Samples } from "../games/rollouts";
+import { Generator } from "../numpy/random";
+import type { Settings } from "../settings";
+import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "../tables";
 import { planMinibatches } from "./minibatches";
-import type { Modules } from "./modules";
 import { learningMask } from "./network";
 import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
-import type { Tensors } from "./tensors";
-import { Generator } from "./random";
-import { type Experience, LANES, places, type Samples } from "./rollouts";
 import type { Hyper } from "./schedule";
-import type { Settings } from "./settings";
-import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "./tables";
 
 const SUMS = SUM_NAMES.length;
 const GENERATOR = 0xba7c4;

@@ -1,0 +1,38 @@
+/** A whole run in Node, from the settings or a `.dshq` file that it is given to a number of updates more: tests/page_training. */
+import type { DrillSpec } from "../../contract/protocol";
+import type { FromTrainer, Values } from "../../contract/training";
+import { decode, encode } from "../../trainer/files/policy_file";
+import { Modules } from "../../trainer/games/modules";
+import { Run } from "../../trainer/run";
+
+interface Order {
+  spec: DrillSpec;
+  learner: string; // base64
+  drill: string;
+  values: Values;
+  file: string; // "": begin untrained
+  updates: number;
+  scenes: string[];
+}
+
+const bytes = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+
+/** What it said, and the file at its end. */
+export default async function pageRun({ spec, learner, drill, values, file, updates, scenes }: Order): Promise<unknown> {
+  const said: FromTrainer[] = [];
+  const modules = await Modules.load(spec, { learner: bytes(learner).buffer, drill: bytes(drill).buffer });
+  let left = updates;
+  const post = (message: FromTrainer) => {
+    said.push(message);
+    if (message.type === "POLICY" && message.version > 0 && --left === 0) run.receive({ type: "STOP" });
+  };
+  const given = file ? await decode(bytes(file)) : null;
+  const words = scenes.map((scene) => new Uint32Array(bytes(scene).buffer));
+  const run = new Run(post, modules, { values, file: given, policy: null, metrics: given ? (given.metrics as Record<string, number>) : {}, paused: false, asked: 0, scenes: words });
+  await run.train();
+  const kinds = said.map(({ type }) => type);
+  const metrics = said.filter((message) => message.type === "METRICS").at(-1);
+  const league = said.filter((message) => message.type === "LEAGUE").at(-1);
+  const measured = said.filter((message) => message.type === "SCENES").at(-1);
+  return { kinds, metrics, league, measured, file: Buffer.from(await encode(run.file())).toString("base64") };
+}

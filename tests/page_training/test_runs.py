@@ -1,0 +1,136 @@
+"""Whole runs of the page's trainer, in Node: what they report, and files that go on in the page and in Python."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from dshq_kernels.play.records import learner_module
+from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.contract import protocol, settings
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills import get
+from dshq_widget.learning.league import League
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget import page_protocol
+from tests.harness.typescript import run
+from tests.kernels.test_learner_wasm import fuses
+
+SOURCE = 'export { default as main } from "./js/tests/harness/page_run";'
+SMALL = {"num_envs": 64, "rollout_length": 16, "minibatch_size": 512, "hidden_sizes": (32, 32), "snapshot_every": 2}
+pytestmark = pytest.mark.slow  # the learner's module is compiled for half a minute, if it is not cached
+
+
+def page(drill, config, updates, file=b"", relaxed=True, scenes=()):
+    """A run in Node that began untrained or from a file; what it said, and its own file."""
+    found = run(
+        SOURCE,
+        {
+            "spec": drill.spec,
+            "learner": base64.b64encode(learner_module(relaxed)).decode(),
+            "drill": base64.b64encode(drill.wasm(relaxed)).decode(),
+            "values": page_protocol.typed(config.to_json()),
+            "file": base64.b64encode(file).decode(),
+            "updates": updates,
+            "scenes": [base64.b64encode(scene).decode() for scene in scenes],
+        },
+        *(["--experimental-wasm-relaxed-simd"] if relaxed else []),
+    )
+    return found, base64.b64decode(found["file"])
+
+
+def setting(name, changes=None):
+    drill = compile_drill(get(name))
+    return drill, settings.of_drill(drill.spec).replace({**SMALL, **(changes or {})})
+
+
+class Python:
+    """The learner and the games of a run in Python, from a file."""
+
+    def __init__(self, drill, config, saved):
+        self.config, self.steps = config, saved.step
+        self.learner = FusedPPO(PolicySpec.for_config(drill.spec, config), seed=config.seed)
+        self.games = OwnGames(drill, config, 1)
+        self.learner.load(saved.weights)
+        self.learner.restore(saved.state)
+        self.games.restore(saved.state)
+
+    def update(self):
+        played = self.games.next(self.learner, self.config, 0)
+        self.learner.update(played.samples, played.units, Hyper.at(self.config, self.steps))
+        self.steps += played.agent_steps
+
+
+def test_a_run_in_the_page_goes_on_in_python_and_back():
+    drill, config = setting("ball")
+    found, file = page(drill, config, 3)
+    saved = checkpoint.decode(file)
+    assert (saved.drill, saved.version, saved.algorithm) == ("ball", 3, "ppo")
+    assert settings.TrainConfig.from_values(saved.config) == config
+    assert found["kinds"][:2] == ["POLICY", "PHASE"] and found["kinds"].count("POLICY") == 4
+    metrics = found["metrics"]["values"]
+    assert all(protocol.metric(name) or name in ("seconds", "agent_steps", "updates", "version") for name in metrics)
+    assert metrics["updates"] == 3 and metrics["agent_steps"] == saved.step
+    league = League(drill, PolicySpec.for_config(drill.spec, config), config.seed)
+    league.restore(saved.state)
+    assert [row["name"] for row in league.rows()].count("v0") == 1 and league.champion is not None
+
+    python = Python(drill, config, saved)
+    python.update()
+    python.update()
+    _, there = page(drill, config, 2, file)
+    further = checkpoint.decode(there)
+    assert further.version == 5 and further.step == python.steps
+    if fuses(drill):
+        assert further.weights.tobytes() == python.learner.blob().tobytes()
+        assert further.state["train.tiles"].tobytes() == python.games.rollouts.tiles.tobytes()
+    np.testing.assert_allclose(further.weights, python.learner.blob(), atol=5e-4)
+    state = {**python.learner.state(), **python.games.state()}
+    written = checkpoint.encode(
+        checkpoint.Checkpoint(
+            **{**vars(further), "weights": python.learner.blob(), "state": {**further.state, **state}}
+        )
+    )
+    _, back = page(drill, config, 1, written)
+    python.update()
+    np.testing.assert_allclose(checkpoint.decode(back).weights, python.learner.blob(), atol=5e-4)
+
+
+def test_python_trains_on_from_the_pages_file(tmp_path):
+    drill, config = setting("approach")
+    _, file = page(drill, config, 2)
+    path = tmp_path / "page.dshq"
+    path.write_bytes(file)
+    with Trainer(path, workers=0) as trainer:
+        assert trainer.version == 2 and trainer.config.num_envs == 64
+        trainer.train_for(updates=3, progress=False)
+        assert trainer.version == 5
+        trainer.save(tmp_path / "python.dshq")
+    found, further = page(drill, config, 1, (tmp_path / "python.dshq").read_bytes())
+    assert checkpoint.decode(further).version == 6
+    assert found["metrics"]["values"]["updates"] == 6
+
+
+def test_scenes_are_practised_and_measured():
+    drill, config = setting("approach")
+    game = drill.game()
+    words = game.words(game.new(1, 3))[0].astype("<u4")
+    found, file = page(drill, config, 2, scenes=[words.tobytes()])
+    (row,) = found["measured"]["rows"]
+    assert 0 <= row["share"] <= 1 and row["version"] >= 1
+    assert checkpoint.decode(file).state["train.scenes"].tolist() == [words.tolist()]
+
+
+def test_numbers_that_are_not_finite_are_reported_and_mended():
+    """A learning rate that overflows: the run says so, reverts, and ends with a sentence in place of going on for ever."""
+    drill, config = setting("approach", {"learning_rate": 1.0, "max_grad_norm": 0.0, "reward_weights": {}})
+    spec = json.loads(json.dumps(drill.spec))
+    for term in spec["terms"]:
+        term["weight"] = 3e38
+    with pytest.raises(AssertionError, match="training failed: it reverted to the last good weights 5 times in a row"):
+        page(type("Drill", (), {"spec": spec, "wasm": drill.wasm})(), config, 40)
