@@ -3,7 +3,7 @@
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
- * play.js is what `dshq play` puts around widget.js.
+ * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -37,7 +37,7 @@ const shadersAsText = {
   },
 };
 
-/** `import packed from "worker-source"` is js/worker/host.ts bundled as an ES module, as gzip in base64 (js/session/unpack.ts). */
+/** `import packed from "worker-source"` is js/worker/host.ts bundled as a plain script, which a page opened from a file may start, too, as gzip in base64 (js/session/unpack.ts). */
 const packedWorker = {
   name: "packed-worker",
   setup(build) {
@@ -47,7 +47,9 @@ const packedWorker = {
         ...common,
         entryPoints: [join(here, "worker", "host.ts")],
         plugins: [shadersAsText],
-        format: "esm",
+        format: "iife",
+        globalName: "dshqShow",
+        footer: { js: "globalThis.dshqShow = dshqShow;" },
         write: false,
         metafile: true,
       });
@@ -93,6 +95,9 @@ const standalone = {
   plugins: [shadersAsText, packedWorker],
 };
 
+/** The trainer's worker: not a part of widget.js, since few pages train by themselves. */
+const trainer = { ...common, entryPoints: [{ in: join(here, "trainer", "worker.ts"), out: "trainer" }], format: "iife", outdir: out };
+
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
 
 async function report() {
@@ -115,6 +120,6 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play)]);
+  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play), esbuild.build(trainer)]);
   await report();
 }

@@ -4,7 +4,9 @@
  */
 import type { Model, Traits } from "./contract/model";
 import type { PolicyTrait } from "./contract/protocol";
-import { unpack } from "./session/unpack";
+import type { TrainerPackage } from "./contract/training";
+import { hasRelaxedSimd } from "./session/training/relaxed_simd";
+import { unpack, unpackBytes } from "./session/unpack";
 import widget from "./widget";
 
 type Handler = (...values: never[]) => void;
@@ -16,7 +18,10 @@ class SavedModel implements Model {
   readonly standalone = true;
   private readonly listeners = new Map<string, Set<Handler>>();
 
-  constructor(private readonly traits: Traits) {}
+  constructor(
+    private readonly traits: Traits,
+    readonly trainerPackage?: Promise<TrainerPackage>,
+  ) {}
 
   get<K extends keyof Traits>(name: K): Traits[K] {
     return this.traits[name];
@@ -56,10 +61,26 @@ async function textOf(saved: HTMLScriptElement): Promise<string> {
   return saved.type === "application/gzip" ? unpack(text) : text;
 }
 
+/** A trainer in a page: everything as gzip in base64; modules for browsers without relaxed SIMD, and for those with it. */
+interface SavedTrainer {
+  code: string;
+  plain: { learner: string; drill: string };
+  relaxed: { learner: string; drill: string };
+}
+
+/** Unpacked once it is wanted. */
+async function trainerOf(text: string): Promise<TrainerPackage> {
+  const saved = JSON.parse(text) as SavedTrainer;
+  const { learner, drill } = hasRelaxedSimd() ? saved.relaxed : saved.plain;
+  const [code, ...modules] = await Promise.all([unpack(saved.code), unpackBytes(learner), unpackBytes(drill)]);
+  return { code, modules: { learner: modules[0]!, drill: modules[1]! } };
+}
+
 // the match in script "x-match" plays in element "x"
 for (const saved of document.querySelectorAll<HTMLScriptElement>('script[id$="-match"]')) {
   void textOf(saved).then((text) => {
-    const model = new SavedModel(traitsOf(text));
+    const trainer = document.getElementById(saved.id.replace(/-match$/, "-trainer"))?.textContent;
+    const model = new SavedModel(traitsOf(text), trainer ? trainerOf(trainer) : undefined);
     const page = widget();
     page.initialize({ model });
     page.render({ model, el: document.getElementById(saved.id.replace(/-match$/, ""))! });

@@ -3,8 +3,11 @@
 import type { Model } from "./contract/model";
 import type { Ready } from "./session/events";
 import { Session } from "./session/session";
+import { PageModel } from "./session/training/page_model";
+import { PageTraining } from "./session/training/page_training";
 import { h, setAttribute } from "./ui/dom";
 import { detectTheme, watchTheme } from "./ui/theme";
+import { buildOffer } from "./view/offer";
 import { placePanels } from "./view/panel_layout";
 import { buildStage } from "./view/stage";
 import type { View } from "./view/view";
@@ -13,20 +16,27 @@ type CleanUp = () => void;
 
 /** A factory, so that every model's session is its own even where hosts share one copy of this module. */
 export default function widget() {
-  let session: Session | null = null;
+  let shown: { session: Session; training: PageTraining } | null = null;
   return {
     initialize({ model }: { model: Model }): CleanUp {
-      session = new Session(model);
-      return () => session?.dispose();
+      const own = new PageModel(model);
+      const training = new PageTraining(model, own);
+      const session = new Session(own);
+      session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
+      shown = { session, training };
+      return () => {
+        training.dispose();
+        session.dispose();
+      };
     },
     render({ el }: { model: Model; el: HTMLElement }): CleanUp {
-      if (!session) throw new Error("render was called before initialize: the host must call initialize first");
-      return renderView(session, el);
+      if (!shown) throw new Error("render was called before initialize: the host must call initialize first");
+      return renderView(shown.session, shown.training, el);
     },
   };
 }
 
-function renderView(session: Session, el: HTMLElement): CleanUp {
+function renderView(session: Session, training: PageTraining, el: HTMLElement): CleanUp {
   const ending = new AbortController();
   const { signal } = ending;
   const stage = h("div", { class: "stage" });
@@ -39,7 +49,7 @@ function renderView(session: Session, el: HTMLElement): CleanUp {
     learn: h("div", { class: "column learn" }),
     more: h("div", { class: "column more" }),
   };
-  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, h("div", { class: "frame" }, ...Object.values(columns)));
+  const root = h("div", { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" }, banner, buildOffer(training, signal), h("div", { class: "frame" }, ...Object.values(columns)));
 
   const followTheme = () => {
     const theme = detectTheme();
@@ -73,6 +83,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   const status = () => {
     const now = session.status;
     set("status", now);
+    set("trainer", session.model.trainedBy ?? "kernel");
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
     if (!banner.hidden) banner.textContent = "Kernel disconnected. The match continues with the last policy. Run this cell again to resume training.";
   };
@@ -91,6 +102,12 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("fps", Math.round(fps));
     set("playing", playing);
   };
+  const history = () => {
+    const { win_rate_ema: scripted, win_rate_random: random, agent_steps: steps } = session.model.get("metrics") ?? {};
+    set("win-rate", scripted?.toFixed(4) ?? "");
+    set("win-rate-random", random?.toFixed(4) ?? "");
+    set("agent-steps", steps ?? "");
+  };
   const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");
   const ready = ({ view, renderer, thread, reason }: Ready) => {
     if (view !== number) return;
@@ -105,6 +122,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   session.events.on("picture", picture, signal);
   session.events.on("state", state, signal);
   session.events.on("futures", futures, signal);
+  session.events.on("history", history, signal);
   session.events.on("ready", ready, signal);
-  for (const follow of [status, show, drill, state, futures]) follow();
+  for (const follow of [status, show, drill, state, futures, history]) follow();
 }

@@ -1,6 +1,6 @@
 """Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
 
-`js/contract/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people; a test holds them equal to
+`js/contract/tables.ts` and `js/trainer/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people; a test holds them equal to
 their sources.
 """
 
@@ -9,12 +9,26 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dshq_kernels.backends.wasm import STACK_TOP
+from dshq_kernels.network import mlp
+from dshq_kernels.network.gradient import CHUNK
+from dshq_kernels.play import loops
+from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, PLAN_COLUMNS, REALS, ROLLOUT, UPDATE
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm
+from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import presets, protocol, run_file, sections, settings
 from dshq_widget.drill import palette
+from dshq_widget.learning import evaluator, run, schedule
+from dshq_widget.policy import network
+from dshq_widget.runtime import opponents
 
 ROOT = Path(__file__).parent.parent
+PLAN_NAMES = (
+    *("N_IN", "IN_WIDTH", "N_OUT", "OUT_WIDTH", "WEIGHTS", "BIASES", "HALVES", "N_OBS", "N_ACTIONS", "ROWS", "COLUMNS"),
+    *("PLANES", "MAPS", "SWEEPS", "ITEMS"),
+)
+"""Columns of a plan that the page fills."""
 EXPLAINED = ("return_mean", "entropy")
 """Metrics whose sentences the page shows; the others would only make it larger."""
 
@@ -40,6 +54,53 @@ def tables_ts() -> str:
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
     }
     head = "// Written by `python -m tools.tables` from contract/protocol.py and drill/palette.py: change it there.\n"
+    body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
+    return "\n".join([head, *body])
+
+
+def trainer_ts() -> str:
+    """`js/trainer/tables.ts`: what the trainer in the page shares with the kernels and with the kernel's learner."""
+    records = {"forward": FORWARD, "play": ROLLOUT, "learn": UPDATE, "matches": MATCHES}
+    constants: dict[str, Any] = {
+        "STACK_TOP": STACK_TOP,
+        "RECORDS": {name: records[name].names for name in EXPORTS},
+        "REALS": REALS,
+        "STATS": loops.STATS,
+        "KEPT_WORDS": loops.KEPT_WORDS,
+        "PLAN_COLUMNS": PLAN_COLUMNS,
+        "PLAN": {name: getattr(mlp, name) for name in PLAN_NAMES},
+        "ACTIVATIONS": mlp.ACTIVATIONS,
+        "CHUNK": CHUNK,
+        "SUM_NAMES": fused.SUM_NAMES,
+        "ADAM_EPSILON": learner.ADAM_EPSILON,
+        "KL_MARGIN": learner.KL_MARGIN,
+        "FINAL_RATE": schedule.FINAL_RATE,
+        "WARM_UP": schedule.WARM_UP,
+        "FIRST_COUNT": normalizer.FIRST_COUNT,
+        "SMALLEST": normalizer.SMALLEST,
+        "GAINS": {
+            "hidden": network.HIDDEN_GAIN,
+            "policy": network.POLICY_GAIN,
+            "value": network.VALUE_GAIN,
+            "grid": network.GRID_DEVIATION,
+        },
+        "MOST_SLOTS": opponents.MOST_SLOTS,
+        "EVALUATION": {
+            "matches": evaluator.MATCHES,
+            "episodes": evaluator.EPISODES,
+            "ema": evaluator.EMA,
+            "most_share": evaluator.MOST_SHARE,
+        },
+        "RUN": {
+            "report_seconds": run.REPORT_SECONDS,
+            "rest_seconds": run.REST_SECONDS,
+            "rollback_rate": run.ROLLBACK_RATE,
+            "least_rate": run.LEAST_RATE,
+            "most_skips": run.MOST_SKIPS,
+            "most_returns": run.MOST_RETURNS,
+        },
+    }
+    head = "// Written by `python -m tools.tables` from dshq_kernels and dshq_widget: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
 
@@ -187,6 +248,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 def main() -> None:
     (ROOT / "js" / "contract" / "tables.ts").write_text(tables_ts(), encoding="utf-8")
+    (ROOT / "js" / "trainer" / "tables.ts").write_text(trainer_ts(), encoding="utf-8")
     (ROOT / "docs" / "contract.md").write_text(contract_md(), encoding="utf-8")
     (ROOT / "docs" / "algorithms.md").write_text(algorithms_md(), encoding="utf-8")
 

@@ -76,6 +76,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "DROP_SCENE": ("key",),
         "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
         "SAVE_POLICY": (),
+        "FETCH_TRAINER": ("relaxed",),
         "LOAD_POLICY": ("name", "part", "parts"),
         "STEP": ("unit", "count"),
         "FRAME_SHOWN": ("tick",),
@@ -88,6 +89,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "STEP": ("unit", "count"),
         "LOG": ("level", "text"),
         "POLICY_FILE": ("name",),
+        "TRAINER": ("problem",),
         "FRAME": ("tick", "score", "version", "playing", "events"),
     },
     "page_to_worker": {

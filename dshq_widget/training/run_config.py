@@ -40,6 +40,11 @@ class RunConfig:
             section = sections.read(self.algorithm.settings, self.algorithm.name, section.to_json(), own)
         named = self.named | set(settings.canonical(hyper, self.values))
         values = self.values.replace(hyper)
+        if values.device == "page":
+            raise settings.ConfigError(
+                "device=page is for the widget alone, whose browser then trains: use DrillWidget(device='page'), or "
+                "auto, cpu or cuda here"
+            )
         for key, fixed in self.algorithm.fixed.items():
             if getattr(values, key) != fixed:
                 name = self.algorithm.name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.classroom.quota import Quota
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import page_protocol
+from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.sender import Sender
 
@@ -52,6 +53,7 @@ class Commands:
             "FRAME_SHOWN": self._frame_shown,
             "STEP": self._step,
             "SAVE_POLICY": self._save_policy,
+            "FETCH_TRAINER": self._fetch_trainer,
             "EXTEND_TRAINING": lambda _: quota.extend(),
             "RESUME_RUN": self._resume_run,
             "SUBMIT_POLICY": lambda _: quota.submit_beside(outbox.notify),
@@ -95,6 +97,15 @@ class Commands:
         trainer = self._trainer
         name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
         self._outbox.put(page_protocol.policy_file(name, trainer.policy_file()))
+
+    def _fetch_trainer(self, content: Content) -> None:
+        """On a thread of its own: it may have to compile."""
+        threading.Thread(
+            target=page_training.answer,
+            args=(self._trainer, bool(content.get("relaxed")), self._outbox.put),
+            name="dshq-page-trainer",
+            daemon=True,
+        ).start()
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -30,7 +30,7 @@ from dshq_widget.notebook import cells
 from dshq_widget.policy.ladder import RUNGS
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
-from dshq_widget.widget import page_protocol
+from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.commands import Commands
 from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.inbox import Inbox
@@ -92,7 +92,13 @@ class DrillWidget(anywidget.AnyWidget):
         show = {key: keywords.pop(key) for key in list(keywords) if key in protocol.SHOW_DEFAULTS}
         hyper = keywords if seed is None else {**keywords, "seed": seed}
         rules = Rules.of()
+        self._in_page = hyper.get("device") == "page"
+        if self._in_page:
+            hyper = {key: value for key, value in hyper.items() if key != "device"}
         self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
+        if self._in_page and (problem := page_training.why_not(self._trainer)):
+            self._trainer.close()
+            raise settings.ConfigError(f"device=page cannot be used: {problem}")
         if policy is not None:
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         compiled = self._trainer.drill
@@ -122,7 +128,7 @@ class DrillWidget(anywidget.AnyWidget):
             show=show,
             policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
             config={
-                "values": page_protocol.typed(self._trainer.config.to_json()),
+                "values": self._values(),
                 "schema": settings.schema(),
                 "defaults": page_protocol.typed(base.to_json()),
                 "presets": presets.described(base),
@@ -139,7 +145,8 @@ class DrillWidget(anywidget.AnyWidget):
         self._closed = False
         self._let_the_page_choose_its_shell()
         self.on_msg(lambda _, content, buffers: self._inbox.put_message(content, buffers))
-        self._trainer.prepare()
+        if not self._in_page:
+            self._trainer.prepare()
         self._trainer.on_change(self._outbox.notify)
         self._trainer.on_warning(functools.partial(self._outbox.log, "warning"))
         self._sender = threading.Thread(target=self._run, name="dshq-sender", daemon=True)
@@ -158,7 +165,12 @@ class DrillWidget(anywidget.AnyWidget):
     # ---- training
 
     def train(self, **hyper: Any) -> None:
-        """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first."""
+        """Start training, or continue after a stop. Returns at once. Hyper-parameters given here are set first.
+
+        Raises RuntimeError with `device="page"`: there the page's own Train button starts it.
+        """
+        if self._in_page:
+            raise RuntimeError("this widget trains in the page (device=page): press Train there")
         self._trainer.start(**hyper)
         self._refresh()
 
@@ -248,12 +260,26 @@ class DrillWidget(anywidget.AnyWidget):
         self._policy_is_due()
         self._refresh()
 
-    def export_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the match, with its current policy, as one HTML file that needs no kernel and no network connection.
+    def export_html(self, path: str | os.PathLike[str], *, train: bool | None = None) -> Path:
+        """Write the match, with its current policy, as one HTML file that needs no kernel and no network connection,
+        and trains by itself: about 0.8 MB.
 
-        The file has about 0.4 MB. Returns its absolute path; raises OSError if it cannot be written.
+        `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
+        this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.
         """
-        return whole.write(path, self._document().encode())
+        trainer = None
+        problem = page_training.why_not(self._trainer)
+        if train and problem:
+            raise ValueError(problem)
+        if train is not False and not problem:
+            assert isinstance(self._trainer.drill, CompiledDrill)
+            try:
+                trainer = page_training.embedded(self._trainer.drill)
+            except RuntimeError as error:
+                if train:
+                    raise
+                self._outbox.log("warning", f"the exported page cannot train: {error}")
+        return whole.write(path, self._document(trainer=trainer).encode())
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It
@@ -262,14 +288,14 @@ class DrillWidget(anywidget.AnyWidget):
         title = self.drill["spec"]["title"]
         return Embedded(frame(self._document(packed=True), title), title)
 
-    def _document(self, packed: bool = False) -> str:
+    def _document(self, packed: bool = False, trainer: Mapping[str, Any] | None = None) -> str:
         if self._kernel_show is not None:
             raise ValueError(
                 f"{self._trainer.drill.name} cannot be exported: a page cannot play it without its environment"
             )
         with self._outbox.lock:
             state = {name: getattr(self, name) for name in ("drill", "policy", "rivals", "show", "controls", "config")}
-        return document(state, page_file("standalone.js"), self._css, packed=packed)
+        return document(state, page_file("standalone.js"), self._css, packed=packed, trainer=trainer)
 
     @property
     def history(self) -> list[dict[str, float | int]]:
@@ -396,7 +422,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values, algorithm = page_protocol.typed(trainer.config.to_json()), page_protocol.algorithm(trainer)
+            values, algorithm = self._values(), page_protocol.algorithm(trainer)
             if self.config["values"] != values or self.config["algorithm"] != algorithm:
                 self.config = {**self.config, "values": values, "algorithm": algorithm}
             now = time.monotonic()
@@ -407,6 +433,11 @@ class DrillWidget(anywidget.AnyWidget):
                     self.policy = page_protocol.policy(newest, bare=self._kernel_show is not None)
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config.action_distribution)
+
+    def _values(self) -> dict[str, Any]:
+        """The settings as the page shows them."""
+        values = page_protocol.typed(self._trainer.config.to_json())
+        return {**values, "device": "page"} if self._in_page else values
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""

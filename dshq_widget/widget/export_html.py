@@ -15,7 +15,12 @@ from collections.abc import Mapping
 from typing import Any
 
 PANELS = ("futures", "transport", "status", "mind")
-"""Panels of a page without a kernel: it plays, but does not train."""
+"""Panels of a page without a kernel that plays, but does not train."""
+TRAINING_PANELS = (
+    *("futures", "transport", "ghost", "training", "pace", "status", "headline", "charts", "mind", "league", "log"),
+    *("rewards", "coach", "hyper"),
+)
+"""Panels of a page that trains by itself."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -24,7 +29,7 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark }}
-body {{ margin: 0 auto; padding: 12px; max-width: 860px; background: #ffffff }}
+body {{ margin: 0 auto; padding: 12px; max-width: {width}; background: #ffffff }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #14181c }} }}
 </style>
 <main id="dshq"></main>
@@ -33,7 +38,9 @@ body {{ margin: 0 auto; padding: 12px; max-width: 860px; background: #ffffff }}
 """
 _PLAIN = """<style>{css}</style>
 <script type="application/json" id="dshq-match">{match}</script>
-<script>{script}</script>"""
+{trainer}<script>{script}</script>"""
+_TRAINER = """<script type="application/json" id="dshq-trainer">{trainer}</script>
+"""
 _PACKED = """<script type="module">
 const unpacked = async (text) => {{
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -50,8 +57,10 @@ await add("script", {{}}, "{script}");
 </script>"""
 
 
-def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The traits that a page without a kernel needs, of a widget's `state` (trait -> value); bytes as base64."""
+def match_of(state: Mapping[str, Any], trains: bool = False) -> dict[str, Any]:
+    """The traits that a page without a kernel needs, of a widget's `state` (trait -> value); bytes as base64.
+    `trains`: the page trains by itself.
+    """
     policy, config = state["policy"], state["config"]
     offered = state.get("controls")
     return {
@@ -62,13 +71,13 @@ def match_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "status_text": "",
         "error": "",
         "paused": False,
-        "controls": [name for name in PANELS if offered is None or name in offered],
+        "controls": [name for name in (TRAINING_PANELS if trains else PANELS) if offered is None or name in offered],
         "metrics": {},
         "league": [],
         "scenes": [],
         "seat": {},
         "rivals": {name: _as_text(rival) for name, rival in state["rivals"].items() if rival},
-        "config": {**config, "schema": {}, "presets": []},
+        "config": config if trains else {**config, "schema": {}, "presets": {}},
         "snapshot": None,
         "seq": 0,
     }
@@ -78,16 +87,29 @@ def _as_text(policy: Mapping[str, Any]) -> dict[str, Any]:
     return {**policy, "data": base64.b64encode(policy["data"]).decode()}
 
 
-def document(state: Mapping[str, Any], script: str, css: str, *, packed: bool = False) -> str:
-    """The whole HTML text; `script` is the bundle standalone.js. Text in the drill's names is escaped."""
+def document(
+    state: Mapping[str, Any],
+    script: str,
+    css: str,
+    *,
+    packed: bool = False,
+    trainer: Mapping[str, Any] | None = None,
+) -> str:
+    """The whole HTML text; `script` is the bundle standalone.js. Text in the drill's names is escaped. `trainer`: what
+    page_training.py has `embedded`, for a page that trains by itself; not with `packed`.
+    """
     spec = state["drill"]["spec"]
-    match = json.dumps(match_of(state), separators=(",", ":"))
+    match = json.dumps(match_of(state, trainer is not None), separators=(",", ":"))
     if packed:
         code = _PACKED.format(css=pack(css), match=pack(match), script=pack(script))
     else:
         match = match.replace("<", "\\u003c")
-        code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, script=_inside_script(script))
-    return _PAGE.format(title=html.escape(spec["title"]), code=code)
+        added = "" if trainer is None else _TRAINER.format(trainer=json.dumps(trainer))
+        code = _PLAIN.format(
+            css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script)
+        )
+    width = "860px" if trainer is None else "1400px"
+    return _PAGE.format(title=html.escape(spec["title"]), code=code, width=width)
 
 
 def frame(text: str, title: str) -> str:

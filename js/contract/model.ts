@@ -13,6 +13,7 @@ import type {
   Snapshot,
   Status,
 } from "./protocol";
+import type { TrainerPackage } from "./training";
 
 export interface Traits {
   drill: DrillTrait | null;
@@ -48,6 +49,9 @@ export interface Model {
   widget_manager?: unknown;
   /** A page saved without its kernel: nothing listens, and nobody ever will. */
   readonly standalone?: boolean;
+  /** The trainer that such a page brings along. */
+  readonly trainerPackage?: Promise<TrainerPackage>;
+  readonly trainedBy?: "kernel" | "page";
 }
 
 /** `model.on` that ends with `signal`. */

@@ -71,6 +71,9 @@ export interface DrillSpec {
   palette: string[];
   tags?: string[];
   rules_hash: string;
+  masked?: boolean; // some actions are forbidden at times
+  target?: number | null; // mean return of a drill of one side that counts as solved
+  front?: number[]; // the layer in front of the dense ones, as `layers` has it
   pictures?: boolean; // no rules: the kernel plays it and sends pictures
 }
 
@@ -125,6 +128,7 @@ export interface ConfigSchemaEntry {
   min?: number | null;
   max?: number | null;
   choices?: (string | number)[] | null;
+  multiple?: number;
   effect: "now" | "next update" | "restart";
 }
 export type ConfigValue = number | string | boolean | number[];
@@ -188,6 +192,7 @@ export type PageToKernel =
       visible: boolean;
     }
   | { type: "SAVE_POLICY" }
+  | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
   | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
   | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
   | { type: "FRAME_SHOWN"; tick: number }; // the next picture may come
@@ -197,6 +202,7 @@ export type KernelToPage =
   | { type: "STEP"; unit: StepUnit; count: number }
   | { type: "LOG"; level: string; text: string }
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
+  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module are its buffers
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
 /** What the queen of the Territory Drill may spawn. */

@@ -115,6 +115,9 @@ export const MESSAGES = {
       "visible"
     ],
     "SAVE_POLICY": [],
+    "FETCH_TRAINER": [
+      "relaxed"
+    ],
     "LOAD_POLICY": [
       "name",
       "part",
@@ -146,6 +149,9 @@ export const MESSAGES = {
     ],
     "POLICY_FILE": [
       "name"
+    ],
+    "TRAINER": [
+      "problem"
     ],
     "FRAME": [
       "tick",

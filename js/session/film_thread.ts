@@ -3,13 +3,9 @@
  * starts no worker, the film is made on the page.
  */
 import type { FilmOrder, FromWorker, ToWorker } from "../contract/protocol";
-import { workerUrl } from "./worker_code";
+import { importOnPage, workerUrl } from "./worker_code";
 
 const START_MS = 5_000; // a worker that has not said anything by then was refused silently
-
-interface WorkerModule {
-  Host: new (post: (message: FromWorker) => void) => { receive(message: ToWorker): void };
-}
 
 /** The film; `progress` receives how much of it is done, 0..1. Rejects with an Error of one sentence. */
 export async function makeFilm(order: FilmOrder, progress: (share: number) => void): Promise<Blob> {
@@ -27,7 +23,7 @@ function inWorker(url: string, order: ToWorker, progress: (share: number) => voi
   return new Promise((resolve, reject) => {
     let worker: Worker;
     try {
-      worker = new Worker(url, { type: "module", name: "dshq-widget film" });
+      worker = new Worker(url, { name: "dshq-widget film" });
     } catch {
       resolve(null); // this page may not start workers: the page's own thread does it
       return;
@@ -53,7 +49,7 @@ function inWorker(url: string, order: ToWorker, progress: (share: number) => voi
 }
 
 async function onPage(url: string, order: ToWorker, progress: (share: number) => void): Promise<Blob> {
-  const { Host } = (await import(/* @vite-ignore */ url)) as WorkerModule;
+  const { Host } = await importOnPage(url);
   return new Promise((resolve, reject) => {
     new Host((message) => follow(message, progress, resolve, reject)).receive(order);
   });

@@ -6,7 +6,7 @@
 import type { Capabilities, FromWorker, RendererKind, Thread, ToWorker } from "../contract/protocol";
 import { PROTOCOL_VERSION } from "../contract/tables";
 import { choose } from "../renderer/ladder";
-import { workerUrl } from "./worker_code";
+import { importOnPage, workerUrl } from "./worker_code";
 
 const KEY = Symbol.for(`dshq-widget.registry.${PROTOCOL_VERSION}`);
 const START_MS = 10_000; // a worker that has not answered by then was refused silently
@@ -73,7 +73,7 @@ async function startWorker(url: string, receive: Receive, probe: Probe): Promise
   if (typeof OffscreenCanvas === "undefined" || !("transferControlToOffscreen" in HTMLCanvasElement.prototype)) return null;
   let worker: Worker;
   try {
-    worker = new Worker(url, { type: "module", name: "dshq-widget" });
+    worker = new Worker(url, { name: "dshq-widget" });
   } catch (error) {
     console.warn("dshq-widget: no worker here:", error);
     return null;
@@ -97,13 +97,8 @@ async function startWorker(url: string, receive: Receive, probe: Probe): Promise
   return null;
 }
 
-/** js/worker/host.ts as the page sees it. */
-interface WorkerModule {
-  Host: new (post: (message: FromWorker) => void) => { receive(message: ToWorker): void };
-}
-
 async function startOnPage(url: string, receive: Receive): Promise<Port> {
-  const { Host } = (await import(/* @vite-ignore */ url)) as WorkerModule;
+  const { Host } = await importOnPage(url);
   // asynchronously, as from a worker: nobody is answered in the middle of asking
   const host = new Host((message) => queueMicrotask(() => receive(message)));
   return { post: (message) => host.receive(message), close: () => undefined };

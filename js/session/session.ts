@@ -421,6 +421,7 @@ export class Session {
         this.events.emit(message.level === "warning" ? "warning" : "notice", message.text);
         return;
       case "POLICY_FILE":
+      case "TRAINER":
         return; // whoever asked for it listens
       case "FRAME":
         if (buffers?.[0]) void this.screen?.receive(message, buffers[0]);

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
     ("path", "written"),
     [
         ("js/contract/tables.ts", tables.tables_ts),
+        ("js/trainer/tables.ts", tables.trainer_ts),
         ("docs/contract.md", tables.contract_md),
         ("docs/algorithms.md", tables.algorithms_md),
     ],

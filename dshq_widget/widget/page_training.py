@@ -1,0 +1,70 @@
+"""What a page needs to train by itself: the code of its worker (js/trainer) and the WebAssembly modules of the learner
+and of the drill.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dshq_kernels.network.layers import Pairs, parse
+from dshq_kernels.play.records import learner_module
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.gyms.environment import Environment
+from dshq_widget.training.trainer import Trainer
+
+CODE = Path(__file__).parents[1] / "static" / "trainer.js"
+
+
+def why_not(trainer: Trainer) -> str:
+    """Why a page cannot train this by itself, as a sentence; "" if it can."""
+    drill = trainer.drill
+    if isinstance(drill, Environment):
+        return f"{drill.name} cannot be trained in a page: its environment runs in Python"
+    if trainer.algorithm != "ppo":
+        return f"a page trains by ppo only, and this run's algorithm is {trainer.algorithm}"
+    front, _ = parse((drill.spec["n_obs"], *drill.spec.get("front", ()), drill.spec["n_actions"] + 1))
+    if isinstance(front, Pairs):
+        return f"the network of {drill.name} judges pairs of items and spaces, which a page cannot train"
+    return ""
+
+
+def parts(drill: CompiledDrill, relaxed: bool) -> tuple[bytes, bytes, bytes]:
+    """Code, learner's module, drill's module; `relaxed` for a browser with relaxed SIMD. Compiles what is not cached.
+    Raises RuntimeError if this machine cannot make them.
+    """
+    return code(), learner_module(relaxed), drill.wasm(relaxed)
+
+
+def embedded(drill: CompiledDrill) -> dict[str, Any]:
+    """All of it for an exported page (js/standalone.ts), as gzip in base64. Raises RuntimeError as `parts`."""
+    modules = {
+        name: {"learner": _packed(learner_module(relaxed)), "drill": _packed(drill.wasm(relaxed))}
+        for name, relaxed in (("plain", False), ("relaxed", True))
+    }
+    return {"code": _packed(code()), **modules}
+
+
+def answer(trainer: Trainer, relaxed: bool, send: Callable[[dict[str, Any]], None]) -> None:
+    """Send the page its TRAINER message: the parts as buffers, or the `problem`. May take a minute."""
+    problem, buffers = why_not(trainer), []
+    if not problem and isinstance(trainer.drill, CompiledDrill):
+        try:
+            buffers = list(parts(trainer.drill, relaxed))
+        except RuntimeError as error:
+            problem = f"this page cannot train by itself: {error}"
+    send({"type": "TRAINER", "problem": problem, "buffers": buffers})
+
+
+def code() -> bytes:
+    """The worker's JavaScript. Raises RuntimeError if the page's bundle has not been built."""
+    if not CODE.is_file():
+        raise RuntimeError("the page's bundle is missing: run `node js/build.mjs` in the checkout")
+    return CODE.read_bytes()
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, mtime=0)).decode()

@@ -1,0 +1,66 @@
+/**
+ * Messages between the page and its trainer, a worker (js/trainer/worker.ts), after `kernel_to_learner` and `learner_to_kernel` of
+ * contract/protocol.py. Runs travel as the bytes of `.dshq` files: only the worker reads and writes them.
+ */
+import type { Activation, ConfigValue, DrillSpec, LeagueRow, MetricsRow, Success } from "./protocol";
+
+/** A trait's or a file's hyper-parameters: tables as text or as objects. */
+export type Values = Record<string, ConfigValue | Record<string, number>>;
+
+/** Bytes of both WebAssembly modules. */
+export interface ModuleBytes {
+  learner: ArrayBuffer;
+  drill: ArrayBuffer;
+}
+
+export interface TrainedPolicy {
+  version: number;
+  step: number; // agent steps
+  layers: number[];
+  activation: Activation;
+  weights: Float32Array; // flat
+}
+
+export type ToTrainer =
+  | {
+      type: "START";
+      spec: DrillSpec;
+      modules: ModuleBytes;
+      values: Values;
+      file: Uint8Array | null; // a run to continue exactly
+      policy: TrainedPolicy | null; // else one to continue with a fresh optimiser; null, or of another network: begin untrained
+      metrics: MetricsRow;
+      paused: boolean;
+      asked: number; // updates to make while paused
+      scenes: readonly Uint32Array[]; // a game's words each
+    }
+  | { type: "STOP" }
+  | { type: "SET_HYPER"; key: string; value: ConfigValue }
+  | { type: "PAUSE_TRAINING" }
+  | { type: "RESUME_TRAINING" }
+  | { type: "NEXT_UPDATE" }
+  | { type: "SAVE" } // answered by SAVED
+  | { type: "SCENES"; scenes: readonly Uint32Array[] }
+  // to a worker that trains nothing
+  | { type: "FRESH"; spec: DrillSpec; values: Values } // answered by POLICY, an untrained one
+  | { type: "PACK"; spec: DrillSpec; values: Values; policy: TrainedPolicy; metrics: MetricsRow } // answered by SAVED
+  | { type: "READ"; spec: DrillSpec; file: Uint8Array; name: string }; // answered by FILE
+
+export type FromTrainer =
+  | { type: "PHASE"; text: string } // it trains now
+  | ({ type: "POLICY" } & TrainedPolicy)
+  | { type: "METRICS"; values: MetricsRow }
+  | { type: "LEAGUE"; rows: LeagueRow[] }
+  | { type: "SCENES"; rows: Success[] } // in the order of the scenes
+  | { type: "WARNING"; text: string }
+  | { type: "SAVED"; version: number; file: Uint8Array }
+  | { type: "STOPPED"; version: number; file: Uint8Array }
+  | { type: "FILE"; exact: boolean; policy: TrainedPolicy; values: Values; metrics: MetricsRow; scenes: Uint32Array[] }
+  /** `exact`: it was trained with these rules, so a run may continue where the file ends. */
+  | { type: "FAILED"; text: string };
+
+/** A trainer as it travels: the worker's code, and both modules. */
+export interface TrainerPackage {
+  code: string;
+  modules: ModuleBytes;
+}

@@ -1,0 +1,356 @@
+/**
+ * Stands where the kernel stands for a page that trains by itself: answers the page's messages, keeps the traits of the training, and runs
+ * the trainer's worker. Panels do not know the difference.
+ */
+import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
+import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
+import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
+import type { PageModel } from "./page_model";
+import { SceneList } from "./scene_list";
+import { checkSetting } from "./settings_check";
+import { forgetRun, type Kept, keepRun } from "./storage";
+import { ask, TrainerThread } from "./trainer_thread";
+
+const HEARTBEAT_MS = 1_000;
+const KEEP_FIRST_MS = 2_000; // after training began, what was learned is kept for the first time
+const KEEP_MS = 5_000; // then at least this often
+const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
+
+type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;
+type File = Extract<FromTrainer, { type: "FILE" }>;
+
+export class PageTrainer {
+  private thread: TrainerThread | null = null;
+  private file: Uint8Array | null = null; // the run to continue exactly
+  private rows: Record<string, number>[] = [];
+  private swappedAt = Number.NEGATIVE_INFINITY;
+  private waiting: TrainedPolicy | null = null; // published, not yet sent to the match
+  private keepAt = Number.POSITIVE_INFINITY; // ms, when the run is to be kept next
+  private keeping = false;
+  private saves = 0; // files that a person has asked for
+  private upload: ArrayBuffer[] = [];
+  private readonly scenes: SceneList;
+  private readonly timer: ReturnType<typeof setInterval>;
+
+  constructor(
+    private readonly model: PageModel,
+    private readonly drill: DrillTrait,
+    private readonly fetch: () => Promise<TrainerPackage>,
+    private readonly finished: (file: Uint8Array) => void, // called with each run that has ended
+  ) {
+    this.scenes = new SceneList(drill.spec);
+    this.timer = setInterval(() => this.beat(), HEARTBEAT_MS / 4);
+  }
+
+  /** Ends the worker; what it learned since it was last kept is lost. */
+  dispose(): void {
+    clearInterval(this.timer);
+    this.thread?.end();
+    this.thread = null;
+  }
+
+  /** True: handled here. */
+  receive(message: PageToKernel, buffers: readonly ArrayBuffer[]): boolean {
+    this.handle(message, buffers).catch((error: Error) => this.log("error", error.message));
+    return true;
+  }
+
+  /** Continues from a run that was kept or loaded. Rejects with an Error of one sentence, and nothing changes. */
+  async load(bytes: Uint8Array, name: string): Promise<void> {
+    const { code } = await this.fetch();
+    const found = await ask(code, { type: "READ", spec: this.drill.spec, file: bytes, name });
+    if (found.type === "FILE") this.adopt(found, bytes);
+  }
+
+  // ---- messages of the page
+
+  private async handle(message: PageToKernel, buffers: readonly ArrayBuffer[]): Promise<void> {
+    switch (message.type) {
+      case "HELLO":
+        return this.sendHistory();
+      case "START_TRAINING":
+        return this.start(this.settingsIn(message), { paused: false, asked: 0 });
+      case "NEXT_UPDATE":
+        if (this.thread) this.hold(true, { type: "NEXT_UPDATE" });
+        else this.start(this.settingsIn(message), { paused: true, asked: 1 });
+        return;
+      case "STOP_TRAINING":
+        return this.stop();
+      case "RESET_TRAINER":
+        return this.reset();
+      case "PAUSE_TRAINING":
+        return this.hold(true, message);
+      case "RESUME_TRAINING":
+        return this.hold(false, message);
+      case "SET_HYPER":
+        return this.setHyper(message.key, message.value);
+      case "SAVE_POLICY":
+        return this.save();
+      case "LOAD_POLICY":
+        return this.receiveFile(message, buffers);
+      case "DRILL_SCENE":
+        this.scenes.add(message.state);
+        return this.scenesChanged();
+      case "DROP_SCENE":
+        this.scenes.remove(message.key);
+        return this.scenesChanged();
+      default: // ACK and PAGE_STATE need no answer, a server's time and league are not here
+    }
+  }
+
+  private async start(values: Record<string, ConfigValue>, orders: { paused: boolean; asked: number }): Promise<void> {
+    const { model, drill } = this;
+    if (this.thread || model.get("status") === "starting") return;
+    for (const [key, value] of Object.entries(values)) this.setHyper(key, value);
+    model.set("error", "");
+    model.set("paused", orders.paused);
+    this.say("starting", "starting the trainer in this page");
+    let trainer: TrainerPackage;
+    try {
+      trainer = await this.fetch();
+    } catch (error) {
+      return this.fail((error as Error).message);
+    }
+    if (model.get("status") !== "starting") return; // stopped meanwhile
+    this.thread = new TrainerThread(trainer.code, (message) => this.hear(message));
+    this.thread.post({
+      type: "START",
+      spec: drill.spec,
+      modules: trainer.modules,
+      values: this.values,
+      file: this.file,
+      policy: policyIn(model.get("policy")),
+      metrics: model.get("metrics"),
+      scenes: this.scenes.words,
+      ...orders,
+    });
+  }
+
+  private stop(): void {
+    if (!this.thread) {
+      if (this.model.get("status") === "starting") this.say("stopped", `at version ${this.model.get("policy")?.version ?? 0}`);
+      return;
+    }
+    this.say("stopping", "finishing this update");
+    this.thread.post({ type: "STOP" });
+  }
+
+  private async reset(): Promise<void> {
+    this.endThread();
+    this.file = null;
+    this.rows = [];
+    this.scenes.forget();
+    const fresh = await ask((await this.fetch()).code, { type: "FRESH", spec: this.drill.spec, values: this.values });
+    if (fresh.type === "POLICY") this.show(fresh);
+    const { model } = this;
+    model.set("metrics", {});
+    model.set("league", []);
+    model.set("error", "");
+    model.set("paused", false);
+    this.sendScenes();
+    this.say("idle", "not started");
+    await forgetRun(this.drill.spec.rules_hash);
+  }
+
+  private hold(paused: boolean, message: Sent<"PAUSE_TRAINING" | "RESUME_TRAINING" | "NEXT_UPDATE">): void {
+    if (!this.thread) return;
+    this.thread.post({ type: message.type });
+    this.model.set("paused", paused);
+  }
+
+  private setHyper(key: string, value: ConfigValue): void {
+    const { model } = this;
+    const config = model.get("config");
+    const entry = config.schema[key];
+    const { terms, baselines } = this.drill.spec;
+    const names = entry?.kind === "weights" ? terms.map(({ name }) => name) : ["self", "pool", "idle", "random", ...baselines];
+    const checked = checkSetting(key, value, entry, names);
+    model.set("config", { ...config, values: { ...config.values, [key]: checked } });
+    if (this.thread && entry?.effect !== "restart") this.thread.post({ type: "SET_HYPER", key, value: checked });
+    else if (this.thread) model.set("status_text", `${key} will take effect at the next start`);
+  }
+
+  private async save(): Promise<void> {
+    if (this.thread && this.model.get("status") === "training") {
+      this.saves += 1;
+      this.thread.post({ type: "SAVE" });
+      return;
+    }
+    const policy = policyIn(this.model.get("policy"));
+    if (this.file && policy) this.download(this.file, policy.version);
+    else if (policy) {
+      const { spec } = this.drill;
+      const packed = await ask((await this.fetch()).code, { type: "PACK", spec, values: this.values, policy, metrics: this.model.get("metrics") });
+      if (packed.type === "SAVED") this.download(packed.file, packed.version);
+    }
+  }
+
+  private async receiveFile({ name, part, parts }: Sent<"LOAD_POLICY">, buffers: readonly ArrayBuffer[]): Promise<void> {
+    if (part === 0) this.upload = [];
+    this.upload.push(...buffers);
+    if (part < parts - 1) return;
+    const bytes = new Uint8Array(await new Blob(this.upload).arrayBuffer());
+    this.upload = [];
+    await this.load(bytes, name);
+  }
+
+  // ---- messages of the worker
+
+  private hear(message: FromTrainer): void {
+    const { model } = this;
+    switch (message.type) {
+      case "PHASE":
+        this.keepAt = performance.now() + KEEP_FIRST_MS;
+        return this.say("training", message.text);
+      case "POLICY":
+        this.waiting = message;
+        return this.swap();
+      case "METRICS":
+        this.rows.push(message.values);
+        model.set("metrics", message.values);
+        return;
+      case "LEAGUE":
+        model.set("league", message.rows);
+        return;
+      case "SCENES":
+        this.scenes.measured(message.rows);
+        return this.sendScenes();
+      case "WARNING":
+        return this.log("warning", message.text);
+      case "SAVED":
+        if (this.saves > 0) {
+          this.saves -= 1;
+          this.download(message.file, message.version);
+        }
+        return this.keep(message);
+      case "STOPPED":
+        this.file = message.file;
+        this.swap(true);
+        this.endThread();
+        model.set("paused", false);
+        this.say("stopped", `at version ${message.version}`);
+        this.finished(message.file);
+        return this.keep(message);
+      case "FAILED":
+        return this.fail(message.text);
+    }
+  }
+
+  private fail(text: string): void {
+    this.endThread();
+    this.model.set("error", text);
+    this.say("error", text);
+  }
+
+  /** The newest policy joins the match, at most once per swap interval. */
+  private swap(now = false): void {
+    const policy = this.waiting;
+    const pause = Math.max(this.model.get("show").swap_interval_ms, SWAP_INTERVAL_MS_MIN);
+    if (!policy || (!now && performance.now() - this.swappedAt < pause)) return;
+    this.swappedAt = performance.now();
+    this.waiting = null;
+    this.show(policy);
+  }
+
+  private show({ version, step, layers, activation, weights }: TrainedPolicy): void {
+    this.model.set("policy", { version, step, layers, activation, shape_hash: "", data: weights });
+  }
+
+  private adopt({ exact, policy, values, metrics, scenes }: File, bytes: Uint8Array): void {
+    this.endThread();
+    this.file = exact ? bytes : null;
+    const { model } = this;
+    const config = model.get("config");
+    const known = Object.fromEntries(Object.entries(values).filter(([key]) => key in config.values && key !== "device").map(([key, value]) => [key, written(value)]));
+    model.set("config", { ...config, values: { ...config.values, ...known } });
+    this.scenes.restore(scenes);
+    this.sendScenes();
+    this.rows = [];
+    this.show(policy);
+    model.set("metrics", metrics);
+    model.set("league", []);
+    model.set("error", "");
+    model.set("paused", false);
+    this.say("stopped", `at version ${policy.version}${exact ? "" : ", which was trained with other rules"}`);
+  }
+
+  // ---- small things
+
+  private get values(): Values {
+    return this.model.get("config").values;
+  }
+
+  private settingsIn(message: Sent<"START_TRAINING" | "NEXT_UPDATE">): Record<string, ConfigValue> {
+    const { type: _type, ...values } = message;
+    return values as Record<string, ConfigValue>;
+  }
+
+  private say(status: "idle" | "starting" | "training" | "stopping" | "stopped" | "error", text: string): void {
+    this.model.set("status_text", text);
+    this.model.set("status", status);
+  }
+
+  private log(level: string, text: string): void {
+    this.model.say("msg:custom", { type: "LOG", level, text });
+  }
+
+  private sendHistory(): void {
+    const every = Math.max(1, Math.ceil(this.rows.length / HISTORY_ROWS));
+    const rows = this.rows.filter((_, k) => k % every === 0 || k === this.rows.length - 1);
+    this.model.say("msg:custom", { type: "HISTORY", start: 0, rows });
+  }
+
+  private scenesChanged(): void {
+    this.thread?.post({ type: "SCENES", scenes: this.scenes.words });
+    this.sendScenes();
+  }
+
+  private sendScenes(): void {
+    this.model.set("scenes", this.scenes.rows as SceneRow[]);
+  }
+
+  private download(file: Uint8Array, version: number): void {
+    const name = `${this.drill.spec.name.replace(/[^A-Za-z0-9_.]+/g, "-")}-v${version}.dshq`;
+    this.model.say("msg:custom", { type: "POLICY_FILE", name }, [new DataView(file.slice().buffer)]);
+  }
+
+  private endThread(): void {
+    this.thread?.end();
+    this.thread = null;
+    this.keepAt = Number.POSITIVE_INFINITY;
+    this.saves = 0;
+    this.waiting = null;
+  }
+
+  private keep({ file, version }: { file: Uint8Array; version: number }): void {
+    const kept: Kept = { drill: this.drill.spec.name, version, savedAt: Date.now(), file };
+    this.keeping = false;
+    if (version > 0) void keepRun(this.drill.spec.rules_hash, kept);
+  }
+
+  /** Signs of life, policies that had to wait, and the run kept in the browser. */
+  private beat(): void {
+    if (!this.thread) return;
+    this.swap();
+    this.model.set("seq", this.model.get("seq") + 1);
+    if (this.keeping || performance.now() < this.keepAt) return;
+    this.keeping = true;
+    this.keepAt = performance.now() + KEEP_MS;
+    this.thread.post({ type: "SAVE" });
+  }
+}
+
+function policyIn(policy: PolicyTrait | null): TrainedPolicy | null {
+  if (!policy?.data?.byteLength) return null;
+  const { version, step, layers, activation, data } = policy;
+  const bytes = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return { version, step, layers, activation, weights: new Float32Array(bytes.slice().buffer) };
+}
+
+/** A file's value as the trait has it: tables as the text that a person would type. */
+function written(value: Values[string]): ConfigValue {
+  if (typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.entries(value)
+    .map(([name, number]) => `${name}=${number}`)
+    .join(",");
+}

@@ -1,0 +1,168 @@
+/**
+ * When a page trains by itself, and what it offers: at once in an exported page and with the setting `device="page"`; else, when the kernel
+ * is gone, on request. A run that the browser kept is offered to whoever trains now.
+ */
+import { listen, type Model } from "../../contract/model";
+import type { KernelToPage, PageToKernel } from "../../contract/protocol";
+import type { TrainerPackage } from "../../contract/training";
+import type { OwnTraits, PageModel } from "./page_model";
+import { TRAINERS } from "./page_model";
+import { PageTrainer } from "./page_trainer";
+import { hasRelaxedSimd } from "./relaxed_simd";
+import { forgetRun, type Kept, keptRun } from "./storage";
+
+const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
+const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
+
+/** What a person may do, in a sentence and one or two buttons. */
+export interface Offer {
+  text: string;
+  actions: { name: string; act: () => void | Promise<void> }[];
+}
+
+export class PageTraining {
+  /** What is offered now. */
+  offer: Offer | null = null;
+  private trainer: PageTrainer | null = null;
+  private fetched: Promise<TrainerPackage> | null = null;
+  private ready = false; // the trainer is in this page
+  private lost = false; // the kernel
+  private readonly followers = new Set<() => void>();
+  private kept: Kept | null = null;
+  private readonly ending = new AbortController();
+
+  constructor(
+    private readonly base: Model,
+    private readonly model: PageModel,
+  ) {
+    const drill = base.get("drill");
+    if (!drill || drill.spec.pictures) return;
+    const { signal } = this.ending;
+    if (base.trainerPackage) {
+      this.fetched = base.trainerPackage;
+      this.takeOver();
+    } else if (base.get("config")?.values.device === "page") this.takeOver();
+    else if (!base.standalone) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const follow = () => {
+        if (base.get("status") !== "training" || timer !== undefined) return;
+        timer = setTimeout(() => void this.fetch().catch(() => undefined), FETCH_AFTER_MS);
+      };
+      listen(base, "change:status", follow, signal);
+      signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+      follow();
+    }
+    void keptRun(drill.spec.rules_hash).then((kept) => {
+      if (signal.aborted || !kept || kept.version <= (base.get("policy")?.version ?? 0)) return;
+      this.kept = kept;
+      this.offerAgain();
+    });
+  }
+
+  /** The kernel is gone, or is back. */
+  kernelIs(connected: boolean): void {
+    this.lost = !connected;
+    this.offerAgain();
+  }
+
+  /** `changed` is called when there is another offer, until `signal` ends. */
+  onOffer(changed: () => void, signal: AbortSignal): void {
+    this.followers.add(changed);
+    signal.addEventListener("abort", () => this.followers.delete(changed), { once: true });
+  }
+
+  dispose(): void {
+    this.ending.abort();
+    this.trainer?.dispose();
+  }
+
+  private takeOver(): void {
+    const drill = this.base.get("drill")!;
+    const { model, base } = this;
+    const own = Object.fromEntries(TRAINERS.map((name) => [name, base.get(name)])) as unknown as OwnTraits;
+    this.trainer = new PageTrainer(model, drill, () => this.fetch(), (file) => this.handBack(file));
+    const stopped = (own.policy?.version ?? 0) > 0;
+    const fresh: Partial<OwnTraits> = { status: stopped ? "stopped" : "idle", status_text: stopped ? `at version ${own.policy!.version}` : "", error: "" };
+    model.takeOver({ ...own, ...fresh, paused: false, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));
+    this.lost = false;
+    this.offerAgain();
+  }
+
+  /** The worker's code and the modules; asked for once. Rejects with an Error of one sentence. */
+  private fetch(): Promise<TrainerPackage> {
+    this.fetched ??= this.request();
+    void this.fetched.then(
+      () => {
+        this.ready = true;
+        this.offerAgain();
+      },
+      () => {
+        if (!this.base.trainerPackage) this.fetched = null; // a kernel may be asked again
+      },
+    );
+    return this.fetched;
+  }
+
+  private request(): Promise<TrainerPackage> {
+    return new Promise((resolve, reject) => {
+      const answered = new AbortController();
+      this.ending.signal.addEventListener("abort", () => answered.abort(), { once: true });
+      const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
+        if (message.type !== "TRAINER") return;
+        answered.abort();
+        const [code, learner, drill] = buffers.map((view) => view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+        if (!code || !learner || !drill) reject(new Error(message.problem || "The kernel sent no trainer."));
+        else resolve({ code: new TextDecoder().decode(code), modules: { learner, drill } });
+      };
+      listen(this.base, "msg:custom", receive, answered.signal);
+      this.base.send({ type: "FETCH_TRAINER", relaxed: hasRelaxedSimd() });
+    });
+  }
+
+  /** What the page has learned goes to a kernel that is there, so that Python can save it. */
+  private handBack(file: Uint8Array): void {
+    if (this.base.standalone || this.lost) return;
+    const name = "the page's run";
+    for (const [part, piece] of pieces(file).entries()) {
+      const message: PageToKernel = { type: "LOAD_POLICY", name, part, parts: Math.max(1, Math.ceil(file.length / PART_BYTES)) };
+      this.base.send(message, undefined, [piece]);
+    }
+  }
+
+  private async continueKept(kept: Kept): Promise<void> {
+    if (this.trainer) await this.trainer.load(kept.file, "the kept run");
+    else this.handBack(kept.file);
+    this.kept = null;
+    this.offerAgain();
+  }
+
+  private offerAgain(): void {
+    const { kept } = this;
+    if (this.lost && this.ready && !this.trainer) {
+      this.offer = {
+        text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
+        actions: [{ name: "Train in this page", act: () => this.takeOver() }],
+      };
+    } else if (kept && !this.lost) {
+      const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+      this.offer = {
+        text: `This browser kept version ${kept.version}, which a page learned by itself (${time}).`,
+        actions: [
+          { name: "Continue from it", act: () => this.continueKept(kept) },
+          { name: "Discard it", act: () => this.discard() },
+        ],
+      };
+    } else this.offer = null;
+    for (const changed of this.followers) changed();
+  }
+
+  private async discard(): Promise<void> {
+    this.kept = null;
+    await forgetRun(this.base.get("drill")!.spec.rules_hash);
+    this.offerAgain();
+  }
+}
+
+function pieces(file: Uint8Array): ArrayBuffer[] {
+  return Array.from({ length: Math.max(1, Math.ceil(file.length / PART_BYTES)) }, (_, k) => file.slice(k * PART_BYTES, (k + 1) * PART_BYTES).buffer);
+}

@@ -1,0 +1,72 @@
+/** The arranged scenes of a page that trains by itself: dshq_widget/learning/scenes.py. */
+import type { DrillSpec, SceneRow, Success } from "../../contract/protocol";
+
+const MOST_SCENES = 8;
+const HEAD = ["rng_key", "rng_count", "practice", "ticks"]; // what a scene does not fix
+
+export class SceneList {
+  private scenes = new Map<string, { words: Uint32Array; before: Success | null; now: Success | null }>();
+
+  constructor(private readonly spec: DrillSpec) {}
+
+  /** Adds a game's state, its bytes in hex. Throws an Error of one sentence. */
+  add(state: string): void {
+    const bytes = Uint8Array.from(state.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+    const words = new Uint32Array(bytes.buffer.slice(0, bytes.length & ~3));
+    this.put(words);
+  }
+
+  remove(key: string): void {
+    this.scenes.delete(key);
+  }
+
+  /** Keeps the scenes, and forgets what came of them. */
+  forget(): void {
+    for (const scene of this.scenes.values()) scene.before = scene.now = null;
+  }
+
+  restore(scenes: readonly Uint32Array[]): void {
+    this.scenes.clear();
+    for (const words of scenes) this.put(words);
+  }
+
+  /** A trainer's results, in the order of the scenes. */
+  measured(found: readonly Success[]): void {
+    for (const [k, scene] of [...this.scenes.values()].entries()) {
+      scene.now = found[k] ?? scene.now;
+      scene.before ??= scene.now;
+    }
+  }
+
+  get words(): Uint32Array[] {
+    return [...this.scenes.values()].map(({ words }) => words);
+  }
+
+  get rows(): SceneRow[] {
+    return [...this.scenes].map(([key, { words, before, now }]) => ({ key, places: this.places(words), before, now }));
+  }
+
+  private put(words: Uint32Array): void {
+    const size = this.spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
+    if (words.length !== size) throw new Error(`A scene of ${this.spec.name} has ${size} words, got ${words.length}.`);
+    const scene = words.slice();
+    for (const name of HEAD) scene.fill(0, this.at(name), this.at(name) + 1);
+    const key = [...scene].map((word) => word.toString(36)).join("."); // equal for equal places and speeds
+    if (!this.scenes.has(key) && this.scenes.size >= MOST_SCENES) throw new Error(`The limit of ${MOST_SCENES} scenes is reached: remove one first.`);
+    this.scenes.set(key, { words: scene, before: null, now: null });
+  }
+
+  private places(words: Uint32Array): [x: number, y: number][] {
+    const numbers = new Float32Array(words.buffer, words.byteOffset, words.length);
+    return this.spec.drag.map(({ x, y, index }) => [numbers[this.at(x) + (index ?? 0)]!, numbers[this.at(y) + (index ?? 0)]!]);
+  }
+
+  private at(field: string): number {
+    let word = 0;
+    for (const [name, , length] of this.spec.fields) {
+      if (name === field) return word;
+      word += length || 1;
+    }
+    throw new Error(`The drill ${this.spec.name} has no field ${field}.`);
+  }
+}

@@ -1,0 +1,59 @@
+/** Checks a hyper-parameter that was changed in a page that trains by itself: the short form of contract/settings.py. */
+import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
+
+/**
+ * A value as the trait keeps it, or an Error that says what was wanted: the page's short form of contract/settings.py.
+ * `names` are those that a table may have.
+ */
+export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchemaEntry | undefined, names: readonly string[] = []): ConfigValue {
+  if (!entry) throw new Error(`Unknown setting ${key}.`);
+  const { min, max, unit, choices, multiple } = entry;
+  const range = min == null || max == null ? "" : ` from ${min} to ${max}${unit ? ` ${unit}` : ""}`;
+  const wanted = (what: string) => new Error(`${key} must be ${what}, got ${String(value) || "nothing"}.`);
+  const number = (given: unknown, what: string) => {
+    const found = typeof given === "string" && given.trim() === "" ? Number.NaN : Number(given);
+    if (!Number.isFinite(found) || (min != null && found < min) || (max != null && found > max)) throw wanted(what + range);
+    return found;
+  };
+  switch (entry.kind) {
+    case "int": {
+      const found = number(value, "a whole number");
+      if (!Number.isInteger(found)) throw wanted(`a whole number${range}`);
+      if (multiple && found % multiple) throw wanted(`a multiple of ${multiple}`);
+      return found;
+    }
+    case "float":
+      return number(value, "a number");
+    case "bool":
+      if (value === true || value === "true") return true;
+      if (value === false || value === "false") return false;
+      throw wanted("true or false");
+    case "choice":
+      if (!choices?.includes(String(value))) throw wanted(`one of ${choices?.join(", ")}`);
+      return String(value);
+    case "sizes": {
+      const sizes = Array.isArray(value) ? value : String(value).split(/[,x]/);
+      if (sizes.length < 1 || sizes.length > 4) throw wanted("one to four layer widths such as 64,64");
+      return sizes.map((size) => Math.trunc(number(size, "one to four layer widths")));
+    }
+    case "shares":
+    case "weights": {
+      const pairs = pairsIn(String(value));
+      const unknown = pairs.find(([name]) => !names.includes(name));
+      if (unknown) throw wanted(`among ${names.join(", ")}`);
+      const numbers = pairs.map(([, one]) => number(one, "names with numbers, like a=1,b=2"));
+      if (entry.kind === "shares" && (numbers.some((one) => one < 0) || Math.abs(numbers.reduce((sum, one) => sum + one, 0) - 1) > 1e-3)) {
+        throw wanted("shares that add to 1, like self=.75,random=.25");
+      }
+      return String(value);
+    }
+    default:
+      throw new Error(`${key} cannot be changed in the page.`);
+  }
+}
+
+function pairsIn(text: string): [name: string, number: string][] {
+  if (text === "none") return [];
+  const parts = text.split(",").filter((part) => part.trim());
+  return parts.map((part) => part.split("=").map((word) => word.trim()) as [string, string]);
+}

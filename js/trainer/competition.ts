@@ -1,0 +1,87 @@
+/** Rates the policy against earlier ones and pinned opponents, and reverts it when it collapses: dshq_widget/learning/competition.py. */
+import type { DrillSpec, LeagueRow, MetricsRow } from "../contract/protocol";
+import { CollapseGuard } from "./collapse_guard";
+import type { Play, Steered } from "./parts";
+import { general } from "./format";
+import { League } from "./league";
+import { rowsForPage } from "./league_rows";
+import type { Plan } from "./plan";
+import type { Tensors } from "./tensors";
+import { slotCount } from "./rollouts";
+import { RUN } from "./tables";
+
+export class Competition {
+  readonly league: League;
+  readonly guard = new CollapseGuard();
+  private readonly pool: number; // opponents at once that are earlier policies
+
+  constructor(
+    private readonly run: Steered,
+    private readonly spec: DrillSpec,
+    plan: Plan,
+    play: Play,
+  ) {
+    this.league = new League(spec, plan.places.length, run.settings.seed, play);
+    this.pool = slotCount(run.settings);
+  }
+
+  get metrics(): MetricsRow {
+    return this.league.metrics;
+  }
+
+  get rows(): LeagueRow[] {
+    return rowsForPage(this.league.rows());
+  }
+
+  /** The first snapshot of a run that has none, and the first opponents of the pool. */
+  begin(): void {
+    const { league, pool } = this;
+    if (league.empty && league.due(0, 0, 1)) this.holdRound();
+    if (pool) this.run.rollouts.setOpponents(league.opponents.length === pool ? league.opponents : league.draw(pool));
+  }
+
+  /** Rates the policy when due, draws new opponents, and reverts to the champion if training has collapsed. */
+  afterUpdate(learned: Record<string, number>): void {
+    const { run, league, guard } = this;
+    let problem = guard.afterUpdate(learned);
+    if (league.due(run.updates, run.agentSteps, run.settings.snapshot_every)) {
+      const { points, matches } = this.holdRound();
+      problem ||= guard.afterRound(points, matches, league.best!.points / league.best!.matches);
+    }
+    if (problem && run.settings.collapse_guard && league.best) this.revert(problem);
+    if (this.pool && run.updates % this.rolloutsPerMatch === 0) run.rollouts.setOpponents(league.draw(this.pool));
+  }
+
+  weightsReplaced(): void {
+    this.guard.startOver();
+  }
+
+  restore(state: Tensors): void {
+    this.league.restore(state);
+    const kept = state["train.guard"];
+    if (kept) this.guard.restore(kept.data as Float64Array);
+  }
+
+  private revert(why: string): void {
+    const { run } = this;
+    const { weights, version } = this.league.best!;
+    run.rate = Math.max(run.rate * RUN.rollback_rate, RUN.least_rate);
+    run.replaceWeights(weights);
+    run.warn(`reverted to champion v${version}; continuing with the learning rate times ${general(run.rate)}: ${why}`);
+  }
+
+  private holdRound(): { points: number; matches: number } {
+    const { run, league } = this;
+    const { best } = league;
+    const result = league.holdRound(run.learner.weights, run.version, run.agentSteps, run.updates, run.hyper);
+    if (league.best !== best) run.rate = Math.min(run.rate / RUN.rollback_rate, 1); // a new one: raise the learning rate again
+    run.sendLeague();
+    return result;
+  }
+
+  /** Rollouts until every match has ended: an opponent stays for that long. */
+  private get rolloutsPerMatch(): number {
+    const { time_limit, action_repeat } = this.spec;
+    return Math.ceil(time_limit / (action_repeat * this.run.settings.rollout_length));
+  }
+}

@@ -1,0 +1,190 @@
+/** PPO on the learner's module, in one thread: dshq_widget/algorithms/ppo/learners/fused.py. */
+import type { Block } from "./memory";
+import { planMinibatches } from "./minibatches";
+import type { Modules } from "./modules";
+import { learningMask } from "./network";
+import { Normalizer } from "./normalizer";
+import { type Plan, pack, unpack } from "./plan";
+import type { Tensors } from "./tensors";
+import { Generator } from "./random";
+import { type Experience, LANES, places, type Samples } from "./rollouts";
+import type { Hyper } from "./schedule";
+import type { Settings } from "./settings";
+import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "./tables";
+
+const SUMS = SUM_NAMES.length;
+const GENERATOR = 0xba7c4;
+
+export class Learner {
+  /** Minibatches left out so far because their gradient was not finite. */
+  skipped = 0;
+  readonly normalizer: Normalizer;
+  readonly planBlock: Block;
+  private step = 0; // of Adam
+  private generator: Generator;
+  private readonly params: Block; // parameters and Adam's two moments, a padded block each
+  private readonly scratch: Block;
+  private readonly gradients: Block;
+  private readonly trained: Block | null;
+  private readonly normal: Block;
+  private readonly sums: Block;
+  private orders: { order: Block; importance: Block; bounds: Block } | null = null;
+
+  constructor(
+    private readonly modules: Modules,
+    readonly plan: Plan,
+    settings: Settings,
+    weights: Float32Array,
+  ) {
+    const { memory } = modules;
+    this.normalizer = new Normalizer(plan.layers, settings);
+    this.generator = Generator.seeded(settings.seed, GENERATOR);
+    this.planBlock = memory.i64(plan.numbers);
+    this.params = memory.floats(3 * plan.floats);
+    this.gradients = memory.floats(2 * (plan.floats + 16));
+    this.scratch = memory.floats(plan.learnScratch);
+    this.trained = plan.separate ? memory.floats(plan.floats) : null;
+    if (this.trained) pack(plan, learningMask(plan.layers), this.trained.f32);
+    this.normal = memory.floats(2 * plan.layers[0]!);
+    this.sums = memory.take(8 * (SUMS + 4));
+    this.set(weights);
+  }
+
+  /** Address of the padded parameters, as rollouts read them; they change with every update. */
+  get at(): number {
+    return this.params.at;
+  }
+
+  /** Learns from a rollout. Returns metrics by the names of protocol.py. */
+  update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
+    const { normalizer, plan, modules } = this;
+    if (normalizer.active) this.set(normalizer.unfold(this.weights));
+    const { order, importance, bounds } = planMinibatches(this.generator, units, samples.advantage!.f32, hyper);
+    const { mean, deviation, explained } = moments(units, samples);
+    const inputs = normalizer.inputs;
+    this.normal.f32.set(inputs);
+    const place = this.ordersFor(order.length, bounds.length);
+    place.order.putI64(order);
+    place.bounds.putI64(bounds);
+    place.importance.f32.set(importance);
+    const sums = this.sums.f64;
+    sums.fill(0);
+    const scaled = hyper.normalize_advantages;
+    modules.call("learn", {
+      plan: this.planBlock.at,
+      layers: plan.rows,
+      activation: plan.activation,
+      state: this.params.at,
+      floats: plan.floats,
+      gradients: this.gradients.at,
+      scratch: this.scratch.at,
+      scratch_floats: plan.learnScratch,
+      ...places(samples),
+      order: place.order.at,
+      importance: place.importance.at,
+      n_order: order.length,
+      bounds: place.bounds.at,
+      n_bounds: bounds.length,
+      normal: this.normal.at,
+      n_normal: inputs.length / 2,
+      advantage_mean: scaled ? mean : 0,
+      advantage_scale: scaled ? 1 / (deviation + 1e-8) : normalizer.rewardScale,
+      reward_scale: normalizer.rewardScale,
+      trained: this.trained?.at ?? 0,
+      n_trained: this.trained ? plan.floats : 0,
+      clip: hyper.clip_epsilon,
+      clip_value: Number(hyper.clip_value),
+      value_coef: hyper.value_coef,
+      entropy_coef: hyper.entropy_coef,
+      learning_rate: hyper.learning_rate,
+      epsilon: ADAM_EPSILON,
+      max_norm: hyper.max_grad_norm,
+      target_kl: hyper.target_kl * KL_MARGIN,
+      steps: this.step,
+      metrics: this.sums.at,
+      n_metrics: SUMS + 4,
+    });
+    const [norms, applied, skipped] = [sums[SUMS + 1]!, sums[SUMS + 2]!, sums[SUMS + 3]!];
+    const metrics: Record<string, number> = {};
+    if (applied) {
+      for (const [k, name] of SUM_NAMES.entries()) metrics[name] = sums[k]! / sums[SUMS]!;
+      metrics.loss_value! /= normalizer.rewardScale ** 2;
+      metrics.grad_norm = norms / applied;
+    }
+    this.step += applied;
+    this.skipped += skipped;
+    if (normalizer.active) this.set(normalizer.learned(this.weights, samples, units));
+    return { ...metrics, explained_variance: explained };
+  }
+
+  /** The policy's flat weights, a copy. */
+  get weights(): Float32Array {
+    return unpack(this.plan, this.params.f32);
+  }
+
+  /** Loads flat weights and resets the optimiser. */
+  load(weights: Float32Array): void {
+    this.params.f32.fill(0);
+    this.set(weights);
+    this.step = 0;
+    this.normalizer.fresh = false;
+  }
+
+  /** State for exact resuming, besides the weights. */
+  state(): Tensors {
+    const moment = (k: number) => {
+      const data = unpack(this.plan, this.params.f32.subarray(k * this.plan.floats));
+      return { dtype: "F32" as const, shape: [data.length], data };
+    };
+    return {
+      adam_m: moment(1),
+      adam_v: moment(2),
+      adam_step: { dtype: "I64", shape: [], data: BigInt64Array.of(BigInt(this.step)) },
+      generator_update: { dtype: "U64", shape: [6], data: this.generator.state() },
+      ...this.normalizer.state(),
+    };
+  }
+
+  /** Takes over what `state` returned, if it is there; after `load`. */
+  restore(state: Tensors): void {
+    const { adam_m, adam_v, adam_step, generator_update } = state;
+    if (!adam_m || !adam_v || !adam_step || !generator_update) return;
+    for (const [k, tensor] of [adam_m, adam_v].entries()) pack(this.plan, tensor.data as Float32Array, this.params.f32.subarray((k + 1) * this.plan.floats));
+    this.step = Number(adam_step.data[0]);
+    this.generator = Generator.fromState(generator_update.data as BigUint64Array);
+    this.normalizer.restore(state);
+  }
+
+  private set(weights: Float32Array): void {
+    pack(this.plan, weights, this.params.f32);
+  }
+
+  /** Room for an update's order, which other settings make longer. */
+  private ordersFor(order: number, bounds: number) {
+    const { memory } = this.modules;
+    const enough = this.orders && this.orders.order.bytes >= 8 * order && this.orders.bounds.bytes >= 8 * bounds;
+    if (!enough) this.orders = { order: memory.take(8 * order), importance: memory.floats(order), bounds: memory.take(8 * bounds) };
+    return this.orders!;
+  }
+}
+
+/** Mean and deviation of the advantages and how much of the returns the values explain: play/moments.py. */
+function moments(units: Int32Array, samples: Samples): { mean: number; deviation: number; explained: number } {
+  const [advantage, value, returns] = [samples.advantage!.f32, samples.value!.f32, samples.returns!.f32];
+  let [a1, a2, r1, r2, e1, e2] = [0, 0, 0, 0, 0, 0];
+  for (const unit of units) {
+    for (let at = unit * LANES; at < (unit + 1) * LANES; at++) {
+      const [a, r] = [advantage[at]!, returns[at]!];
+      const e = r - value[at]!;
+      a1 += a;
+      a2 += a * a;
+      r1 += r;
+      r2 += r * r;
+      e1 += e;
+      e2 += e * e;
+    }
+  }
+  const n = units.length * LANES;
+  const [spread, error] = [r2 / n - (r1 / n) ** 2, e2 / n - (e1 / n) ** 2];
+  return { mean: a1 / n, deviation: Math.sqrt(Math.max(0, a2 / n - (a1 / n) ** 2)), explained: spread > 0 ? 1 - error / spread : 0 };
+}

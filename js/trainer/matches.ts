@@ -1,0 +1,91 @@
+/** Matches from proper starts, each game played once: dshq_kernels/play/rollout.py's `play_matches` on the learner's module. */
+import type { Modules } from "./modules";
+import type { Results } from "./parts";
+import { makePlan, type Plan, pack } from "./plan";
+import { type Player, POLICY } from "./players";
+import { Generator } from "./random";
+import { LANES } from "./rollouts";
+import { KEPT_WORDS } from "./tables";
+
+const KEYS = 0x3a7c4;
+
+/** The shape of the network of players who are one. */
+export interface Shape {
+  layers: readonly number[];
+  activation: string;
+}
+
+export class Matches {
+  private readonly plan: Plan;
+  private readonly nobody: Plan;
+
+  constructor(
+    private readonly modules: Modules,
+    shape: Shape,
+  ) {
+    this.plan = makePlan(shape.layers, shape.activation, false);
+    this.nobody = makePlan([1, 1], "none", false);
+  }
+
+  /**
+   * `games` matches; in a drill of two sides the first player has side 0 in the first half and side 1 in the second. With a `scene`, a game's
+   * words, all begin there and the first player has side 0.
+   */
+  readonly play = (first: Player, second: Player, games: number, seed: number, scene?: Uint32Array): Results => {
+    const { modules } = this;
+    return modules.memory.borrow(() => {
+      const { spec, memory, tileWords, tileBytes } = modules;
+      const halves = spec.sides === 2 && !scene ? [Math.ceil(games / 2), Math.floor(games / 2)] : [games, 0];
+      const tilesOf = halves.map((half) => Math.ceil(half / LANES));
+      const count = tilesOf[0]! + tilesOf[1]!;
+      const tiles = memory.take(count * tileBytes);
+      modules.begin(tiles, Generator.seeded(seed >>> 0, KEYS).integers32(count * LANES), 0);
+      for (let word = KEPT_WORDS; scene && word < tileWords; word++) {
+        for (let tile = 0; tile < count; tile++) tiles.u32.fill(scene[word]!, (tile * tileWords + word) * LANES, (tile * tileWords + word + 1) * LANES);
+      }
+      const network = (player: Player, prefix: string): Record<string, number> => {
+        const plan = player.kind <= POLICY ? this.plan : this.nobody;
+        const block = memory.floats(plan.floats);
+        if (player.weights) pack(plan, player.weights, block.f32);
+        return {
+          [`${prefix}plan`]: memory.i64(plan.numbers).at,
+          [`${prefix}layers`]: plan.rows,
+          [`${prefix}activation`]: plan.activation,
+          [`${prefix}params`]: block.at,
+          [`${prefix}kind`]: player.kind,
+        };
+      };
+      const [results, lengths, returned] = [memory.floats(count * LANES), memory.floats(count * LANES), memory.floats(count * LANES)];
+      const masks = spec.masked ? 2 * spec.sides * spec.n_actions : 0;
+      const scratch = masks + 2 * spec.sides * spec.n_obs + (4 * spec.sides + 1) * spec.terms.length + 6 + 8 + 2 * spec.n_actions + 6;
+      modules.call("matches", {
+        ...modules.game,
+        ...network(first, ""),
+        ...network(second, "other_"),
+        tiles: tiles.at,
+        n_tiles: count,
+        side_of: memory.i64(Array.from({ length: count }, (_, tile) => Number(tile >= tilesOf[0]!))).at,
+        n_actions: spec.n_actions,
+        seed: seed >>> 0,
+        weights: memory.f32(spec.terms.map(({ kind, weight }) => (kind === "potential" ? 0 : weight))).at,
+        n_terms: spec.terms.length,
+        results: results.at,
+        lengths: lengths.at,
+        returned: returned.at,
+        scratch: memory.floats(scratch * LANES + this.plan.playScratch + this.nobody.playScratch + 64).at,
+      });
+      const found: Results = { wins: 0, draws: 0, losses: 0, returnMean: 0 };
+      const begins = [0, tilesOf[0]! * LANES];
+      for (const [half, games] of halves.entries()) {
+        for (let k = begins[half]!; k < begins[half]! + games; k++) {
+          const result = results.i32[k]!;
+          if (result > 0) found.wins += 1;
+          else if (result < 0) found.losses += 1;
+          else found.draws += 1;
+          found.returnMean += returned.f32[k]! / games;
+        }
+      }
+      return found;
+    });
+  };
+}

@@ -1,0 +1,139 @@
+/** The two WebAssembly modules of a trainer, on one memory: the drill's verbs, reached through the function table, and the learner's functions. */
+import type { DrillSpec } from "../contract/protocol";
+import type { ModuleBytes } from "../contract/training";
+import { type Block, Memory } from "./memory";
+import { REALS, RECORDS, STACK_TOP } from "./tables";
+
+export type RecordName = keyof typeof RECORDS;
+export type RecordValues = Record<string, number>;
+
+type Verb = (tile: bigint, argument?: bigint) => void;
+type Call = (record: bigint) => void;
+const REAL = new Set<string>(REALS);
+
+export class Modules {
+  /** i64 table indices of the drill's verbs, in the order of `CpuGame.verbs`; 0 is nobody's. */
+  readonly verbs: Block;
+  readonly verbCount: number;
+  /** Index of the mask's verb, 0 for a drill without masks. */
+  readonly maskVerb: number;
+  readonly tileWords: number;
+  private readonly functions: Record<RecordName, Call>;
+  private readonly resetVerb: Verb;
+  private readonly records: Record<RecordName, Block>;
+
+  private constructor(
+    readonly spec: DrillSpec,
+    drill: WebAssembly.Exports,
+    learner: WebAssembly.Exports,
+    table: WebAssembly.Table,
+    readonly memory: Memory,
+  ) {
+    const names = Object.keys(drill);
+    for (const name of names) table.set(table.grow(1), drill[name]);
+    this.verbCount = names.length;
+    this.verbs = memory.i64(names.map((_, k) => k + 1));
+    this.maskVerb = spec.masked ? names.indexOf("mask") : 0;
+    this.resetVerb = drill.reset as Verb;
+    this.tileWords = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
+    this.functions = learner as unknown as Record<RecordName, Call>;
+    const records = Object.entries(RECORDS).map(([name, fields]) => [name, memory.take(8 * fields.length)]);
+    this.records = Object.fromEntries(records) as Record<RecordName, Block>;
+  }
+
+  /** Throws an Error of one sentence for bytes that are no such modules. */
+  static async load(spec: DrillSpec, bytes: ModuleBytes): Promise<Modules> {
+    const memory = new Memory();
+    const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
+    const stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);
+    const env = { memory: memory.wasm, __stack_pointer: stack, __indirect_function_table: table, pow: Math.pow };
+    const load = async (which: keyof ModuleBytes, wanted: readonly string[]) => {
+      let exports: WebAssembly.Exports;
+      try {
+        ({ exports } = (await WebAssembly.instantiate(bytes[which], { env })).instance);
+      } catch (error) {
+        throw new Error(`The ${which}'s WebAssembly module in this page cannot be used: ${(error as Error).message}`);
+      }
+      const missing = wanted.find((name) => typeof exports[name] !== "function");
+      if (missing) throw new Error(`The ${which}'s WebAssembly module in this page lacks the function ${missing}: it belongs to another version.`);
+      return exports;
+    };
+    const drill = await load("drill", ["reset", "decide", "tick", "observe", "terms", "status", "random"]);
+    const learner = await load("learner", Object.keys(RECORDS));
+    return new Modules(spec, drill, learner, table, memory);
+  }
+
+  get tileBytes(): number {
+    return this.tileWords * 64;
+  }
+
+  /** Calls a function of the learner's module with a record of these values, 0 where there is none. */
+  call(name: RecordName, values: RecordValues): void {
+    const fields: readonly string[] = RECORDS[name];
+    const record = this.records[name];
+    const { i32, f64 } = record;
+    for (let k = 0; k < fields.length; k++) {
+      const field = fields[k]!;
+      const value = values[field] ?? 0;
+      if (REAL.has(field)) f64[k] = value;
+      else {
+        i32[2 * k] = value | 0;
+        i32[2 * k + 1] = Math.floor(value / 2 ** 32);
+      }
+    }
+    this.functions[name](BigInt(record.at));
+  }
+
+  /** A new episode in one lane of the tile at an address. */
+  reset(tile: number, lane: number): void {
+    this.resetVerb(BigInt(tile), BigInt(lane));
+  }
+
+  /** A new episode in all lanes of tiles that lie at an address. */
+  resetAll(tiles: number, count: number): void {
+    for (let tile = 0; tile < count; tile++) for (let lane = 0; lane < 16; lane++) this.reset(tiles + tile * this.tileBytes, lane);
+  }
+
+  /**
+   * Starts the games of fresh tiles as Python does: an episode with the keys 0, 1, ..., which moves their counters, then one with these keys.
+   */
+  begin(tiles: Block, keys: Uint32Array, practice: number): void {
+    const { spec, tileWords } = this;
+    const count = keys.length / 16;
+    const put = (field: string, value: (k: number) => number) => {
+      const word = wordOf(spec, field) * 16;
+      const words = tiles.u32;
+      for (let k = 0; k < keys.length; k++) words[(k >> 4) * tileWords * 16 + word + (k & 15)] = value(k);
+    };
+    put("rng_key", (k) => k);
+    this.resetAll(tiles.at, count);
+    put("rng_key", (k) => keys[k]!);
+    put("practice", () => practice);
+    this.resetAll(tiles.at, count);
+  }
+
+  /** The fields of a record that describe the game. */
+  get game(): RecordValues {
+    const { sides, n_obs, time_limit, action_repeat } = this.spec;
+    return {
+      verbs: this.verbs.at,
+      n_verbs: this.verbCount,
+      tile_bytes: this.tileBytes,
+      sides,
+      n_obs,
+      time_limit,
+      action_repeat,
+      mask_verb: this.maskVerb,
+    };
+  }
+}
+
+/** In which word of a game's state a field begins. */
+export function wordOf(spec: DrillSpec, name: string): number {
+  let word = 0;
+  for (const [field, , length] of spec.fields) {
+    if (field === name) return word;
+    word += length || 1;
+  }
+  throw new Error(`The drill ${spec.name} has no field ${name}.`);
+}

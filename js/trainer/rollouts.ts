@@ -1,0 +1,240 @@
+/** Games that continue from rollout to rollout, and their samples: dshq_kernels/play/rollout.py on the learner's module. */
+import type { DrillSpec } from "../contract/protocol";
+import type { Block } from "./memory";
+import { type Modules, wordOf } from "./modules";
+import { type Plan, pack } from "./plan";
+import { kindOf } from "./opponents";
+import { POLICY, SELF } from "./players";
+import { Generator } from "./random";
+import type { Settings } from "./settings";
+import { MOST_SLOTS, STATS } from "./tables";
+
+export const LANES = 16;
+const POOL = "pool";
+const ARRAYS = ["obs", "action", "log_prob", "value", "advantage", "returns", "mask"] as const;
+
+/** The arrays of a rollout's samples, `[units, ..., 16]`. */
+export type Samples = Record<(typeof ARRAYS)[number], Block | null>;
+
+/** A rollout, ready to learn from. */
+export interface Experience {
+  samples: Samples;
+  /** Indices of the units, of 16 agent steps each, to learn from. */
+  units: Int32Array;
+  /** `STATS`, then one sum per reward term. */
+  stats: Float64Array;
+}
+
+/** Different earlier policies that play at once; 0 without a pool. */
+export function slotCount({ opponents, num_envs }: Settings): number {
+  const tiles = ((opponents[POOL] ?? 0) * num_envs) / LANES;
+  return tiles ? Math.min(Math.max(Math.floor(tiles / 2), 1), MOST_SLOTS) : 0;
+}
+
+/** Shares of the games by the codes of players; the pool's is split evenly over its slots. */
+function opponentShares(settings: Settings, spec: DrillSpec): Map<number, number> {
+  const shares = new Map<number, number>();
+  for (const [name, share] of Object.entries(settings.opponents)) if (name !== POOL) shares.set(kindOf(name, spec), share);
+  const slots = slotCount(settings);
+  for (let slot = 0; slot < slots; slot++) shares.set(POLICY - slot, settings.opponents[POOL]! / slots);
+  return shares;
+}
+
+/** Who plays against the learner in each tile, in the given shares (largest remainders), spread evenly. */
+export function shareTiles(tiles: number, shares: ReadonlyMap<number, number>): number[] {
+  const entries = [...shares].filter(([, share]) => share > 0);
+  const total = entries.reduce((sum, [, share]) => sum + share, 0);
+  const exact = entries.map(([, share]) => (tiles * share) / total);
+  const counts = exact.map(Math.trunc);
+  const missing = tiles - counts.reduce((sum, n) => sum + n, 0);
+  const most = exact.map((_, k) => k).sort((a, b) => counts[a]! - exact[a]! - (counts[b]! - exact[b]!));
+  for (const k of most.slice(0, missing)) counts[k]! += 1;
+  const places = entries.flatMap(([kind], k) => Array.from({ length: counts[k]! }, (_, j) => [(j + 0.5) / counts[k]!, kind] as const));
+  return places.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, kind]) => kind);
+}
+
+/** Groups of tiles, four numbers each: both sides of a self-play tile, or two tiles' learning sides, which alternate between 0 and 1. */
+export function makeGroups(kinds: readonly number[], sides: number): number[][] {
+  const groups: number[][] = [];
+  const turns = new Map<number, number>();
+  const singles: [kind: number, tile: number, side: number][] = [];
+  for (const [tile, kind] of kinds.entries()) {
+    if (sides === 2 && kind === SELF) groups.push([tile, 0, tile, 1]);
+    else {
+      const turn = (turns.get(kind) ?? -1) + 1;
+      turns.set(kind, turn);
+      singles.push([kind, tile, sides === 1 ? 0 : turn & 1]);
+    }
+  }
+  singles.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+  for (let k = 0; k + 1 < singles.length; k += 2) groups.push([...singles[k]!.slice(1), ...singles[k + 1]!.slice(1)]);
+  if (singles.length % 2) groups.push([...singles.at(-1)!.slice(1), -1, 0]);
+  return groups;
+}
+
+export class Rollouts {
+  /** Decisions played so far in each game: where the actions' generator stands. */
+  count = 0;
+  readonly units: Int32Array; // to learn from
+  readonly tiles: Block;
+  readonly running: Block; // f32 [tiles, sides, 16]: returns of the unfinished episodes
+  private readonly samples: Samples;
+  private readonly stats: Block;
+  private readonly groups: readonly number[][];
+  private readonly policies: Block | null;
+  private readonly weights: Block;
+  private readonly potential: Block;
+  private readonly scratch: Block;
+  private readonly fixed: Record<string, number>;
+  private scenes: { block: Block; count: number } | null = null;
+
+  constructor(
+    private readonly modules: Modules,
+    private readonly plan: Plan,
+    planBlock: Block,
+    private readonly settings: Settings,
+  ) {
+    const { spec, memory, tileWords } = modules;
+    const tiles = settings.num_envs / LANES;
+    const { sides, n_obs: observations, terms } = spec;
+    const length = settings.rollout_length;
+    const kinds = shareTiles(tiles, sides === 2 ? opponentShares(settings, spec) : new Map([[SELF, 1]]));
+    const generator = Generator.seeded(settings.seed >>> 0, 0x51de);
+    const inOrder = makeGroups(kinds, sides);
+    this.groups = Array.from(generator.permutation(inOrder.length), (k) => inOrder[k]!);
+    const units = this.groups.length * length * 2;
+    const keep = (group: readonly number[], half: number) => half === 0 || group[2]! >= 0;
+    this.units = Int32Array.from(
+      this.groups.flatMap((group, g) => Array.from({ length: length * 2 }, (_, k) => (keep(group, k & 1) ? g * length * 2 + k : -1)).filter((unit) => unit >= 0)),
+    );
+    const maskWords = spec.masked ? Math.ceil(spec.n_actions / 32) : 0;
+    const row = () => memory.floats(units * LANES);
+    this.samples = {
+      obs: memory.floats(units * LANES * observations),
+      action: row(),
+      log_prob: row(),
+      value: row(),
+      advantage: row(),
+      returns: row(),
+      mask: maskWords ? memory.floats(units * LANES * maskWords) : null,
+    };
+    this.tiles = memory.take(tiles * modules.tileBytes);
+    this.running = memory.floats(tiles * sides * LANES);
+    this.stats = memory.take(8 * (STATS.length + terms.length));
+    const slots = slotCount(settings);
+    this.policies = slots ? memory.floats(slots * plan.floats) : null;
+    this.weights = memory.floats(terms.length);
+    this.potential = memory.take(terms.length);
+    this.potential.u8.set(terms.map(({ kind }) => Number(kind === "potential")));
+    const masks = spec.masked ? 2 * sides * spec.n_actions : 0;
+    const scratchUnits = masks + 2 * sides * observations + (4 * sides + 1) * terms.length + 6 * length + 8 + 2 * spec.n_actions + 6;
+    this.scratch = memory.floats(scratchUnits * LANES + plan.playScratch + 64);
+    this.fixed = {
+      ...modules.game,
+      tiles: this.tiles.at,
+      n_tiles: tiles,
+      groups: memory.i64(this.groups.flat()).at,
+      n_groups: this.groups.length,
+      opponents: memory.i64(kinds).at,
+      length,
+      plan: planBlock.at,
+      layers: plan.rows,
+      activation: plan.activation,
+      policies: this.policies?.at ?? 0,
+      policy_bytes: 4 * plan.floats,
+      weights: this.weights.at,
+      potential: this.potential.at,
+      n_terms: terms.length,
+      keep_terminal: 1,
+      seed: settings.seed >>> 0,
+      scene_words: tileWords,
+      running: this.running.at,
+      ...places(this.samples),
+      stats: this.stats.at,
+      scratch: this.scratch.at,
+    };
+    this.begin(generator);
+  }
+
+  /** Plays one rollout with the padded parameters at address `params`. The samples are overwritten by the next one. */
+  play(params: number, settings: Settings): Experience {
+    const { terms } = this.modules.spec;
+    this.weights.f32.set(terms.map(({ name, weight }) => settings.reward_weights[name] ?? weight));
+    const stats = this.stats.f64;
+    stats.fill(0);
+    stats[STATS.indexOf("return_min")] = Number.POSITIVE_INFINITY;
+    stats[STATS.indexOf("return_max")] = Number.NEGATIVE_INFINITY;
+    this.modules.call("play", {
+      ...this.fixed,
+      params,
+      gamma: settings.gamma,
+      gae_lambda: settings.gae_lambda,
+      first_count: this.count,
+      scenes: this.scenes?.block.at ?? 0,
+      n_scenes: this.scenes?.count ?? 0,
+      scene_share: settings.scene_share,
+    });
+    this.count = (this.count + this.settings.rollout_length) % 2 ** 32;
+    return { samples: this.samples, units: this.units, stats: stats.slice(0, STATS.length + terms.length) };
+  }
+
+  /** Plays the pool's games against these earlier policies from now on, flat weights for each slot. */
+  setOpponents(policies: readonly Float32Array[]): void {
+    const { floats } = this.plan;
+    for (const [slot, weights] of policies.entries()) pack(this.plan, weights, this.policies!.f32.subarray(slot * floats, (slot + 1) * floats));
+  }
+
+  /** Starts a share of the new games from one of these scenes, a game's words each. */
+  practise(scenes: readonly Uint32Array[]): void {
+    const { memory, tileWords } = this.modules;
+    if (scenes.length > (this.scenes ? this.scenes.block.bytes / (4 * tileWords) : 0)) this.scenes = { block: memory.floats(scenes.length * tileWords), count: 0 };
+    if (!this.scenes) return;
+    for (const [k, scene] of scenes.entries()) this.scenes.block.u32.set(scene, k * tileWords);
+    this.scenes.count = scenes.length;
+  }
+
+  /** Restarts every game with numbers that are not finite; they show in its advantages or its last observations. */
+  mend(): void {
+    const { spec, tileBytes } = this.modules;
+    const { n_obs: observations, sides } = spec;
+    const length = this.settings.rollout_length;
+    const obs = this.samples.obs!.f32;
+    const advantage = this.samples.advantage!.f32;
+    const running = this.running.f32;
+    for (const [g, group] of this.groups.entries()) {
+      for (let half = 0; half < 2; half++) {
+        const tile = group[2 * half]!;
+        if (tile < 0) continue;
+        for (let lane = 0; lane < LANES; lane++) {
+          const unit = (t: number) => (g * length + t) * 2 + half;
+          const bad = (t: number) => !Number.isFinite(advantage[unit(t) * LANES + lane]);
+          const blind = (k: number) => !Number.isFinite(obs[(unit(length - 1) * observations + k) * LANES + lane]);
+          if (!range(length).some(bad) && !range(observations).some(blind)) continue;
+          this.modules.reset(this.tiles.at + tile * tileBytes, lane);
+          for (let side = 0; side < sides; side++) running[(tile * sides + side) * LANES + lane] = 0;
+        }
+      }
+    }
+  }
+
+  /** Random keys, proper starts, and clocks that are set apart so that not all games end at once. */
+  private begin(generator: Generator): void {
+    const { spec, tileWords } = this.modules;
+    const tiles = this.settings.num_envs / LANES;
+    this.modules.begin(this.tiles, generator.integers32(tiles * LANES), 1);
+    const decisions = Math.max(1, Math.floor(spec.time_limit / spec.action_repeat));
+    const clocks = generator.integers(decisions, tiles * LANES);
+    const now = this.tiles.u32;
+    const ticks = wordOf(spec, "ticks") * LANES;
+    for (let k = 0; k < clocks.length; k++) {
+      now[Math.floor(k / LANES) * tileWords * LANES + ticks + (k % LANES)] = clocks[k]! * spec.action_repeat;
+    }
+  }
+}
+
+/** Address of each array of samples, 0 for a mask without words. */
+export function places(samples: Samples): Record<string, number> {
+  return Object.fromEntries(ARRAYS.map((name) => [name, samples[name]?.at ?? 0]));
+}
+
+const range = (count: number) => Array.from({ length: count }, (_, k) => k);

@@ -1,0 +1,341 @@
+/**
+ * One training run in the page: play, learn, publish, report, in a loop. dshq_widget/learning/run.py with the parts of PPO on drills. The loop
+ * lets messages in after every update.
+ */
+import type { Activation, DrillSpec, MetricsRow } from "../contract/protocol";
+import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
+import { Competition } from "./competition";
+import { Evaluator } from "./evaluator";
+import { EntropyGuard } from "./exploration";
+import { general } from "./format";
+import { Learner } from "./learner";
+import { Matches } from "./matches";
+import type { Modules } from "./modules";
+import { layersOf, untrained } from "./network";
+import { Pace } from "./pace";
+import type { Post, Steered } from "./parts";
+import { makePlan } from "./plan";
+import type { PolicyFile } from "./policy_file";
+import { Generator } from "./random";
+import { type Experience, LANES, Rollouts } from "./rollouts";
+import { ScenePractice } from "./scenes";
+import { hyperAt } from "./schedule";
+import { readSettings, type Settings } from "./settings";
+import { RUN } from "./tables";
+import { Tally } from "./tally";
+import { number, type Tensors, tensor } from "./tensors";
+
+const REPORTED = ["learning_rate", "entropy_coef"] as const; // settings that are metrics
+const SIGN_OF_LIFE_MS = 500;
+const WEIGHTS = 0x1417; // of the generator of fresh weights
+
+/** How a run begins. */
+export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "file"> & { file: PolicyFile | null };
+
+export class Run implements Steered {
+  readonly learner: Learner;
+  readonly rollouts: Rollouts;
+  settings: Settings;
+  agentSteps: number;
+  updates = 0;
+  version: number;
+  rate = 1; // factor of the learning rate after setbacks
+  private values: Values;
+  private seconds = 0; // playing and learning
+  private skips = 0; // bad updates in a row
+  private returns = 0; // reverts without a good update in between
+  private metrics: MetricsRow;
+  private published: Float32Array; // weights of `version`
+  private tally = new Tally(0);
+  private stopping = false;
+  private wake: (() => void) | null = null;
+  private readonly pace: Pace;
+  private readonly evaluator: Evaluator;
+  private readonly competition: Competition;
+  private readonly exploration = new EntropyGuard();
+  private readonly scenes: ScenePractice;
+
+  constructor(
+    private readonly post: Post,
+    private readonly modules: Modules,
+    job: Job,
+  ) {
+    const { spec } = modules;
+    this.values = { ...job.values };
+    this.settings = readSettings(this.values);
+    const { activation, separate_value_net: separate, seed } = this.settings;
+    const layers = layersOf(spec, this.settings);
+    const given = job.file ?? job.policy;
+    const fits = given !== null && given.activation === activation && String(given.layers) === String(layers);
+    const begun = fits ? given : freshPolicy(layers, this.settings);
+    const plan = makePlan(layers, activation, separate);
+    this.learner = new Learner(modules, plan, this.settings, begun.weights);
+    this.rollouts = new Rollouts(modules, plan, this.learner.planBlock, this.settings);
+    const { play } = new Matches(modules, { layers, activation });
+    this.evaluator = new Evaluator(spec, seed, play);
+    this.competition = new Competition(this, spec, plan, play);
+    this.scenes = new ScenePractice(spec, seed, play, post);
+    this.pace = new Pace(job.paused, job.asked);
+    this.agentSteps = begun.step;
+    this.version = begun.version;
+    this.published = begun.weights;
+    this.metrics = fits ? { ...job.metrics } : {};
+    if (fits) this.resume(job.file?.state ?? {});
+    else this.post({ type: "POLICY", ...this.policy });
+    this.practise(job.scenes);
+  }
+
+  /** Trains until told to stop. Rejects with an Error of one sentence if it cannot go on. */
+  async train(): Promise<void> {
+    this.post({ type: "PHASE", text: `training in this page, ${this.settings.num_envs.toLocaleString("en")} games in parallel` });
+    this.competition.begin();
+    let evaluated = performance.now();
+    this.tally = new Tally(evaluated);
+    while (!this.stopping) {
+      const rest = this.pace.rest(performance.now() / 1000, this.settings.pace);
+      if (rest > 0) {
+        await this.rest(rest);
+        continue;
+      }
+      const begin = performance.now();
+      const experience = this.rollouts.play(this.learner.at, this.settings);
+      const played = performance.now();
+      const learned = this.learn(experience);
+      const now = performance.now();
+      this.tally.add(experience.stats, learned, played - begin, now - played);
+      this.seconds += (now - begin) / 1000;
+      this.explore(experience, learned);
+      this.competition.afterUpdate(learned);
+      this.tally.began += this.scenes.afterUpdate(this.published, this.version); // rates leave this time out
+      this.pace.made(begin / 1000, experience.units.length * LANES);
+      if (performance.now() - evaluated >= 1000 * this.evaluator.pause(this.settings)) {
+        this.evaluator.play(this.learner.weights);
+        evaluated = performance.now();
+      }
+      if (now - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
+      await turn();
+    }
+    if (this.tally.updates) this.report(performance.now());
+  }
+
+  /** A message from the page. */
+  receive(message: ToTrainer): void {
+    switch (message.type) {
+      case "STOP":
+        this.stopping = true;
+        break;
+      case "SET_HYPER":
+        this.values = { ...this.values, [message.key]: message.value };
+        this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
+        break;
+      case "PAUSE_TRAINING":
+        this.pace.paused = true;
+        break;
+      case "RESUME_TRAINING":
+        this.pace.resume();
+        break;
+      case "NEXT_UPDATE":
+        this.pace.nextUpdate();
+        break;
+      case "SCENES":
+        this.practise(message.scenes);
+        break;
+      default:
+        return;
+    }
+    this.wake?.();
+  }
+
+  // ---- updates, and what follows from bad ones
+
+  /** Loads other weights with a fresh optimiser, and publishes them at once. */
+  replaceWeights(weights: Float32Array): void {
+    this.learner.load(weights);
+    this.competition.weightsReplaced();
+    this.publish();
+  }
+
+  warn(text: string): void {
+    this.post({ type: "WARNING", text });
+  }
+
+  sendLeague(): void {
+    this.post({ type: "LEAGUE", rows: this.competition.rows });
+  }
+
+  /** The settings of the next update. */
+  get hyper() {
+    return hyperAt(this.settings, this.agentSteps, this.rate, this.exploration.bonus);
+  }
+
+  private learn(experience: Experience): Record<string, number> {
+    const before = this.learner.skipped;
+    const learned = this.learner.update(experience, this.hyper);
+    this.agentSteps += experience.units.length * LANES;
+    const skipped = this.learner.skipped - before;
+    if (skipped) {
+      this.skip(skipped);
+      return learned;
+    }
+    if (!this.learner.weights.every(Number.isFinite)) {
+      this.goBack("the learner's weights are not finite");
+      return learned;
+    }
+    this.publish();
+    this.updates += 1;
+    this.skips = this.returns = 0;
+    return learned;
+  }
+
+  private publish(): void {
+    this.version += 1;
+    this.published = this.learner.weights;
+    this.post({ type: "POLICY", ...this.policy });
+  }
+
+  private skip(minibatches: number): void {
+    this.rollouts.mend();
+    this.skips += 1;
+    const what = `${minibatches} minibatches had a non-finite gradient; check the rewards and observations`;
+    if (this.skips >= RUN.most_skips) this.goBack(`${this.skips} updates in a row were skipped; in the last one ${what}`);
+    else if (this.skips === 1) this.warn(`an update was skipped: ${what}`);
+  }
+
+  /** Reverts to the last published weights with a fresh optimiser and a smaller learning rate. */
+  private goBack(why: string): void {
+    this.returns += 1;
+    if (this.returns > RUN.most_returns) {
+      throw new Error(`training failed: it reverted to the last good weights ${RUN.most_returns} times in a row; the last time because ${why}`);
+    }
+    this.skips = 0;
+    this.rate *= RUN.rollback_rate;
+    this.learner.load(this.published);
+    this.warn(`reverted to version ${this.version}; continuing with the learning rate times ${general(this.rate)}: ${why}`);
+  }
+
+  /** Reverts to weights that still explored when the policy has stopped exploring: learning/exploration.py. */
+  private explore({ samples, units }: Experience, learned: Record<string, number>): void {
+    if (this.skips || this.returns) return;
+    const guard = this.exploration;
+    const problem = guard.afterUpdate(learned.entropy ?? Number.POSITIVE_INFINITY, mean(samples.returns!.f32, units), this.settings.min_entropy, this.published);
+    if (!problem) return;
+    if (guard.awake) this.replaceWeights(guard.awake);
+    const done = guard.awake ? "reverted to an earlier policy that still explored; continuing" : "continuing";
+    this.warn(`${done} with exploration raised by ${general(guard.bonus)}: ${problem}`);
+  }
+
+  // ---- what it reports and keeps
+
+  private report(now: number): void {
+    const { tally } = this;
+    this.tally = new Tally(now);
+    const row = tally.row(this.modules.spec, now);
+    const { hyper } = this;
+    for (const key of REPORTED) row[key] = hyper[key];
+    row.memory_mb = this.modules.memory.wasm.buffer.byteLength / 2 ** 20;
+    if (now - tally.began < 500 * RUN.report_seconds) {
+      for (const key of ["agent_steps_per_second", "updates_per_second"]) if (this.metrics[key] !== undefined) row[key] = this.metrics[key];
+    }
+    this.metrics = { ...row, ...this.counters, dropped_chunks: 0, ...this.evaluator.metrics, ...this.competition.metrics };
+    this.post({ type: "METRICS", values: this.metrics });
+  }
+
+  private get counters(): MetricsRow {
+    return { agent_steps: this.agentSteps, updates: this.updates, version: this.version, seconds: this.seconds };
+  }
+
+  private get policy(): TrainedPolicy {
+    const { layers } = this.learner.plan;
+    return { version: this.version, step: this.agentSteps, layers: [...layers], activation: this.settings.activation as Activation, weights: this.published };
+  }
+
+  /** Everything needed for an exact continuation, here or in Python. Call it between two updates. */
+  file(): PolicyFile {
+    const { tiles, running, count } = this.rollouts;
+    const { guard, league } = this.competition;
+    const own: Tensors = {
+      ...this.learner.state(),
+      "train.tiles": tensor("U8", tiles.u8.slice(0, (this.settings.num_envs / LANES) * this.modules.tileBytes)),
+      "train.running": tensor("F32", running.f32.slice(0, this.runningShape.reduce((a, b) => a * b)), this.runningShape),
+      "train.count": number("I64", count),
+      "train.updates": number("I64", this.updates),
+      "train.rate": number("F64", this.rate),
+      ...this.exploration.state(),
+      ...league.state(),
+      "train.guard": tensor("F64", guard.state()),
+      ...this.scenes.state(),
+    };
+    return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
+  }
+
+  private get runningShape(): number[] {
+    return [this.settings.num_envs / LANES, this.modules.spec.sides, LANES];
+  }
+
+  private resume(state: Tensors): void {
+    this.learner.restore(state);
+    this.learner.normalizer.fresh &&= this.version === 0;
+    const { tiles, running } = this.rollouts;
+    const [kept, returns, count] = [state["train.tiles"], state["train.running"], state["train.count"]];
+    const fits = kept && returns && count && kept.data.length === (this.settings.num_envs / LANES) * this.modules.tileBytes;
+    if (fits && returns.data.length === this.runningShape.reduce((a, b) => a * b)) {
+      tiles.u8.set(kept.data as Uint8Array);
+      running.f32.set(returns.data as Float32Array);
+      this.rollouts.count = Number(count.data[0]);
+    }
+    this.exploration.restore(state);
+    this.competition.restore(state);
+    this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
+    this.rate = Number(state["train.rate"]?.data[0] ?? 1);
+    this.seconds = this.metrics.seconds ?? 0;
+  }
+
+  private practise(scenes: readonly Uint32Array[]): void {
+    this.rollouts.practise(scenes);
+    this.scenes.set(scenes);
+  }
+
+  /** Waits for the next update's time, or for a message. */
+  private async rest(seconds: number): Promise<void> {
+    const now = performance.now();
+    if (this.tally.updates && seconds > RUN.report_seconds) this.report(now);
+    if (this.pace.paused) this.tally.began = now; // there is no rate while paused
+    await new Promise<void>((resolve) => {
+      this.wake = resolve;
+      setTimeout(resolve, Math.min(1000 * seconds, SIGN_OF_LIFE_MS));
+    });
+    this.wake = null;
+  }
+}
+
+/** Version 0 of a run. */
+export function freshPolicy(layers: number[], settings: Settings): TrainedPolicy {
+  const { activation, separate_value_net: separate, seed } = settings;
+  const weights = untrained(layers, separate, Generator.seeded(seed, WEIGHTS));
+  return { version: 0, step: 0, layers, activation: activation as Activation, weights };
+}
+
+/** A `.dshq` file's content; `state` is the learner's own. */
+export function policyFile(spec: DrillSpec, policy: TrainedPolicy, settings: Settings, metrics: MetricsRow, state: Tensors = {}): PolicyFile {
+  const { name: drill, rules_hash } = spec;
+  const config: Record<string, unknown> = { ...settings, device: "auto" }; // "page" is no device for Python
+  return { ...policy, drill, rules_hash, seed: settings.seed, config, metrics, state, algorithm: "ppo", algorithm_settings: {} };
+}
+
+/** Lets messages in. A timer would be held back where timers are nested. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+function mean(values: Float32Array, units: Int32Array): number {
+  let sum = 0;
+  for (const unit of units) for (let at = unit * LANES; at < (unit + 1) * LANES; at++) sum += values[at]!;
+  return sum / (units.length * LANES);
+}

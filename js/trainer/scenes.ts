@@ -1,0 +1,50 @@
+/** Plays arranged scenes at intervals and says how often side 0 wins from each: dshq_widget/learning/scene_evaluation.py. */
+import type { DrillSpec, Success } from "../contract/protocol";
+import { kindOf } from "./opponents";
+import type { Play, Post } from "./parts";
+import { POLICY, RANDOM } from "./players";
+import { type Tensors, tensor } from "./tensors";
+
+const MATCHES = 128;
+const PAUSE_MS = 5_000; // between two measurements of all scenes; longer if they take long
+const MOST_SHARE = 0.05;
+
+export class ScenePractice {
+  private scenes: readonly Uint32Array[] = [];
+  private fresh = false; // some of them have never been played
+  private playedAt = 0;
+  private pause = PAUSE_MS;
+
+  constructor(
+    private readonly spec: DrillSpec,
+    private readonly seed: number,
+    private readonly play: Play,
+    private readonly post: Post,
+  ) {}
+
+  set(scenes: readonly Uint32Array[]): void {
+    this.fresh ||= scenes.length > this.scenes.length;
+    this.scenes = scenes;
+  }
+
+  /** The scenes for a file. */
+  state(): Tensors {
+    const words = this.scenes.flatMap((scene) => [...scene]);
+    return words.length ? { "train.scenes": tensor("U32", Uint32Array.from(words), [this.scenes.length, words.length / this.scenes.length]) } : {};
+  }
+
+  /** Measures, if it is time to. Returns the ms that it took. */
+  afterUpdate(weights: Float32Array, version: number): number {
+    const begin = performance.now();
+    if (this.scenes.length === 0 || !(this.fresh || begin - this.playedAt >= this.pause)) return 0;
+    const player = { kind: POLICY, weights };
+    const scripted = this.spec.baselines[0];
+    const other = { kind: scripted ? kindOf(scripted, this.spec) : RANDOM };
+    const rows: Success[] = this.scenes.map((scene) => ({ share: this.play(player, other, MATCHES, this.seed, scene).wins / MATCHES, version }));
+    this.post({ type: "SCENES", rows });
+    this.playedAt = performance.now();
+    this.pause = Math.max(PAUSE_MS, (this.playedAt - begin) / MOST_SHARE);
+    this.fresh = false;
+    return this.playedAt - begin;
+  }
+}

@@ -1,0 +1,240 @@
+// Written by `python -m tools.tables` from dshq_kernels and dshq_widget: change it there.
+
+export const STACK_TOP = 1048576 as const;
+
+export const RECORDS = {
+  "forward": [
+    "plan",
+    "layers",
+    "activation",
+    "params",
+    "x",
+    "x_other",
+    "allowed",
+    "other_allowed",
+    "scratch",
+    "result"
+  ],
+  "play": [
+    "verbs",
+    "n_verbs",
+    "tiles",
+    "tile_bytes",
+    "n_tiles",
+    "sides",
+    "n_obs",
+    "time_limit",
+    "action_repeat",
+    "mask_verb",
+    "groups",
+    "n_groups",
+    "opponents",
+    "length",
+    "plan",
+    "layers",
+    "activation",
+    "params",
+    "policies",
+    "policy_bytes",
+    "weights",
+    "potential",
+    "n_terms",
+    "gamma",
+    "gae_lambda",
+    "keep_terminal",
+    "seed",
+    "first_count",
+    "scenes",
+    "n_scenes",
+    "scene_words",
+    "scene_share",
+    "running",
+    "obs",
+    "action",
+    "log_prob",
+    "value",
+    "advantage",
+    "returns",
+    "mask",
+    "first_unit",
+    "stats",
+    "scratch"
+  ],
+  "learn": [
+    "plan",
+    "layers",
+    "activation",
+    "state",
+    "floats",
+    "gradients",
+    "scratch",
+    "scratch_floats",
+    "obs",
+    "action",
+    "log_prob",
+    "value",
+    "advantage",
+    "returns",
+    "mask",
+    "order",
+    "importance",
+    "n_order",
+    "bounds",
+    "n_bounds",
+    "normal",
+    "n_normal",
+    "advantage_mean",
+    "advantage_scale",
+    "reward_scale",
+    "trained",
+    "n_trained",
+    "clip",
+    "clip_value",
+    "value_coef",
+    "entropy_coef",
+    "learning_rate",
+    "epsilon",
+    "max_norm",
+    "target_kl",
+    "steps",
+    "metrics",
+    "n_metrics"
+  ],
+  "matches": [
+    "verbs",
+    "n_verbs",
+    "tiles",
+    "tile_bytes",
+    "n_tiles",
+    "sides",
+    "n_obs",
+    "time_limit",
+    "action_repeat",
+    "mask_verb",
+    "side_of",
+    "kind",
+    "other_kind",
+    "plan",
+    "layers",
+    "activation",
+    "params",
+    "other_plan",
+    "other_layers",
+    "other_activation",
+    "other_params",
+    "n_actions",
+    "greedy",
+    "seed",
+    "weights",
+    "n_terms",
+    "results",
+    "lengths",
+    "returned",
+    "actions",
+    "scratch"
+  ]
+} as const;
+
+export const REALS = [
+  "gamma",
+  "gae_lambda",
+  "scene_share",
+  "advantage_mean",
+  "advantage_scale",
+  "reward_scale",
+  "clip",
+  "value_coef",
+  "entropy_coef",
+  "learning_rate",
+  "epsilon",
+  "max_norm",
+  "target_kl"
+] as const;
+
+export const STATS = [
+  "episodes",
+  "wins_0",
+  "wins_1",
+  "draws",
+  "decisions",
+  "returns",
+  "return_sum",
+  "return_min",
+  "return_max",
+  "agent_steps"
+] as const;
+
+export const KEPT_WORDS = 3 as const;
+
+export const PLAN_COLUMNS = 24 as const;
+
+export const PLAN = {
+  "N_IN": 0,
+  "IN_WIDTH": 1,
+  "N_OUT": 2,
+  "OUT_WIDTH": 3,
+  "WEIGHTS": 4,
+  "BIASES": 5,
+  "HALVES": 6,
+  "N_OBS": 7,
+  "N_ACTIONS": 8,
+  "ROWS": 9,
+  "COLUMNS": 10,
+  "PLANES": 11,
+  "MAPS": 12,
+  "SWEEPS": 13,
+  "ITEMS": 14
+} as const;
+
+export const ACTIVATIONS = {
+  "none": 0,
+  "tanh": 1,
+  "relu": 2
+} as const;
+
+export const CHUNK = 4 as const;
+
+export const SUM_NAMES = [
+  "loss_policy",
+  "loss_value",
+  "entropy",
+  "approx_kl",
+  "clip_fraction"
+] as const;
+
+export const ADAM_EPSILON = 1e-08 as const;
+
+export const KL_MARGIN = 1.5 as const;
+
+export const FINAL_RATE = 0.1 as const;
+
+export const WARM_UP = 0.02 as const;
+
+export const FIRST_COUNT = 0.0001 as const;
+
+export const SMALLEST = 0.01 as const;
+
+export const GAINS = {
+  "hidden": 1.4142135623730951,
+  "policy": 0.01,
+  "value": 1.0,
+  "grid": 0.3
+} as const;
+
+export const MOST_SLOTS = 8 as const;
+
+export const EVALUATION = {
+  "matches": 128,
+  "episodes": 100,
+  "ema": 0.5,
+  "most_share": 0.1
+} as const;
+
+export const RUN = {
+  "report_seconds": 0.5,
+  "rest_seconds": 0.5,
+  "rollback_rate": 0.5,
+  "least_rate": 0.015625,
+  "most_skips": 3,
+  "most_returns": 5
+} as const;

@@ -1,0 +1,82 @@
+/**
+ * The trainer's worker. A first message START begins a run, which the others reach, and the worker ends with it; or it has one task with a
+ * policy file.
+ */
+import type { FromTrainer, ToTrainer } from "../contract/training";
+import { Modules } from "./modules";
+import { layersOf } from "./network";
+import { decode, encode, type PolicyFile } from "./policy_file";
+import { freshPolicy, policyFile, Run } from "./run";
+import { readSettings } from "./settings";
+
+type Message<T extends ToTrainer["type"]> = Extract<ToTrainer, { type: T }>;
+
+/** The parts of a worker's scope that it uses; the page's type library does not describe them. */
+const scope = self as unknown as {
+  postMessage(message: FromTrainer): void;
+  onmessage: ((event: MessageEvent<ToTrainer>) => void) | null;
+};
+const post = (message: FromTrainer) => scope.postMessage(message);
+const early: ToTrainer[] = []; // what came before the run was there
+let run: Run | null = null;
+
+scope.onmessage = ({ data }) => {
+  handle(data).catch((error: Error) => post({ type: "FAILED", text: error.message }));
+};
+
+async function handle(message: ToTrainer): Promise<void> {
+  switch (message.type) {
+    case "START":
+      return start(message);
+    case "SAVE":
+      if (run) await save(run, "SAVED");
+      return;
+    case "FRESH": {
+      const settings = readSettings(message.values);
+      return post({ type: "POLICY", ...freshPolicy(layersOf(message.spec, settings), settings) });
+    }
+    case "PACK": {
+      const file = policyFile(message.spec, message.policy, readSettings(message.values), message.metrics);
+      return post({ type: "SAVED", version: file.version, file: await encode(file) });
+    }
+    case "READ":
+      return read(message);
+    default:
+      if (run) run.receive(message);
+      else early.push(message);
+  }
+}
+
+async function start({ spec, modules: bytes, file, ...job }: Message<"START">): Promise<void> {
+  const modules = await Modules.load(spec, bytes);
+  run = new Run(post, modules, { ...job, file: file && (await decode(file)) });
+  for (const message of early.splice(0)) run.receive(message);
+  await run.train();
+  await save(run, "STOPPED");
+}
+
+async function save(run: Run, type: "SAVED" | "STOPPED"): Promise<void> {
+  const file = run.file(); // between two updates, as every message
+  post({ type, version: file.version, file: await encode(file) });
+}
+
+/** Checks a file, and that it fits the drill. */
+async function read({ spec, file, name }: Message<"READ">): Promise<void> {
+  const fail = (why: string) => new Error(`'${name}' cannot be loaded: ${why}`);
+  let found: PolicyFile;
+  try {
+    found = await decode(file);
+  } catch (error) {
+    throw fail((error as Error).message);
+  }
+  const { layers, algorithm, drill, state } = found;
+  if (algorithm !== "ppo") throw fail(`it was trained by the algorithm ${algorithm}, and this page trains by ppo: load it in Python`);
+  if (drill !== spec.name || layers[0] !== spec.n_obs || layers.at(-1) !== spec.n_actions + 1) throw fail(`it plays ${drill}, not ${spec.name}`);
+  const { version, step, activation, weights, config, metrics } = found;
+  const words = state["train.scenes"]?.data as Uint32Array | undefined;
+  const each = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
+  const scenes = Array.from({ length: (words?.length ?? 0) / each }, (_, k) => words!.slice(k * each, (k + 1) * each));
+  const values = config as Parameters<typeof readSettings>[0];
+  const exact = found.rules_hash === spec.rules_hash;
+  post({ type: "FILE", exact, policy: { version, step, layers: [...layers], activation, weights }, values, metrics: metrics as Record<string, number>, scenes });
+}

@@ -1,0 +1,25 @@
+/** What the page offers about training by itself: a sentence and its buttons, above the match. */
+import type { PageTraining } from "../session/training/page_training";
+import { button, h } from "../ui/dom";
+
+export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLElement {
+  const element = h("div", { class: "offer", role: "status", "aria-live": "polite" });
+  const follow = () => {
+    const { offer } = training;
+    element.hidden = !offer;
+    element.replaceChildren();
+    if (!offer) return;
+    const said = h("p", { class: "sentence" }, offer.text);
+    const buttons = offer.actions.map(({ name, act }, k) =>
+      button(name, { text: name, class: k === 0 ? "button primary" : "button" }, () => {
+        Promise.resolve(act()).catch((error: Error) => {
+          said.textContent = error.message;
+        });
+      }),
+    );
+    element.append(said, h("div", { class: "cluster" }, ...buttons));
+  };
+  training.onOffer(follow, signal);
+  follow();
+  return element;
+}
