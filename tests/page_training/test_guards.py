@@ -170,7 +170,8 @@ def python_entropy(steps: list[list]) -> list:
     guard, said = EntropyGuard(), []
     for what, *given in steps:
         if what == "update":
-            text = guard.after_update(*given[:3], np.array(given[3], np.float32))
+            entropy, returns, floor, weights = given
+            text = guard.after_update(entropy, returns, floor, np.array(weights, np.float32))
             said.append([text, guard.bonus, None if guard.awake is None else guard.awake.tolist()])
         else:
             state = guard.state()

@@ -1,6 +1,4 @@
-"""The page's league makes the choices of Python's: the same rivals, opponents, champion, rows and tensors, where matches
-end alike.
-"""
+"""The page's league makes the choices of Python's where matches end alike: rivals, draws, champion, rows, tensors."""
 
 import json
 from typing import Any
@@ -42,10 +40,8 @@ function play(first: Player, second: Player, matches: number, seed: number) {
 
 const shown = (state: Record<string, Tensor>) =>
   Object.fromEntries(Object.entries(state).map(([name, { dtype, shape, data }]) => [name, { dtype, shape, data }]));
-const read = (state: any) =>
-  Object.fromEntries(
-    Object.entries<any>(state).map(([name, { dtype, shape, data }]) => [name, { dtype, shape, data: ARRAYS[dtype].from(data) } as Tensor]),
-  );
+const tensor = ({ dtype, shape, data }: any) => ({ dtype, shape, data: ARRAYS[dtype].from(data) }) as Tensor;
+const read = (state: any) => Object.fromEntries(Object.entries(state).map(([name, value]) => [name, tensor(value)]));
 
 export function main({ drill, floats, seed, capacity, steps }: any) {
   let league = new League(drill, floats, seed, play);
@@ -192,12 +188,12 @@ def test_each_continues_what_the_other_saved():
     """Python's league reads the page's tensors, whose notes write 1.0 as 1, and the next rounds are equal."""
     before = [step for step in steps_of(1, 14)[:-1] if step[0] != "save"]
     (*_, state) = run(LEAGUE, given(3, before, 10))
-    found = fresh(3, 10)
+    found, again, alone = fresh(3, 10), fresh(3, 10), fresh(3, 10)
     found.restore({key: np.array(t["data"], DTYPES[t["dtype"]]).reshape(t["shape"]) for key, t in state.items()})
-    alone = fresh(3, 10)
     played(alone, before)
+    again.restore(alone.state())
     after = [step for step in steps_of(2, 9) if step[0] != "save"]
-    for mine, theirs in zip(played(alone, after)[0], played(found, after)[0], strict=True):
+    for mine, theirs in zip(played(again, after)[0], played(found, after)[0], strict=True):
         close(mine, json.loads(json.dumps(theirs)))
 
 

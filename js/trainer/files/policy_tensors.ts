@@ -63,7 +63,7 @@ export function readTensors(entries: Readonly<Record<string, unknown>>, data: Ui
   for (const { name, begin, end, dtype, shape } of spans) {
     if (begin !== position || end > data.length) throw new PolicyFileError("its tensors overlap or leave gaps");
     position = end;
-    const values = new ARRAYS[dtype](data.slice(begin, end).buffer);
+    const values = new ARRAYS[dtype](new Uint8Array(data.subarray(begin, end)).buffer);
     if ((values instanceof Float32Array || values instanceof Float64Array) && !values.every(Number.isFinite)) {
       throw new PolicyFileError(`tensor ${name} has values that are not finite`);
     }
