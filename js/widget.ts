@@ -70,6 +70,9 @@ function renderView(session: Session, training: PageTraining, el: HTMLElement): 
   placePanels(view, columns);
   const number = session.nextView();
   followContract(session, number, root, banner, signal);
+  const trainer = () => setAttribute(root, "data-trainer-ready", String(training.ready));
+  training.onOffer(trainer, signal);
+  trainer();
   buildStage(stage, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
   session.kernel.watchView(el, signal);
 
@@ -109,9 +112,10 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("playing", playing);
   };
   const history = () => {
-    const { win_rate_ema: scripted, win_rate_random: random, agent_steps: steps } = session.model.get("metrics") ?? {};
+    const { win_rate_ema: scripted, win_rate_random: random, agent_steps: steps, evaluated_return: alone } = session.model.get("metrics") ?? {};
     set("win-rate", scripted?.toFixed(4) ?? "");
     set("win-rate-random", random?.toFixed(4) ?? "");
+    set("return", alone?.toFixed(4) ?? "");
     set("agent-steps", steps ?? "");
   };
   const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");

@@ -1,7 +1,7 @@
 """Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
 
-`js/contract/tables.ts` and `js/trainer/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people; a test holds them equal to
-their sources.
+`js/contract/tables.ts` and `js/trainer/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people;
+a test holds them equal to their sources.
 """
 
 import dataclasses

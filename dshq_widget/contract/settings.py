@@ -167,7 +167,8 @@ class TrainConfig:
     seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
     """Seed of all random numbers of the run."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda", "page"))
-    """Device of the learner; auto uses a working GPU if there is one. page is for the widget alone: the browser trains."""
+    """Device of the learner; auto uses a working GPU if there is one. page is for the widget alone: its browser trains.
+    """
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
     validate_every: int = setting(

@@ -1,4 +1,4 @@
-"""The page's learner beside Python's, in lock-step: from the same weights the same games, schedules, orders and steps."""
+"""The page's learner beside Python's, in lock-step: from the same weights the same games, schedules, orders, steps."""
 
 import base64
 
@@ -19,7 +19,7 @@ from tests.kernels.test_learner_wasm import fuses
 
 CLOSE = 1e-5
 CLOSE_IN_STEPS = 0.05
-"""Of the learning rate: Adam divides by a gradient's size, so that of a weight that hardly matters the last bits count."""
+"""Of the learning rate: Adam divides by a gradient's size, so the last bits count where a weight hardly matters."""
 UPDATES = 3
 SOURCE = 'export { default as main } from "./js/tests/harness/lockstep";'
 SMALL = {"num_envs": 64, "rollout_length": 16, "minibatch_size": 512, "epochs": 2}

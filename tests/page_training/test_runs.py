@@ -127,7 +127,7 @@ def test_scenes_are_practised_and_measured():
 
 
 def test_numbers_that_are_not_finite_are_reported_and_mended():
-    """A learning rate that overflows: the run says so, reverts, and ends with a sentence in place of going on for ever."""
+    """Rewards that overflow: the run says so, reverts, and ends with a sentence in place of going on for ever."""
     drill, config = setting("approach", {"learning_rate": 1.0, "max_grad_norm": 0.0, "reward_weights": {}})
     spec = json.loads(json.dumps(drill.spec))
     for term in spec["terms"]:

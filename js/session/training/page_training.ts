@@ -25,7 +25,8 @@ export class PageTraining {
   offer: Offer | null = null;
   private trainer: PageTrainer | null = null;
   private fetched: Promise<TrainerPackage> | null = null;
-  private ready = false; // the trainer is in this page
+  /** Whether the trainer is in this page. */
+  ready = false;
   private lost = false; // the kernel
   private readonly followers = new Set<() => void>();
   private kept: Kept | null = null;

@@ -28,7 +28,15 @@ export default async function pageRun({ spec, learner, drill, values, file, upda
   };
   const given = file ? await decode(bytes(file)) : null;
   const words = scenes.map((scene) => new Uint32Array(bytes(scene).buffer));
-  const run = new Run(post, modules, { values, file: given, policy: null, metrics: given ? (given.metrics as Record<string, number>) : {}, paused: false, asked: 0, scenes: words });
+  const run = new Run(post, modules, {
+    values,
+    file: given,
+    policy: null,
+    metrics: given ? (given.metrics as Record<string, number>) : {},
+    paused: false,
+    asked: 0,
+    scenes: words,
+  });
   await run.train();
   const kinds = said.map(({ type }) => type);
   const metrics = said.filter((message) => message.type === "METRICS").at(-1);

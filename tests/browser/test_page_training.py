@@ -1,0 +1,188 @@
+"""Training in the page: an exported file without a server, a kernel that dies, `device="page"`, and what is kept."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Request
+
+from dshq_widget import DrillWidget, Trainer
+from dshq_widget.policy import checkpoint
+from tests.browser.conftest import OpenPage
+from tests.browser.test_keep import drop, saved
+from tests.harness.browser.console import Console
+from tests.harness.browser.page import WidgetPage
+from tests.harness.browser.watching import begin
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 240  # s; the modules may have to be compiled
+CELL = """
+from dshq_widget import DrillWidget
+w = DrillWidget("approach", num_envs=64, workers=0, **{more!r})
+w
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drill of one side as one file; it learns within seconds."""
+    with DrillWidget("approach", seed=3) as made:
+        return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
+
+
+class Opened:
+    """A file in a browser that reaches no network."""
+
+    def __init__(self, browser: Browser, path: Path):
+        self.context: BrowserContext = browser.new_context(offline=True, viewport={"width": 1280, "height": 1000})
+        self.console = Console()
+        self.page = self.context.new_page()
+        self.console.watch(self.page)
+        self.requests: list[str] = []
+        self.page.on("request", self._asked)
+        self.page.goto(path.as_uri())
+
+    def _asked(self, request: Request) -> None:
+        if request.url.startswith("http"):
+            self.requests.append(request.url)
+
+    def widget(self) -> WidgetPage:
+        widget = WidgetPage(self.page, self.page.locator(".dshq-widget"))
+        widget.root.wait_for()
+        return widget
+
+    def close(self) -> None:
+        assert self.requests == []
+        assert self.console.problems == []
+        self.context.close()
+
+
+def train(widget: WidgetPage, versions: int) -> int:
+    """Press Train and wait for that many more versions; the newest."""
+    before = widget.number("version")
+    widget.control("Train").click()
+    widget.wait_attribute("status", lambda status: status == "training", timeout=PATIENCE)
+    return int(widget.wait_number("version", lambda version: version >= before + versions, timeout=PATIENCE))
+
+
+def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
+    opened = Opened(plain_chromium, exported)
+    widget = opened.widget()
+    assert widget.attribute("trainer") == "page" and widget.attribute("status") == "idle"
+    train(widget, 3)
+    widget.wait_attribute("agent-steps", lambda steps: int(steps or 0) > 0)
+
+    widget.control("Pause learning").click()
+    widget.until(lambda: widget.control("Resume learning").is_visible(), bool, 60, "the pause")
+    widget.page.wait_for_timeout(2500)  # an update and a swap that were under way
+    held = widget.number("version")
+    widget.page.wait_for_timeout(1500)
+    assert widget.number("version") == held
+    widget.control("Next update").click()
+    widget.wait_number("version", lambda version: version == held + 1)
+    widget.control("Resume learning").click()
+    widget.wait_number("version", lambda version: version > held + 1)
+
+    running = checkpoint.load(saved(widget, "Save policy", tmp_path))
+    assert running.drill == "approach" and running.version > held and "adam_m" in running.state
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+    path = saved(widget, "Save policy", tmp_path)
+    kept = checkpoint.load(path)
+    with Trainer(path, workers=0) as trainer:  # Python goes on from there
+        trainer.train_for(updates=2, progress=False)
+        assert trainer.version == kept.version + 2
+        trainer.save(tmp_path / "python.dshq")
+
+    widget.page.reload()  # what the page learned is still in this browser
+    widget = opened.widget()
+    offer = widget.root.locator(".offer")
+    offer.get_by_role("button", name="Continue from it").click(timeout=60_000)
+    widget.wait_number("version", lambda version: version == kept.version)
+    assert not offer.is_visible()
+
+    drop(widget, "python.dshq", (tmp_path / "python.dshq").read_bytes())
+    widget.wait_number("version", lambda version: version == kept.version + 2)
+    train(widget, 1)
+
+    widget.control("Reset training").click()
+    widget.wait_attribute("status", lambda status: status == "idle")
+    widget.wait_number("version", lambda version: version == 0)
+    opened.close()
+
+
+def test_wrong_files_and_settings_get_a_sentence(plain_chromium, exported):
+    opened = Opened(plain_chromium, exported)
+    widget = opened.widget()
+    drop(widget, "evil.dshq", b"\x80\x04 no policy")
+    widget.until(widget.root.inner_text, lambda text: "'evil.dshq' cannot be loaded" in text, 60, "the refusal")
+    with DrillWidget("ball") as other:
+        drop(widget, "ball.dshq", other._trainer.policy_file())
+    widget.until(widget.root.inner_text, lambda text: "it plays ball, not approach" in text, 60, "the refusal")
+    assert widget.number("version") == 0 and widget.attribute("status") == "idle"
+    opened.close()
+
+
+@pytest.mark.parametrize("what", ["drill", "learner", "policy"])
+def test_a_page_whose_parts_were_changed_says_so(plain_chromium, exported, tmp_path, what):
+    text = exported.read_text(encoding="utf-8")
+    if what == "policy":
+        text = text.replace('"layers":[', '"layers":[3,')
+    else:
+        text = re.sub(rf'("{what}": "H4sI)[^"]*', r"\1AAAAAAAA/wMAAAAAAAAAAAA=", text)  # gzip of nothing
+    path = tmp_path / "changed.html"
+    path.write_text(text, encoding="utf-8")
+    context = plain_chromium.new_context(offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    widget = WidgetPage(page, page.locator(".dshq-widget"))
+    widget.root.wait_for()
+    widget.control("Train").click()
+    if what == "policy":  # a network that is not the settings' own: it begins untrained with the right one
+        widget.wait_number("version", lambda version: version > 0, timeout=PATIENCE)
+    else:
+        widget.wait_attribute("status", lambda status: status == "error", timeout=PATIENCE)
+        assert f"The {what}'s WebAssembly module in this page" in widget.root.inner_text()
+    context.close()
+
+
+def test_leaving_the_page_ends_the_worker(plain_chromium, exported):
+    opened = Opened(plain_chromium, exported)
+    widget = opened.widget()
+    train(widget, 1)
+    assert sum("blob:" in worker.url for worker in opened.page.workers) >= 2  # the show and the trainer
+    opened.page.goto("about:blank")
+    widget.until(lambda: opened.page.workers, lambda workers: workers == [], 30, "no worker")
+    opened.close()
+
+
+def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage):
+    page, widget = begin(open_page, plain_chromium, CELL.format(more={}))
+    assert widget.attribute("trainer") == "kernel"
+    train(widget, 2)
+    widget.wait_attribute("trainer-ready", lambda ready: ready == "true", timeout=PATIENCE)
+    process = int(page.kernel.run("import os; print(os.getpid())"))
+    os.kill(process, signal.SIGKILL)
+    widget.wait_attribute("status", lambda status: status == "disconnected")
+    widget.root.locator(".offer").get_by_role("button", name="Train in this page").click()
+    widget.wait_attribute("trainer", lambda trainer: trainer == "page")
+    known = widget.number("version")
+    assert known >= 2
+    assert train(widget, 3) >= known + 3
+
+
+def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: OpenPage):
+    page, widget = begin(open_page, plain_chromium, CELL.format(more={"device": "page"}))
+    assert widget.attribute("trainer") == "page"
+    version = train(widget, 3)
+    assert page.kernel.run("print(w._trainer.status, w.config['values']['device'])").split() == ["idle", "page"]
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+
+    def in_python() -> int:
+        return int(page.kernel.run("print(w._trainer.version)"))
+
+    widget.until(in_python, lambda found: found >= version, 60, "the run in Python")
