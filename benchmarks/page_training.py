@@ -35,7 +35,7 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import get
+from dshq_widget.drills.ball import Ball
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.browser.page import WidgetPage, launch_chromium
 
@@ -85,9 +85,9 @@ class Exported:
             seen.append(self.metric("fps"))
         return statistics.median(seen)
 
-    def reached(self, good: Any) -> tuple[float, float]:
-        """Seconds since the page was opened and since Train until `good()`; infinite if it takes too long."""
-        while not good():
+    def reached(self, name: str, wanted: float) -> tuple[float, float]:
+        """Seconds since the page was opened and since Train until a metric is there; infinite if it takes too long."""
+        while self.metric(name) < wanted:
             if time.monotonic() - self.clicked > PATIENCE:
                 return float("inf"), float("inf")
             self.page.wait_for_timeout(50)
@@ -111,7 +111,7 @@ def export(folder: Path, name: str, **hyper: Any) -> Path:
 
 def native(seconds: float) -> float:
     """Agent steps per second of one thread that plays and learns, without evaluation and league."""
-    drill = compile_drill(get("ball"))
+    drill = compile_drill(Ball)
     config = settings.of_drill(drill.spec)
     learner, games = FusedPPO(PolicySpec.for_config(drill.spec, config)), OwnGames(drill, config, 1)
     steps, begin = 0, time.monotonic()
@@ -136,7 +136,7 @@ def rates(folder: Path) -> dict[str, Any]:
             }
             row["frames_before"] = page.frames(8)
             page.train()
-            row["first_version_seconds"] = page.reached(lambda: page.metric("version") >= 1)[1]
+            row["first_version_seconds"] = page.reached("version", 1)[1]
             page.page.wait_for_timeout(1000 * SETTLE_SECONDS)
             row["playing"] = page.rate(RATE_SECONDS)
             row["frames_while_training"] = page.frames(8)
@@ -155,7 +155,7 @@ def skill(folder: Path) -> list[dict[str, float]]:
         with chromium(False) as browser:
             page = Exported(browser, export(folder, "ball", seed=seed))
             page.train()
-            opened, clicked = page.reached(lambda page=page: page.metric("win-rate") >= 0.8)
+            opened, clicked = page.reached("win-rate", 0.8)
             steps = page.metric("agent-steps")
             rows.append({"seed": seed, "from_opening": opened, "from_train": clicked, "agent_steps": steps})
             print("skill", rows[-1], flush=True)
@@ -168,7 +168,7 @@ def cartpole(folder: Path) -> list[dict[str, float]]:
         with chromium(False) as browser:
             page = Exported(browser, export(folder, "cartpole", seed=seed))
             page.train()
-            opened, clicked = page.reached(lambda page=page: page.metric("return") >= CARTPOLE)
+            opened, clicked = page.reached("return", CARTPOLE)
             rows.append({"seed": seed, "from_opening": opened, "from_train": clicked})
             print("cartpole", rows[-1], flush=True)
     return rows

@@ -61,19 +61,26 @@ async function textOf(saved: HTMLScriptElement): Promise<string> {
   return saved.type === "application/gzip" ? unpack(text) : text;
 }
 
-/** A trainer in a page: everything as gzip in base64; modules for browsers without relaxed SIMD, and for those with it. */
-interface SavedTrainer {
-  code: string;
-  plain: { learner: string; drill: string };
-  relaxed: { learner: string; drill: string };
+/** A module for browsers without relaxed SIMD, and for those with it; gzip in base64. */
+interface Builds {
+  plain: string;
+  relaxed: string;
 }
+/** What is the same for every drill. A page with several matches has it once, in a script that sets `dshqLearner`. */
+interface SavedLearner {
+  code: string; // of the worker, gzip in base64
+  learner: Builds;
+}
+type SavedTrainer = Partial<SavedLearner> & { drill: Builds };
 
-/** Unpacked once it is wanted. */
+/** Of the script "x-trainer", JSON. */
 async function trainerOf(text: string): Promise<TrainerPackage> {
   const saved = JSON.parse(text) as SavedTrainer;
-  const { learner, drill } = hasRelaxedSimd() ? saved.relaxed : saved.plain;
-  const [code, ...modules] = await Promise.all([unpack(saved.code), unpackBytes(learner), unpackBytes(drill)]);
-  return { code, modules: { learner: modules[0]!, drill: modules[1]! } };
+  const { code, learner } = { ...(globalThis as { dshqLearner?: SavedLearner }).dshqLearner, ...saved };
+  if (!code || !learner) throw new Error("This page lacks the learner's code: open it beside the files that it came with.");
+  const build = hasRelaxedSimd() ? "relaxed" : "plain";
+  const [worker, ...modules] = await Promise.all([unpack(code), unpackBytes(learner[build]), unpackBytes(saved.drill[build])]);
+  return { code: worker, modules: { learner: modules[0]!, drill: modules[1]! } };
 }
 
 // the match in script "x-match" plays in element "x"

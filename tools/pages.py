@@ -31,6 +31,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
+from dshq_widget.widget import page_training
 from dshq_widget.widget.export_html import pack
 from tests.harness.notebook_reader import Reader, answers, tags
 from tools.notebooks import FOLDER, notebook
@@ -43,6 +44,8 @@ SHARED = {
     "lessons.css": Path(__file__).parent / "lessons.css",
 }
 """What all pages share: its name beside them -> the file it is copied from."""
+LEARNER = "learner.js"
+"""What the matches of a page need to train by themselves, whatever their drill."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 MUCH = 1.25
 """A match is shown again once its policy has practised so many times as long: the last update comes after the cell."""
@@ -58,17 +61,28 @@ _PAGE = """<!doctype html>
 <main>
 {body}
 </main>
+<script src="learner.js"></script>
 <script src="widget.js"></script>
 </html>
 """
 _MATCHES = """
 import gc, json
 from dshq_widget import DrillWidget
+from dshq_widget.widget import page_training
 from dshq_widget.widget.export_html import match_of
+
+def trainer_of(widget):
+    drill = widget._trainer.drill
+    return None if page_training.why_not(widget._trainer) else {"drill": page_training.embedded_drill(drill)}
 
 traits = "drill", "policy", "rivals", "show", "controls", "config"
 print(json.dumps([
-    [widget.model_id, widget.policy["step"], match_of({name: getattr(widget, name) for name in traits})]
+    [
+        widget.model_id,
+        widget.policy["step"],
+        match_of({name: getattr(widget, name) for name in traits}, not page_training.why_not(widget._trainer)),
+        trainer_of(widget),
+    ]
     for widget in gc.get_objects()
     if isinstance(widget, DrillWidget) and widget.comm is not None and widget.policy["data"]
 ]))
@@ -94,7 +108,7 @@ class Recorder:
     def run(self, source: str) -> str:
         """Run a cell; returns what it shows, with the matches that play better since they were shown."""
         outputs = self._reader.run(source)
-        matches = {model: (step, match) for model, step, match in json.loads(self._reader.said(_MATCHES))}
+        matches = {model: rest for model, *rest in json.loads(self._reader.said(_MATCHES))}
         parts = []
         for output in outputs:
             model = output.get("data", {}).get(WIDGET, {}).get("model_id")
@@ -104,18 +118,20 @@ class Recorder:
                 parts.append(self._match(model, *matches[model]))
             else:
                 parts.append('<p class="note">This is played by the kernel: run the notebook to watch it.</p>\n')
-        for model, (step, match) in matches.items():
+        for model, (step, *match) in matches.items():
             if MUCH * self._steps.get(model, step) < step:
                 parts.append(f'<p class="note">The same match now, after {step:,} decisions of practice:</p>\n')
-                parts.append(self._match(model, step, match))
+                parts.append(self._match(model, step, *match))
         return "".join(parts)
 
-    def _match(self, model: str, step: int, match: dict[str, Any]) -> str:
+    def _match(self, model: str, step: int, match: dict[str, Any], trainer: dict[str, Any] | None) -> str:
         self._steps[model] = step
         self._shown += 1
         place = f"match{self._shown}"
         data = pack(json.dumps(match, separators=(",", ":")))
         saved = f'<script type="application/gzip" id="{place}-match">{data}</script>'
+        if trainer is not None:
+            saved += f'<script type="application/json" id="{place}-trainer">{json.dumps(trainer)}</script>'
         return f'<div class="match" id="{place}"></div>\n{saved}\n'
 
 
@@ -203,6 +219,8 @@ def share(folder: Path) -> None:
     (folder / "index.html").write_text(index(), encoding="utf-8")
     for name, source in SHARED.items():
         shutil.copyfile(source, folder / name)
+    learner = f"globalThis.dshqLearner = {json.dumps(page_training.shared())};\n"
+    (folder / LEARNER).write_text(learner, encoding="utf-8")
 
 
 def index() -> str:
@@ -213,8 +231,8 @@ def index() -> str:
     )
     words = (
         "<h1>Lessons</h1>\n<p>Each is a notebook of 15 to 30 minutes with one idea, something to predict, something to "
-        "break and an exercise. Here they stand to be read, with matches that play; to train them, run "
-        "<code>dshq lab</code>.</p>\n"
+        "break and an exercise. Here they stand to be read, with matches that play, and that train in the page where a "
+        "lesson trains.</p>\n"
     )
     return _PAGE.format(title="Lessons", nav="", body=f"{words}<ol>\n{rows}</ol>")
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from dshq_kernels.network.layers import Pairs, parse
-from dshq_kernels.play.records import learner_module
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
@@ -36,16 +35,32 @@ def parts(drill: CompiledDrill, relaxed: bool) -> tuple[bytes, bytes, bytes]:
     """Code, learner's module, drill's module; `relaxed` for a browser with relaxed SIMD. Compiles what is not cached.
     Raises RuntimeError if this machine cannot make them.
     """
-    return code(), learner_module(relaxed), drill.wasm(relaxed)
+    return code(), _learner(relaxed), drill.wasm(relaxed)
 
 
 def embedded(drill: CompiledDrill) -> dict[str, Any]:
     """All of it for an exported page (js/standalone.ts), as gzip in base64. Raises RuntimeError as `parts`."""
-    modules = {
-        name: {"learner": _packed(learner_module(relaxed)), "drill": _packed(drill.wasm(relaxed))}
-        for name, relaxed in (("plain", False), ("relaxed", True))
-    }
-    return {"code": _packed(code()), **modules}
+    return {**shared(), "drill": embedded_drill(drill)}
+
+
+def shared() -> dict[str, Any]:
+    """What is the same for every drill. Raises RuntimeError as `parts`."""
+    return {"code": _packed(code()), "learner": _builds(_learner)}
+
+
+def embedded_drill(drill: CompiledDrill) -> dict[str, str]:
+    """A drill's module in both builds. Raises RuntimeError as `parts`."""
+    return _builds(drill.wasm)
+
+
+def _learner(relaxed: bool) -> bytes:
+    from dshq_kernels.play.records import learner_module  # imports numba
+
+    return learner_module(relaxed)
+
+
+def _builds(make: Callable[[bool], bytes]) -> dict[str, str]:
+    return {"plain": _packed(make(False)), "relaxed": _packed(make(True))}
 
 
 def answer(trainer: Trainer, relaxed: bool, send: Callable[[dict[str, Any]], None]) -> None:

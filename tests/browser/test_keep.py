@@ -1,10 +1,8 @@
 """What is kept of a match: policies saved and dropped in JupyterLab, films, and matches that play without a kernel."""
 
-import base64
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +10,7 @@ from dshq_widget import DrillWidget
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import load_policy
 from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.harness.browser.files import drop, saved
 from tests.harness.browser.lab import LabServer
 from tests.harness.browser.page import NotebookPage, WidgetPage
 from tests.harness.browser.watching import begin
@@ -23,29 +22,6 @@ from dshq_widget import DrillWidget
 w = DrillWidget(seed=3)
 w
 """
-DROP = """(stage, [name, text]) => {
-    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([bytes], name));
-    for (const type of ["dragover", "drop"]) {
-        stage.dispatchEvent(new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer}));
-    }
-}"""
-
-
-def saved(widget: WidgetPage, entry: str, folder: Path) -> Path:
-    """What an entry of the Share menu downloads."""
-    if not widget.control(entry).is_visible():
-        widget.control("Share").click()
-    with widget.page.expect_download(timeout=180_000) as download:
-        widget.control(entry).click()
-    path = folder / download.value.suggested_filename
-    download.value.save_as(path)
-    return path
-
-
-def drop(widget: WidgetPage, name: str, data: bytes) -> None:
-    widget.root.locator(".stage").evaluate(DROP, [name, base64.b64encode(data).decode()])
 
 
 def test_a_policy_is_saved_and_dropped(plain_chromium, open_page: OpenPage, tmp_path):

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Request
 from dshq_widget import DrillWidget, Trainer
 from dshq_widget.policy import checkpoint
 from tests.browser.conftest import OpenPage
-from tests.browser.test_keep import drop, saved
 from tests.harness.browser.console import Console
+from tests.harness.browser.files import drop, saved
 from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.watching import begin
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dshq_kernels.backends.wasm import STACK_TOP, verb_names
 from dshq_kernels.network.gradient import SUMS, learn_scratch
-from dshq_kernels.network.mlp import play_scratch
+from dshq_kernels.network.mlp import make_plan, pack, play_scratch
 from dshq_kernels.play.loops import scratch_floats
 from dshq_kernels.play.records import FORWARD, ROLLOUT, UPDATE, learner_module
 from dshq_kernels.play.rollout import Rollouts, Samples
@@ -182,3 +182,14 @@ class Host:
             times,
         )
         return written
+
+
+def fuses(drill: CompiledDrill) -> bool:
+    """Whether this Node's relaxed multiply-add rounds once: (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 then, else 0."""
+    plan = make_plan((1, 2))
+    weights = np.array([1 + 2**-12, 0, -(1 + 2**-11), 0], np.float32)
+    host = Host(drill, relaxed=True)
+    at = host.forward(plan, 0, pack(plan, weights), np.full((2, 1, 16), 1 + 2**-12, np.float32))
+    host.run()
+    first = host.read(int(host.read(at, np.zeros(1, FORWARD))["result"][0]), np.zeros(1, np.float32))
+    return bool(first[0] == 2**-24)

@@ -14,7 +14,7 @@ from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.policy.network import PolicySpec, initial_weights
-from tests.harness.wasm_host import SAMPLES, Host
+from tests.harness.wasm_host import SAMPLES, Host, fuses
 
 CLOSE = 1e-5
 GAMMA, LAMBDA = 0.98, 0.9
@@ -41,17 +41,6 @@ def network(spec, hidden=(64, 64)):
     weights += np.random.default_rng(2).standard_normal(weights.size).astype(np.float32) * 0.2
     plan = make_plan(shape.layers)
     return shape.layers, plan, pack(plan, weights)
-
-
-def fuses(drill):
-    """Whether this Node's relaxed multiply-add rounds once: (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 then, else 0."""
-    plan = make_plan((1, 2))
-    weights = np.array([1 + 2**-12, 0, -(1 + 2**-11), 0], np.float32)
-    host = Host(drill, relaxed=True)
-    at = host.forward(plan, 0, pack(plan, weights), np.full((2, 1, 16), 1 + 2**-12, np.float32))
-    host.run()
-    first = host.read(int(host.read(at, np.zeros(1, FORWARD))["result"][0]), np.zeros(1, np.float32))
-    return bool(first[0] == 2**-24)
 
 
 def compare(found, wanted, exact):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from dshq_widget.lessons import LESSONS, lesson
+from dshq_widget.widget.export_html import TRAINING_PANELS
 from tools.notebooks import FOLDER, notebook
-from tools.pages import build, index, page, share, shown_before
+from tools.pages import LEARNER, build, index, page, share, shown_before
 
 ROW = lesson("02")
 
@@ -34,7 +35,7 @@ def test_every_text_becomes_a_page(row):
     written = page(row, text_of(row), [f"<p>{k}</p>\n" for k in range(len(code))])
     assert "$$" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "a formula was not turned into MathML"
     asked = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]+)\"", written)
-    assert set(asked) == {"widget.css", "lessons.css", "widget.js"}
+    assert set(asked) == {"widget.css", "lessons.css", "widget.js", LEARNER}
     assert len(shown_before(row, text_of(row), written)) == len(code)
 
 
@@ -45,7 +46,12 @@ def test_a_page_has_whole_matches_and_each_has_its_place(pages):
     for place, saved in matches:
         assert f'<div class="match" id="{place}"></div>' in written
         match = json.loads(gzip.decompress(base64.b64decode(saved)))
-        assert set(match["controls"]) <= {"transport", "status", "mind"}
+        assert set(match["controls"]) <= set(TRAINING_PANELS)
+        trainer = re.search(rf'<script type="application/json" id="{place}-trainer">(.*?)</script>', written)
+        assert trainer, "its drill can be trained in a page"
+        builds = json.loads(trainer[1])["drill"]
+        modules = [gzip.decompress(base64.b64decode(builds[name])) for name in ("plain", "relaxed")]
+        assert all(module.startswith(b"\0asm") for module in modules)
 
 
 def test_a_page_keeps_its_outputs_until_the_code_changes(pages):
@@ -58,5 +64,5 @@ def test_a_page_keeps_its_outputs_until_the_code_changes(pages):
 
 def test_the_pages_lie_beside_what_they_share(pages):
     names = {path.name for path in pages.iterdir()}
-    assert names == {"index.html", f"{ROW.stem}.html", "widget.js", "widget.css", "lessons.css"}
+    assert names == {"index.html", f"{ROW.stem}.html", "widget.js", "widget.css", "lessons.css", LEARNER}
     assert [row for row in LESSONS.values() if f'href="{row.stem}.html"' not in index()] == []

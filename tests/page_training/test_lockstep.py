@@ -15,7 +15,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.typescript import run
-from tests.kernels.test_learner_wasm import fuses
+from tests.harness.wasm_host import fuses
 
 CLOSE = 1e-5
 CLOSE_IN_STEPS = 0.05

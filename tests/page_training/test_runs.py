@@ -19,7 +19,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol
 from tests.harness.typescript import run
-from tests.kernels.test_learner_wasm import fuses
+from tests.harness.wasm_host import fuses
 
 SOURCE = 'export { default as main } from "./js/tests/harness/page_run";'
 SMALL = {"num_envs": 64, "rollout_length": 16, "minibatch_size": 512, "hidden_sizes": (32, 32), "snapshot_every": 2}

@@ -61,6 +61,7 @@ WIDGET = {
     "widget": {
         *("classroom", "contract", "drill", "drills", "files", "gyms", "lessons", "notebook", "policy", "runtime"),
         *("training",),
+        "dshq_kernels",
     },
     "cli": {
         *("algorithms", "classroom", "contract", "drill", "drills", "env", "files", "gpu", "gyms", "learning"),

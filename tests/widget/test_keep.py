@@ -278,7 +278,7 @@ def spiteful(widget):
 
 
 def test_exported_html_holds_the_match_and_nothing_from_elsewhere(spiteful, tmp_path):
-    path = spiteful.export_html(tmp_path / "match.html")
+    path = spiteful.export_html(tmp_path / "match.html", train=False)
     text = path.read_text(encoding="utf-8")
     parts = Parts(text).found
     match = json.loads(parts["script", "dshq-match"])
