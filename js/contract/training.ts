@@ -33,6 +33,7 @@ export type ToTrainer =
       paused: boolean;
       asked: number; // updates to make while paused
       scenes: readonly Uint32Array[]; // a game's words each
+      lanes: MessagePort[]; // to threads that play the games; none: they are played by the one that learns
     }
   | { type: "STOP" }
   | { type: "SET_HYPER"; key: string; value: ConfigValue }
@@ -41,7 +42,8 @@ export type ToTrainer =
   | { type: "NEXT_UPDATE" }
   | { type: "SAVE" } // answered by SAVED
   | { type: "SCENES"; scenes: readonly Uint32Array[] }
-  // to a worker that trains nothing
+  // to a worker that trains nothing itself
+  | { type: "LANE_PORT"; port: MessagePort } // play games for the run behind it
   | { type: "FRESH"; spec: DrillSpec; values: Values } // answered by POLICY, an untrained one
   | { type: "PACK"; spec: DrillSpec; values: Values; policy: TrainedPolicy; metrics: MetricsRow } // answered by SAVED
   | { type: "READ"; spec: DrillSpec; file: Uint8Array; name: string }; // answered by FILE

@@ -9,9 +9,12 @@ import { general } from "./files/format";
 import type { PolicyFile } from "./files/policy_file";
 import { number, type Tensors, tensor } from "./files/tensors";
 import { Evaluator } from "./games/evaluator";
+import type { Experience, Games } from "./games/games";
+import type { Lanes } from "./games/lanes";
 import { Matches } from "./games/matches";
 import type { Modules } from "./games/modules";
-import { type Experience, LANES, Rollouts } from "./games/rollouts";
+import { Rollouts } from "./games/rollouts";
+import { LANES } from "./games/samples";
 import { ScenePractice } from "./games/scenes";
 import { Competition } from "./league/competition";
 import { Generator } from "./numpy/random";
@@ -30,11 +33,11 @@ const SIGN_OF_LIFE_MS = 500;
 const WEIGHTS = 0x1417; // of the generator of fresh weights
 
 /** How a run begins. */
-export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "file"> & { file: PolicyFile | null };
+export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "file" | "lanes"> & { file: PolicyFile | null };
 
 export class Run implements Steered {
   readonly learner: Learner;
-  readonly rollouts: Rollouts;
+  readonly games: Games;
   settings: Settings;
   agentSteps: number;
   updates = 0;
@@ -49,6 +52,7 @@ export class Run implements Steered {
   private tally = new Tally(0);
   private stopping = false;
   private wake: (() => void) | null = null;
+  private readonly threads: number; // of games, besides this one
   private readonly pace: Pace;
   private readonly evaluator: Evaluator;
   private readonly competition: Competition;
@@ -59,6 +63,7 @@ export class Run implements Steered {
     private readonly post: Post,
     private readonly modules: Modules,
     job: Job,
+    lanes: Lanes | null = null,
   ) {
     const { spec } = modules;
     this.values = { ...job.values };
@@ -70,7 +75,8 @@ export class Run implements Steered {
     const begun = fits ? given : freshPolicy(layers, this.settings);
     const plan = makePlan(layers, activation, separate);
     this.learner = new Learner(modules, plan, this.settings, begun.weights);
-    this.rollouts = new Rollouts(modules, plan, this.learner.planBlock, this.settings);
+    this.games = lanes ?? new Rollouts(modules, plan, this.learner.planBlock, this.settings);
+    this.threads = lanes?.threads ?? 0;
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
     this.competition = new Competition(this, spec, plan, play);
@@ -87,7 +93,10 @@ export class Run implements Steered {
 
   /** Trains until told to stop. Rejects with an Error of one sentence if it cannot go on. */
   async train(): Promise<void> {
-    this.post({ type: "PHASE", text: `training in this page, ${this.settings.num_envs.toLocaleString("en")} games in parallel` });
+    this.post({
+      type: "PHASE",
+      text: `training in this page, ${this.settings.num_envs.toLocaleString("en")} games in parallel${this.threads ? `, played on ${this.threads} more thread${this.threads > 1 ? "s" : ""}` : ""}`,
+    });
     this.competition.begin();
     let evaluated = performance.now();
     this.tally = new Tally(evaluated);
@@ -98,11 +107,11 @@ export class Run implements Steered {
         continue;
       }
       const begin = performance.now();
-      const experience = this.rollouts.play(this.learner.at, this.settings);
+      const experience = await this.games.next(this.learner.at, () => this.learner.weights, this.settings);
       const played = performance.now();
       const learned = this.learn(experience);
       const now = performance.now();
-      this.tally.add(experience.stats, learned, played - begin, now - played);
+      this.tally.add(experience, learned, played - begin, now - played);
       this.seconds += (now - begin) / 1000;
       this.explore(experience, learned);
       this.competition.afterUpdate(learned);
@@ -116,6 +125,7 @@ export class Run implements Steered {
       await turn();
     }
     if (this.tally.updates) this.report(performance.now());
+    this.games.close();
   }
 
   /** A message from the page. */
@@ -194,7 +204,7 @@ export class Run implements Steered {
   }
 
   private skip(minibatches: number): void {
-    this.rollouts.mend();
+    this.games.mend();
     this.skips += 1;
     const what = `${minibatches} minibatches had a non-finite gradient; check the rewards and observations`;
     if (this.skips >= RUN.most_skips) this.goBack(`${this.skips} updates in a row were skipped; in the last one ${what}`);
@@ -256,20 +266,10 @@ export class Run implements Steered {
 
   /** Everything needed for an exact continuation, here or in Python. Call it between two updates. */
   file(): PolicyFile {
-    const { tiles, running, count } = this.rollouts;
     const { guard, league } = this.competition;
     const own: Tensors = {
       ...this.learner.state(),
-      "train.tiles": tensor("U8", tiles.u8.slice(0, (this.settings.num_envs / LANES) * this.modules.tileBytes)),
-      "train.running": tensor(
-        "F32",
-        running.f32.slice(
-          0,
-          this.runningShape.reduce((a, b) => a * b),
-        ),
-        this.runningShape,
-      ),
-      "train.count": number("I64", count),
+      ...this.games.state(),
       "train.updates": number("I64", this.updates),
       "train.rate": number("F64", this.rate),
       ...this.exploration.state(),
@@ -280,21 +280,10 @@ export class Run implements Steered {
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
   }
 
-  private get runningShape(): number[] {
-    return [this.settings.num_envs / LANES, this.modules.spec.sides, LANES];
-  }
-
   private resume(state: Tensors): void {
     this.learner.restore(state);
     this.learner.normalizer.fresh &&= this.version === 0;
-    const { tiles, running } = this.rollouts;
-    const [kept, returns, count] = [state["train.tiles"], state["train.running"], state["train.count"]];
-    const fits = kept && returns && count && kept.data.length === (this.settings.num_envs / LANES) * this.modules.tileBytes;
-    if (fits && returns.data.length === this.runningShape.reduce((a, b) => a * b)) {
-      tiles.u8.set(kept.data as Uint8Array);
-      running.f32.set(returns.data as Float32Array);
-      this.rollouts.count = Number(count.data[0]);
-    }
+    this.games.restore(state);
     this.exploration.restore(state);
     this.competition.restore(state);
     this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
@@ -303,7 +292,7 @@ export class Run implements Steered {
   }
 
   private practise(scenes: readonly Uint32Array[]): void {
-    this.rollouts.practise(scenes);
+    this.games.practise(scenes);
     this.scenes.set(scenes);
   }
 

@@ -33,6 +33,7 @@ export interface Settings {
   reward_weights: Record<string, number>;
   scene_share: number;
   seed: number;
+  workers: number;
   pace: number;
   evaluate_seconds: number;
   autosave_seconds: number;

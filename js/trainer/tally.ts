@@ -1,8 +1,8 @@
 /** Turns sums over many rollouts into one row of metrics: dshq_widget/learning/report.py. */
 import type { DrillSpec, MetricsRow } from "../contract/protocol";
+import type { Experience } from "./games/games";
+import { merged } from "./games/lanes";
 import { STATS } from "./tables";
-
-const [MIN, MAX] = [STATS.indexOf("return_min"), STATS.indexOf("return_max")];
 
 /** Sums since the last report. Times in ms of performance.now(). */
 export class Tally {
@@ -10,6 +10,7 @@ export class Tally {
   private readonly learned: Record<string, number>[] = [];
   private rolloutMs = 0;
   private updateMs = 0;
+  private lag = 0;
 
   constructor(public began: number) {}
 
@@ -17,11 +18,9 @@ export class Tally {
     return this.learned.length;
   }
 
-  add(stats: Float64Array, learned: Record<string, number>, rolloutMs: number, updateMs: number): void {
-    const before = this.total;
-    this.total = before
-      ? stats.map((value, k) => (k === MIN ? Math.min(value, before[k]!) : k === MAX ? Math.max(value, before[k]!) : value + before[k]!))
-      : stats;
+  add({ stats, lag }: Pick<Experience, "stats" | "lag">, learned: Record<string, number>, rolloutMs: number, updateMs: number): void {
+    this.total = this.total ? merged([this.total, stats]) : stats;
+    this.lag = Math.max(this.lag, lag);
     this.learned.push(learned);
     this.rolloutMs += rolloutMs;
     this.updateMs += updateMs;
@@ -36,7 +35,7 @@ export class Tally {
     const values: MetricsRow = {
       agent_steps_per_second: sum("agent_steps") / seconds,
       updates_per_second: n / seconds,
-      policy_lag: 0,
+      policy_lag: this.lag,
       rollout_ms: this.rolloutMs / n,
       update_ms: this.updateMs / n,
     };

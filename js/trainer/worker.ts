@@ -1,9 +1,11 @@
 /**
- * The trainer's worker. A first message START begins a run, which the others reach, and the worker ends with it; or it has one task with a
- * policy file.
+ * The trainer's worker. A first message START begins a run, which the others reach, and the worker ends with it; LANE_PORT makes it one of
+ * the threads that play a run's games; or it has one task with a policy file.
  */
 import type { FromTrainer, ToTrainer } from "../contract/training";
 import { decode, encode, type PolicyFile } from "./files/policy_file";
+import { LaneThread } from "./games/lane";
+import { Lanes, type ToLane } from "./games/lanes";
 import { Modules } from "./games/modules";
 import { layersOf } from "./ppo/network";
 import { freshPolicy, policyFile, Run } from "./run";
@@ -26,6 +28,8 @@ scope.onmessage = ({ data }) => {
 
 async function handle(message: ToTrainer): Promise<void> {
   switch (message.type) {
+    case "LANE_PORT":
+      return playFor(message.port);
     case "START":
       return start(message);
     case "SAVE":
@@ -47,12 +51,22 @@ async function handle(message: ToTrainer): Promise<void> {
   }
 }
 
-async function start({ spec, modules: bytes, file, ...job }: Message<"START">): Promise<void> {
+async function start({ spec, modules: bytes, file, lanes: ports, ...job }: Message<"START">): Promise<void> {
   const modules = await Modules.load(spec, bytes);
-  run = new Run(post, modules, { ...job, file: file && (await decode(file)) });
+  const lanes = ports.length ? await Lanes.start(modules, bytes, job.values, ports) : null;
+  run = new Run(post, modules, { ...job, file: file && (await decode(file)) }, lanes);
   for (const message of early.splice(0)) run.receive(message);
   await run.train();
   await save(run, "STOPPED");
+}
+
+/** This is a thread of games: what comes through `port` are its orders. */
+function playFor(port: MessagePort): void {
+  let lane: LaneThread | null = null;
+  port.onmessage = async ({ data }: MessageEvent<ToLane>) => {
+    if (data.type === "LANE") lane = await LaneThread.start(data, (answer, transfer) => port.postMessage(answer, transfer));
+    else lane?.receive(data);
+  };
 }
 
 async function save(run: Run, type: "SAVED" | "STOPPED"): Promise<void> {

@@ -1,5 +1,7 @@
 """Training in the page: an exported file without a server, a kernel that dies, `device="page"`, and what is kept."""
 
+import base64
+import gzip
 import os
 import re
 import signal
@@ -132,7 +134,9 @@ def test_a_page_whose_parts_were_changed_says_so(plain_chromium, exported, tmp_p
     if what == "policy":
         text = text.replace('"layers":[', '"layers":[3,')
     else:
-        text = re.sub(rf'("{what}": "H4sI)[^"]*', r"\1AAAAAAAA/wMAAAAAAAAAAAA=", text)  # gzip of nothing
+        nothing = base64.b64encode(gzip.compress(b"")).decode()
+        text, count = re.subn(rf'("{what}": {{"plain": ")[^"]*(", "relaxed": ")[^"]*', rf"\1{nothing}\2{nothing}", text)
+        assert count == 1
     path = tmp_path / "changed.html"
     path.write_text(text, encoding="utf-8")
     context = plain_chromium.new_context(offline=True)
@@ -186,3 +190,84 @@ def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: 
         return int(page.kernel.run("print(w._trainer.version)"))
 
     widget.until(in_python, lambda found: found >= version, 60, "the run in Python")
+
+
+OWN = '''
+from dshq_widget import Choice, Drill, DrillWidget, Observation, rule
+
+class Lamp(Drill):
+    """Say which of two lamps is lit."""
+
+    name = "lamp_of_a_cell"
+    sides = 1
+    time_limit = 8
+    action_repeat = 1
+    state = {"lit": "i32", "right": "f32"}
+    actions = (Choice("say", ("left", "right")),)
+    observations = (Observation("lit"),)
+    rewards = {"right": 1.0}
+
+    @rule
+    def reset(s, i):
+        s.lit[i] = random_int(s, i, 2)
+
+    @rule
+    def tick(s, i):
+        s.right[i] = 1.0 if s.action[0, i] == s.lit[i] else 0.0
+        s.lit[i] = random_int(s, i, 2)
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = float(s.lit[i])
+
+    @rule
+    def right(s, i, side):
+        return s.right[i]
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.2, 0)
+
+w = DrillWidget(Lamp, num_envs=64)
+w.export_html({path!r}, train=True)
+w
+'''
+
+
+@pytest.mark.slow
+def test_a_drill_of_a_cell_trains_in_its_page(plain_chromium, open_page: OpenPage, tmp_path):
+    path = tmp_path / "lamp.html"
+    begin(open_page, plain_chromium, OWN.replace("{path!r}", repr(str(path))))
+    opened = Opened(plain_chromium, path)
+    widget = opened.widget()
+    train(widget, 2)
+    widget.wait_number("return", lambda reward: reward > 7, timeout=PATIENCE)  # chance: 4 of 8
+    opened.close()
+
+
+@pytest.mark.slow
+def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
+    with DrillWidget("approach", workers=2, num_envs=64) as made:
+        path = made.export_html(tmp_path / "threads.html", train=True)
+    opened = Opened(plain_chromium, path)
+    widget = opened.widget()
+    train(widget, 3)
+    assert "played on 2 more threads" in widget.root.inner_text()
+    widget.wait_number("return", lambda reward: reward > 0.5, timeout=PATIENCE)
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+    widget.until(lambda: len(opened.page.workers), lambda count: count == 1, 30, "the show's worker alone")
+    opened.close()
+
+
+@pytest.mark.slow
+def test_training_outlives_the_browsers_gpu_process(chromium, exported):
+    opened = Opened(chromium, exported)
+    widget = opened.widget()
+    version = train(widget, 2)
+    told = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    for process in (int(one["id"]) for one in told if one["type"] == "GPU"):
+        os.kill(process, signal.SIGKILL)
+    widget.wait_number("version", lambda now: now > version + 2, timeout=PATIENCE)
+    assert widget.attribute("status") == "training"
+    opened.context.close()

@@ -9,7 +9,7 @@ import type { PageModel } from "./page_model";
 import { SceneList } from "./scene_list";
 import { checkSetting } from "./settings_check";
 import { forgetRun, type Kept, keepRun } from "./storage";
-import { ask, TrainerThread } from "./trainer_thread";
+import { ask, laneCount, TrainerThread } from "./trainer_thread";
 
 const HEARTBEAT_MS = 1_000;
 const KEEP_FIRST_MS = 2_000; // after training began, what was learned is kept for the first time
@@ -112,7 +112,8 @@ export class PageTrainer {
       return this.fail((error as Error).message);
     }
     if (model.get("status") !== "starting") return; // stopped meanwhile
-    this.thread = new TrainerThread(trainer.code, (message) => this.hear(message));
+    const { workers, num_envs: games } = this.values;
+    this.thread = new TrainerThread(trainer.code, (message) => this.hear(message), laneCount(Number(workers), Number(games)));
     this.thread.post({
       type: "START",
       spec: drill.spec,
@@ -122,6 +123,7 @@ export class PageTrainer {
       policy: policyIn(model.get("policy")),
       metrics: model.get("metrics"),
       scenes: this.scenes.words,
+      lanes: [],
       ...orders,
     });
   }

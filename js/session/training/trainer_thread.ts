@@ -1,35 +1,56 @@
 /** The worker that trains, and short-lived ones with one task each. */
 import type { FromTrainer, ToTrainer } from "../../contract/training";
 
+const MOST_LANES = 3;
+const GAMES_OF_A_TILE = 16;
 const REFUSED = "This page may not start workers, and training needs one. Open it from a file or another server.";
 
-/** A thread of the trainer's code; `receive` hears all that it says, a refusal included. */
+/** Threads of the trainer's code: one that trains, and those that play its games. `receive` hears all that the first says, a refusal included. */
 export class TrainerThread {
-  private readonly worker: Worker | null;
+  private readonly workers: Worker[] = [];
+  private readonly ports: MessagePort[] = [];
 
-  constructor(code: string, receive: (message: FromTrainer) => void) {
+  constructor(code: string, receive: (message: FromTrainer) => void, lanes = 0) {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-    let worker: Worker | null = null;
+    const failed = (event: ErrorEvent) => {
+      event.preventDefault();
+      receive({ type: "FAILED", text: event.message || REFUSED });
+    };
     try {
-      worker = new Worker(url, { name: "dshq-widget trainer" });
-      worker.onmessage = ({ data }: MessageEvent<FromTrainer>) => receive(data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        receive({ type: "FAILED", text: event.message || REFUSED });
-      };
+      for (let k = 0; k <= lanes; k++) {
+        const worker = new Worker(url, { name: k === 0 ? "dshq-widget trainer" : "dshq-widget games" });
+        this.workers.push(worker);
+        worker.onerror = failed;
+        if (k > 0) this.connect(worker);
+      }
+      this.workers[0]!.onmessage = ({ data }: MessageEvent<FromTrainer>) => receive(data);
     } catch {
       queueMicrotask(() => receive({ type: "FAILED", text: REFUSED }));
     }
-    this.worker = worker;
   }
 
+  /** A message to the thread that trains; START gets the ways to the others. */
   post(message: ToTrainer): void {
-    this.worker?.postMessage(message);
+    if (message.type === "START") this.workers[0]?.postMessage({ ...message, lanes: this.ports }, this.ports);
+    else this.workers[0]?.postMessage(message);
   }
 
   end(): void {
-    this.worker?.terminate();
+    for (const worker of this.workers) worker.terminate();
   }
+
+  private connect(worker: Worker): void {
+    const { port1, port2 } = new MessageChannel();
+    const message: ToTrainer = { type: "LANE_PORT", port: port2 };
+    worker.postMessage(message, [port2]);
+    this.ports.push(port1);
+  }
+}
+
+/** How many threads play games besides the one that learns: as the setting `workers` says, by itself none on small machines. */
+export function laneCount(workers: number, games: number): number {
+  const free = Math.max(0, Math.floor(((navigator.hardwareConcurrency || 1) - 2) / 2)); // the match, the learner, and room for others
+  return Math.min(workers < 0 ? free : workers, MOST_LANES, games / GAMES_OF_A_TILE);
 }
 
 /** The answer of a worker with one task; rejects with an Error of one sentence. */

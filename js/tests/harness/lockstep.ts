@@ -2,7 +2,8 @@
 import type { DrillSpec } from "../../contract/protocol";
 import type { Values } from "../../contract/training";
 import { Modules } from "../../trainer/games/modules";
-import { LANES, Rollouts } from "../../trainer/games/rollouts";
+import { Rollouts } from "../../trainer/games/rollouts";
+import { LANES } from "../../trainer/games/samples";
 import { Learner } from "../../trainer/ppo/learner";
 import { layersOf } from "../../trainer/ppo/network";
 import { makePlan } from "../../trainer/ppo/plan";
@@ -28,8 +29,8 @@ export default async function lockstep({ spec, learner, drill, values, weights, 
   const plan = makePlan(layersOf(spec, settings), settings.activation, settings.separate_value_net);
   const learning = new Learner(modules, plan, settings, new Float32Array(bytes(weights)));
   const games = new Rollouts(modules, plan, learning.planBlock, settings);
-  const size = (settings.num_envs / LANES) * modules.tileBytes;
-  const begin = text(games.tiles.u8.slice(0, size));
+  const tiles = () => games.state()["train.tiles"]!.data as Uint8Array;
+  const begin = text(tiles());
   const rows: unknown[] = [];
   let steps = 0;
   for (let k = 0; k < updates; k++) {
@@ -39,5 +40,5 @@ export default async function lockstep({ spec, learner, drill, values, weights, 
     steps += experience.units.length * LANES;
     rows.push({ hyper, learned, stats: [...experience.stats].map((x) => (Number.isFinite(x) ? x : null)), weights: text(learning.weights) });
   }
-  return { begin, end: text(games.tiles.u8.slice(0, size)), units: [...games.units], rows };
+  return { begin, end: text(tiles()), units: [...games.units], rows };
 }

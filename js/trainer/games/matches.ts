@@ -6,7 +6,7 @@ import { makePlan, type Plan, pack } from "../ppo/plan";
 import { KEPT_WORDS } from "../tables";
 import type { Modules } from "./modules";
 import { type Player, POLICY } from "./players";
-import { LANES } from "./rollouts";
+import { LANES } from "./samples";
 
 const KEYS = 0x3a7c4;
 

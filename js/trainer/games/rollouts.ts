@@ -1,30 +1,18 @@
 /** Games that continue from rollout to rollout, and their samples: dshq_kernels/play/rollout.py on the learner's module. */
 import type { DrillSpec } from "../../contract/protocol";
+import { number, type Tensors, tensor } from "../files/tensors";
 import { Generator } from "../numpy/random";
 import { type Plan, pack } from "../ppo/plan";
 import type { Settings } from "../settings";
 import { MOST_SLOTS, STATS } from "../tables";
+import type { Experience, Games } from "./games";
 import type { Block } from "./memory";
 import { type Modules, wordOf } from "./modules";
 import { kindOf } from "./opponents";
 import { POLICY, SELF } from "./players";
+import { LANES, newSamples, places, type Samples } from "./samples";
 
-export const LANES = 16;
 const POOL = "pool";
-const ARRAYS = ["obs", "action", "log_prob", "value", "advantage", "returns", "mask"] as const;
-
-/** The arrays of a rollout's samples, `[units, ..., 16]`. */
-export type Samples = Record<(typeof ARRAYS)[number], Block | null>;
-
-/** A rollout, ready to learn from. */
-export interface Experience {
-  samples: Samples;
-  /** Indices of the units, of 16 agent steps each, to learn from. */
-  units: Int32Array;
-  /** `STATS`, then one sum per reward term. */
-  stats: Float64Array;
-}
-
 /** Different earlier policies that play at once; 0 without a pool. */
 export function slotCount({ opponents, num_envs }: Settings): number {
   const tiles = ((opponents[POOL] ?? 0) * num_envs) / LANES;
@@ -72,12 +60,13 @@ export function makeGroups(kinds: readonly number[], sides: number): number[][] 
   return groups;
 }
 
-export class Rollouts {
+export class Rollouts implements Games {
   /** Decisions played so far in each game: where the actions' generator stands. */
-  count = 0;
+  private count = 0;
   readonly units: Int32Array; // to learn from
-  readonly tiles: Block;
-  readonly running: Block; // f32 [tiles, sides, 16]: returns of the unfinished episodes
+  readonly unitCount: number; // of a rollout
+  private readonly tiles: Block;
+  private readonly running: Block; // f32 [tiles, sides, 16]: returns of the unfinished episodes
   private readonly samples: Samples;
   private readonly stats: Block;
   private readonly groups: readonly number[][];
@@ -93,13 +82,15 @@ export class Rollouts {
     private readonly plan: Plan,
     planBlock: Block,
     private readonly settings: Settings,
+    private readonly games: number = settings.num_envs,
+    seed: number = settings.seed,
   ) {
     const { spec, memory, tileWords } = modules;
-    const tiles = settings.num_envs / LANES;
+    const tiles = games / LANES;
     const { sides, n_obs: observations, terms } = spec;
     const length = settings.rollout_length;
     const kinds = shareTiles(tiles, sides === 2 ? opponentShares(settings, spec) : new Map([[SELF, 1]]));
-    const generator = Generator.seeded(settings.seed >>> 0, 0x51de);
+    const generator = Generator.seeded(seed >>> 0, 0x51de);
     const inOrder = makeGroups(kinds, sides);
     this.groups = Array.from(generator.permutation(inOrder.length), (k) => inOrder[k]!);
     const units = this.groups.length * length * 2;
@@ -109,17 +100,8 @@ export class Rollouts {
         Array.from({ length: length * 2 }, (_, k) => (keep(group, k & 1) ? g * length * 2 + k : -1)).filter((unit) => unit >= 0),
       ),
     );
-    const maskWords = spec.masked ? Math.ceil(spec.n_actions / 32) : 0;
-    const row = () => memory.floats(units * LANES);
-    this.samples = {
-      obs: memory.floats(units * LANES * observations),
-      action: row(),
-      log_prob: row(),
-      value: row(),
-      advantage: row(),
-      returns: row(),
-      mask: maskWords ? memory.floats(units * LANES * maskWords) : null,
-    };
+    this.samples = newSamples(memory, spec, units);
+    this.unitCount = units;
     this.tiles = memory.take(tiles * modules.tileBytes);
     this.running = memory.floats(tiles * sides * LANES);
     this.stats = memory.take(8 * (STATS.length + terms.length));
@@ -148,7 +130,7 @@ export class Rollouts {
       potential: this.potential.at,
       n_terms: terms.length,
       keep_terminal: 1,
-      seed: settings.seed >>> 0,
+      seed: seed >>> 0,
       scene_words: tileWords,
       running: this.running.at,
       ...places(this.samples),
@@ -177,7 +159,11 @@ export class Rollouts {
       scene_share: settings.scene_share,
     });
     this.count = (this.count + this.settings.rollout_length) % 2 ** 32;
-    return { samples: this.samples, units: this.units, stats: stats.slice(0, STATS.length + terms.length) };
+    return { samples: this.samples, units: this.units, stats: stats.slice(0, STATS.length + terms.length), lag: 0 };
+  }
+
+  next(params: number, _weights: () => Float32Array, settings: Settings): Experience {
+    return this.play(params, settings);
   }
 
   /** Plays the pool's games against these earlier policies from now on, flat weights for each slot. */
@@ -220,10 +206,34 @@ export class Rollouts {
     }
   }
 
+  /** Every tile's bytes, running returns, the actions' generator. */
+  state(): Tensors {
+    const tiles = this.games / LANES;
+    const shape = [tiles, this.modules.spec.sides, LANES];
+    return {
+      "train.tiles": tensor("U8", this.tiles.u8.slice(0, tiles * this.modules.tileBytes)),
+      "train.running": tensor("F32", this.running.f32.slice(0, product(shape)), shape),
+      "train.count": number("I64", this.count),
+    };
+  }
+
+  /** Takes over what `state` returned if the number of games and the rules are the same. */
+  restore(state: Tensors): void {
+    const [tiles, running, count] = [state["train.tiles"], state["train.running"], state["train.count"]];
+    const number = this.games / LANES;
+    if (!tiles || !running || !count || tiles.data.length !== number * this.modules.tileBytes) return;
+    if (running.data.length !== number * this.modules.spec.sides * LANES) return;
+    this.tiles.u8.set(tiles.data as Uint8Array);
+    this.running.f32.set(running.data as Float32Array);
+    this.count = Number(count.data[0]);
+  }
+
+  close(): void {}
+
   /** Random keys, proper starts, and clocks that are set apart so that not all games end at once. */
   private begin(generator: Generator): void {
     const { spec, tileWords } = this.modules;
-    const tiles = this.settings.num_envs / LANES;
+    const tiles = this.games / LANES;
     this.modules.begin(this.tiles, generator.integers32(tiles * LANES), 1);
     const decisions = Math.max(1, Math.floor(spec.time_limit / spec.action_repeat));
     const clocks = generator.integers(decisions, tiles * LANES);
@@ -235,9 +245,5 @@ export class Rollouts {
   }
 }
 
-/** Address of each array of samples, 0 for a mask without words. */
-export function places(samples: Samples): Record<string, number> {
-  return Object.fromEntries(ARRAYS.map((name) => [name, samples[name]?.at ?? 0]));
-}
-
 const range = (count: number) => Array.from({ length: count }, (_, k) => k);
+const product = (shape: readonly number[]) => shape.reduce((all, n) => all * n, 1);

@@ -1,9 +1,10 @@
 /** PPO on the learner's module, in one thread: dshq_widget/algorithms/ppo/learners/fused.py. */
 
 import type { Tensors } from "../files/tensors";
+import type { Experience } from "../games/games";
 import type { Block } from "../games/memory";
 import type { Modules } from "../games/modules";
-import { type Experience, LANES, places, type Samples } from "../games/rollouts";
+import { LANES, places, type Samples } from "../games/samples";
 import { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "../tables";

@@ -1,5 +1,5 @@
 /** In which order a rollout's units are learned, and where minibatches begin: `plan_minibatches` of ppo/learners/learner.py. */
-import { LANES } from "../games/rollouts";
+import { LANES } from "../games/samples";
 import type { Generator } from "../numpy/random";
 import type { Hyper } from "./schedule";
 

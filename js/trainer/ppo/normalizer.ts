@@ -1,7 +1,7 @@
 /** Running normalisers of observations and rewards, folded into the network: dshq_widget/algorithms/ppo/learners/normalizer.py. */
 
 import type { Tensors } from "../files/tensors";
-import { LANES, type Samples } from "../games/rollouts";
+import { LANES, type Samples } from "../games/samples";
 import type { Settings } from "../settings";
 import { FIRST_COUNT, SMALLEST } from "../tables";
 import { parts } from "./plan";

@@ -1,0 +1,58 @@
+/** One thread of games: plays a rollout for each order, and sends a copy of its samples. */
+
+import { layersOf } from "../ppo/network";
+import { makePlan, pack } from "../ppo/plan";
+import { readSettings } from "../settings";
+import type { FromLane, ToLane } from "./lanes";
+import type { Block } from "./memory";
+import { Modules } from "./modules";
+import { Rollouts } from "./rollouts";
+import { copyOut } from "./samples";
+
+export type Post = (message: FromLane, transfer: Transferable[]) => void;
+
+export class LaneThread {
+  private constructor(
+    private readonly modules: Modules,
+    private readonly rollouts: Rollouts,
+    private readonly plan: ReturnType<typeof makePlan>,
+    private readonly params: Block,
+    private readonly post: Post,
+  ) {
+    post({ type: "LANE_READY", units: rollouts.unitCount, trainable: rollouts.units }, []);
+  }
+
+  static async start(order: Extract<ToLane, { type: "LANE" }>, post: Post): Promise<LaneThread> {
+    const modules = await Modules.load(order.spec, order.modules);
+    const settings = readSettings(order.values);
+    const plan = makePlan(layersOf(order.spec, settings), settings.activation, settings.separate_value_net);
+    const rollouts = new Rollouts(modules, plan, modules.memory.i64(plan.numbers), settings, order.games, order.seed);
+    return new LaneThread(modules, rollouts, plan, modules.memory.floats(plan.floats), post);
+  }
+
+  receive(message: ToLane): void {
+    switch (message.type) {
+      case "PLAY": {
+        pack(this.plan, message.weights, this.params.f32);
+        const { samples, stats } = this.rollouts.play(this.params.at, message.settings);
+        const arrays = copyOut(samples, this.modules.spec, this.rollouts.unitCount);
+        this.post(
+          { type: "PLAYED", arrays, stats },
+          arrays.map(({ buffer }) => buffer),
+        );
+        return;
+      }
+      case "OPPONENTS":
+        this.rollouts.setOpponents(message.policies);
+        return;
+      case "LANE_SCENES":
+        this.rollouts.practise(message.scenes);
+        return;
+      case "MEND":
+        this.rollouts.mend();
+        return;
+      case "LANE":
+        return;
+    }
+  }
+}

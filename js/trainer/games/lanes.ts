@@ -1,0 +1,141 @@
+/**
+ * Games in threads of their own, which play while the learner learns: the experience of all of them together, one version behind. Rollout
+ * processes in the page.
+ */
+import type { DrillSpec } from "../../contract/protocol";
+import type { ModuleBytes, Values } from "../../contract/training";
+import { readSettings, type Settings } from "../settings";
+import { STATS } from "../tables";
+import type { Experience, Games } from "./games";
+import type { Modules } from "./modules";
+import { copyIn, LANES, newSamples, type Samples } from "./samples";
+
+const START_MS = 10_000; // a thread that has not answered by then was refused silently
+
+export type ToLane =
+  | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number }
+  | { type: "PLAY"; weights: Float32Array; settings: Settings }
+  | { type: "OPPONENTS"; policies: readonly Float32Array[] }
+  | { type: "LANE_SCENES"; scenes: readonly Uint32Array[] }
+  | { type: "MEND" };
+export type FromLane =
+  | { type: "LANE_READY"; units: number; trainable: Int32Array } // units of a rollout, and those to learn from
+  | { type: "PLAYED"; arrays: Uint32Array[]; stats: Float64Array };
+
+interface Lane {
+  port: MessagePort;
+  units: number;
+  trainable: Int32Array;
+  played: Promise<Extract<FromLane, { type: "PLAYED" }>> | null;
+}
+
+export class Lanes implements Games {
+  private readonly samples: Samples;
+  private readonly units: Int32Array;
+
+  private constructor(
+    private readonly spec: DrillSpec,
+    modules: Modules,
+    private readonly lanes: Lane[],
+  ) {
+    let from = 0;
+    const units: number[] = [];
+    for (const lane of lanes) {
+      for (const unit of lane.trainable) units.push(from + unit);
+      from += lane.units;
+    }
+    this.units = Int32Array.from(units);
+    this.samples = newSamples(modules.memory, spec, from);
+  }
+
+  /** With a thread behind each of `ports`; null where one of them does not answer. */
+  static async start(modules: Modules, bytes: ModuleBytes, values: Values, ports: readonly MessagePort[]): Promise<Lanes | null> {
+    const settings = readSettings(values);
+    const count = ports.length;
+    const tiles = settings.num_envs / LANES;
+    const { spec } = modules;
+    const lanes = await Promise.all(
+      ports.map((port, k) => {
+        const games = LANES * (Math.floor(((k + 1) * tiles) / count) - Math.floor((k * tiles) / count));
+        const seed = (settings.seed * 1_000_003 + k * 7919 + 1) % 2 ** 32; // runtime/worker.py
+        return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed });
+      }),
+    );
+    const there = lanes.filter((lane) => lane !== null);
+    return there.length === count ? new Lanes(spec, modules, there) : null;
+  }
+
+  get threads(): number {
+    return this.lanes.length;
+  }
+
+  async next(_params: number, weights: () => Float32Array, settings: Settings): Promise<Experience> {
+    const behind = this.lanes.every((lane) => lane.played !== null);
+    for (const lane of this.lanes) lane.played ??= this.play(lane, weights(), settings);
+    const played = await Promise.all(this.lanes.map((lane) => lane.played!));
+    let from = 0;
+    for (const [k, { arrays }] of played.entries()) {
+      copyIn(this.samples, this.spec, arrays, from);
+      from += this.lanes[k]!.units;
+    }
+    const newest = weights();
+    for (const lane of this.lanes) lane.played = this.play(lane, newest, settings);
+    return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: Number(behind) };
+  }
+
+  setOpponents(policies: readonly Float32Array[]): void {
+    this.tell({ type: "OPPONENTS", policies });
+  }
+
+  practise(scenes: readonly Uint32Array[]): void {
+    this.tell({ type: "LANE_SCENES", scenes });
+  }
+
+  mend(): void {
+    this.tell({ type: "MEND" });
+  }
+
+  state() {
+    return {}; // games go on while the file is written
+  }
+
+  restore(): void {}
+
+  close(): void {
+    for (const { port } of this.lanes) port.close();
+  }
+
+  private play({ port }: Lane, weights: Float32Array, settings: Settings): NonNullable<Lane["played"]> {
+    return new Promise((resolve) => {
+      port.onmessage = ({ data }: MessageEvent<FromLane>) => {
+        if (data.type === "PLAYED") resolve(data);
+      };
+      port.postMessage({ type: "PLAY", weights, settings } satisfies ToLane);
+    });
+  }
+
+  private tell(message: ToLane): void {
+    for (const { port } of this.lanes) port.postMessage(message);
+  }
+}
+
+/** Null where the thread does not answer. */
+function startLane(port: MessagePort, order: ToLane): Promise<Lane | null> {
+  return new Promise((resolve) => {
+    const silent = setTimeout(resolve, START_MS, null);
+    port.onmessage = ({ data }: MessageEvent<FromLane>) => {
+      if (data.type !== "LANE_READY") return;
+      clearTimeout(silent);
+      resolve({ port, units: data.units, trainable: data.trainable, played: null });
+    };
+    port.postMessage(order);
+  });
+}
+
+/** Sums, and extremes of the extremes: learning/report.py's `merge`. */
+export function merged(parts: readonly Float64Array[]): Float64Array {
+  const [low, high] = [STATS.indexOf("return_min"), STATS.indexOf("return_max")];
+  return parts.reduce((all, part) =>
+    all.map((value, k) => (k === low ? Math.min(value, part[k]!) : k === high ? Math.max(value, part[k]!) : value + part[k]!)),
+  );
+}
