@@ -74,11 +74,19 @@ class CompiledDrill:
         return np.array(list({**values, **(overrides or {})}.values()), np.float32)
 
     def to_json(self) -> dict[str, Any]:
-        return {"spec": self.spec, "python": self.python, "javascript": self.javascript, "cuda": self.cuda, "wgsl": self.wgsl}
+        return {
+            "spec": self.spec,
+            "python": self.python,
+            "javascript": self.javascript,
+            "cuda": self.cuda,
+            "wgsl": self.wgsl,
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
-        return CompiledDrill(dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "cuda", "wgsl")))
+        return CompiledDrill(
+            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "cuda", "wgsl"))
+        )
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,9 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env import webgpu
 from dshq_widget.env.webgpu import Job, Pass
 
+MOST_WORDS = 1 << 20
+"""Words of states that are compared: of a longer trace as many states as fit, evenly spaced."""
+
 
 def trace_wgsl(drill: CompiledDrill, ticks: int, seed: int) -> dict[str, Any]:
     """`{episodes, games, adapter, max_abs_error, views_max_abs_error, unequal}`. `max_abs_error` is over all floats of
@@ -66,7 +69,10 @@ def _states(game: CpuGame, ticks: int, seed: int) -> tuple[NDArray, int]:
         done = game.status(tiles)[0] | (tiles["ticks"] >= spec["time_limit"])
         episodes += int(done.sum())
         game.reset(tiles, done)
-    return np.concatenate(states), episodes
+    found = np.concatenate(states)
+    most = max(1, MOST_WORDS // found.shape[1] // LANES) * LANES
+    rows = np.linspace(0, len(found) - 1, most).astype(np.int64) if len(found) > most else slice(None)
+    return found[rows], episodes
 
 
 def _split(spec: Any, words: NDArray) -> tuple[NDArray, NDArray]:
@@ -83,7 +89,7 @@ def _on_processor(game: CpuGame, states: NDArray) -> dict[str, NDArray]:
     tiles = lanes.reshape(-1).view(game.dtype)
 
     def last(values: NDArray) -> NDArray:
-        return np.moveaxis(values, 0, -2).reshape(*values.shape[1:-1], -1)
+        return np.moveaxis(values, 0, -2).reshape(*values.shape[1:-1], len(states))
 
     found = {"observe": last(game.observe(tiles)), "terms": last(game.terms(tiles))}
     for name in game.baselines:
@@ -107,7 +113,13 @@ def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, ND
     spec, n = drill.spec, len(states)
     sides, n_terms, n_actions = spec["sides"], len(spec["terms"]), spec["n_actions"]
     words = np.ascontiguousarray(states.T)
-    rows = {"observe": sides * spec["n_obs"], "terms": sides * n_terms, "random": sides, "ends": 2, "spare": sides}
+    rows = {
+        "observe": sides * spec["n_obs"],
+        "terms": sides * max(1, n_terms),
+        "random": sides,
+        "ends": 2,
+        "spare": sides,
+    }
     passes = [Pass("observe", "state", "observe", "spare"), Pass("terms", "state", "terms", "spare")]
     if spec["masked"]:
         rows["mask"] = sides * mask_words(n_actions)
@@ -119,16 +131,18 @@ def _on_webgpu(drill: CompiledDrill, states: NDArray) -> tuple[str, dict[str, ND
     later.append(("turn", "after", "spare_terms", "ends"))
     passes += [Pass(*step) for step in later]
     buffers = {name: np.zeros((count, n), np.uint32) for name, count in rows.items()}
-    buffers |= {name: words for name in ("state", "drawn", "fresh", "after")}
-    buffers |= {"spare_terms": np.zeros((sides * n_terms, n), np.uint32), "all": np.ones(n, np.uint32)}
+    buffers |= dict.fromkeys(("state", "drawn", "fresh", "after"), words)
+    buffers |= {"spare_terms": buffers["terms"], "all": np.ones(n, np.uint32)}
     results = [name for name in (*rows, "fresh", "after") if name != "spare"]
     adapter, raw = webgpu.run(Job(drill.wgsl, n, spec["action_repeat"], buffers, passes, results))
     found = {name: raw[name].reshape(-1, n) for name in results}
-    fresh, after = _split(spec, found.pop("fresh")), _split(spec, found.pop("after"))
+    fresh, fresh_whole = _split(spec, found.pop("fresh"))
+    after, after_whole = _split(spec, found.pop("after"))
     shaped: dict[str, NDArray] = {name: values.view(np.int32) for name, values in found.items()}
     shaped["observe"] = found["observe"].view(np.float32).reshape(sides, -1, n)
-    shaped["terms"] = found["terms"].view(np.float32).reshape(sides, -1, n)
+    shaped["terms"] = found["terms"].view(np.float32).reshape(sides, -1, n)[:, :n_terms]
     if spec["masked"]:
         bits = found["mask"].reshape(sides, -1, 1, n) >> np.arange(32, dtype=np.uint32)[:, None] & 1
         shaped["mask"] = bits.reshape(sides, -1, n)[:, :n_actions].astype(np.int32)
-    return adapter, shaped | dict(zip(("fresh", "fresh_whole"), fresh)) | dict(zip(("after", "after_whole"), after))
+    states_after = {"fresh": fresh, "fresh_whole": fresh_whole, "after": after, "after_whole": after_whole}
+    return adapter, shaped | states_after

@@ -137,7 +137,7 @@ def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray]]:
         "games": job.games,
         "ticks": job.ticks,
         "group": GROUP,
-        "buffers": {name: base64.b64encode(np.ascontiguousarray(words)).decode() for name, words in job.buffers.items()},
+        "buffers": {name: base64.b64encode(words.tobytes()).decode() for name, words in job.buffers.items()},
         "passes": [list(step) for step in job.passes],
         "results": list(job.results),
     }

@@ -25,6 +25,9 @@ async function runJob({ source, games, ticks, group, buffers, passes, results })
   const groupLayout = device.createBindGroupLayout({ entries });
   const layout = device.createPipelineLayout({ bindGroupLayouts: [groupLayout] });
   const module = device.createShaderModule({ code: source });
+  const { messages } = await module.getCompilationInfo();
+  const wrong = messages.find(({ type }) => type === "error");
+  if (wrong) throw new Error(`line ${wrong.lineNum} of the shader: ${wrong.message}`);
   const encoder = device.createCommandEncoder();
   for (const [entryPoint, ...names] of passes) {
     const bound = [size, ...names.map((name) => held[name])];

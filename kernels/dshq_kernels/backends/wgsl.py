@@ -95,7 +95,7 @@ fn allow_some() -> u32 {{
 fn pick(word: i32, count: u32) -> i32 {{
   var left = min(i32(f32(word) * 5.9604644775390625e-08f * f32(count)), i32(count) - 1i);
   for (var k = 0i; k < {n_actions}i; k++) {{
-    if ((legal[k >> 5u] >> (u32(k) & 31u) & 1u) != 0u) {{
+    if (((legal[k >> 5u] >> (u32(k) & 31u)) & 1u) != 0u) {{
       if (left == 0i) {{ return k; }}
       left -= 1i;
     }}
@@ -205,24 +205,24 @@ class _Module:
         for verb in (*verbs, *(self._mask_verbs() if name == "random" else ())):
             for field, index, written in accesses(self._program.verbs[verb]):
                 if field not in self._in_memory:
-                    key = (field, int(index.value) if isinstance(index, Const) else 0)
+                    key = (field, _constant(index))
                     touched[key] = touched.get(key, False) or written
         lines = [f"@compute @workgroup_size({GROUP})", f"fn {name}(@builtin(global_invocation_id) id: vec3u) {{"]
         lines += ["  game = id.x;", "  if (game >= size.games) { return; }"]
         lines += [f"  if (!({test})) {{ return; }}"] if test else []
-        for field, index in touched:
-            value = _number(self._word(field, f"{index}u"), self._fields[field])
-            lines.append(f"  {self._register(field, index)} = {value};")
+        for field, place in touched:
+            value = _number(self._word(field, f"{place}u"), self._fields[field])
+            lines.append(f"  {self._register(field, place)} = {value};")
         for side, verb in enumerate(verbs):
             call = f"{_name(verb)}();"
             if verb == "tick":
                 call = f"for (var k = 0u; k < size.ticks; k++) {{ {call} }}"
             lines.append(f"  show_{side}();" if shown else f"  {call}")
         lines += [f"  {line}" for line in after]
-        for (field, index), written in touched.items():
+        for (field, place), written in touched.items():
             if written:
-                value = _bits(self._register(field, index), self._fields[field])
-                lines.append(f"  {self._word(field, f'{index}u')} = {value};")
+                value = _bits(self._register(field, place), self._fields[field])
+                lines.append(f"  {self._word(field, f'{place}u')} = {value};")
         return "\n".join([*lines, "}"]) + "\n"
 
     def _mask_verbs(self) -> list[str]:
@@ -298,14 +298,13 @@ class _Module:
         if field in self._in_memory:
             index = self._expr(statement.index) if statement.index else "0u"
             return f"{self._word(field, index)} = {_bits(value, self._fields[field])}"
-        index = int(statement.index.value) if isinstance(statement.index, Const) else 0
-        return f"{self._register(field, index)} = {value}"
+        return f"{self._register(field, _constant(statement.index))} = {value}"
 
     def _load(self, load: Load) -> str:
         if load.field in self._in_memory:
             index = self._expr(load.index) if load.index else "0u"
             return _number(self._word(load.field, index), self._fields[load.field])
-        return self._register(load.field, int(load.index.value) if isinstance(load.index, Const) else 0)
+        return self._register(load.field, _constant(load.index))
 
     def _expr(self, value: Expr) -> str:
         e, value = self._expr, folded(value)
@@ -369,6 +368,11 @@ def number(value: float | int | bool, kind: str) -> str:
         text = f"{int(value)}{'i' if kind == I32 else 'u'}"
         text = "i32(-2147483648)" if text == "-2147483648i" else text
     return f"({text})" if text.startswith("-") else text
+
+
+def _constant(index: Expr | None) -> int:
+    """The element that a known index names; 0 for a scalar."""
+    return int(index.value) if isinstance(index, Const) else 0
 
 
 def _name(verb: str) -> str:
