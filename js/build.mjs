@@ -3,7 +3,7 @@
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
- * play.js is what `dshq play` puts around widget.js.
+ * play.js is what `dshq play` puts around widget.js; compute.js (js/compute) is loaded on demand where a page learns on WebGPU.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -95,6 +95,14 @@ const standalone = {
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
 
+const compute = {
+  ...common,
+  entryPoints: [{ in: join(here, "compute", "index.ts"), out: "compute" }],
+  format: "esm",
+  outdir: out,
+  plugins: [shadersAsText],
+};
+
 async function report() {
   let total = 0;
   for (const name of ["widget.js", "widget.css"]) {
@@ -115,6 +123,6 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play)]);
+  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play), esbuild.build(compute)]);
   await report();
 }
