@@ -37,7 +37,8 @@ const write = (value) => {
     return value;
 };
 const adapter = await navigator.gpu.requestAdapter();
-const device = await adapter.requestDevice({ requiredFeatures: adapter.features.has("timestamp-query") ? ["timestamp-query"] : [] });
+const requiredFeatures = ["timestamp-query"].filter((name) => adapter.features.has(name));
+const device = await adapter.requestDevice({ requiredFeatures });
 window.timed = device.features.has("timestamp-query");
 window.passes = 0;
 const begin = GPUCommandEncoder.prototype.beginComputePass;
