@@ -44,7 +44,8 @@ from dshq_kernels.language.ir import (
 GROUP = 64
 """Threads in a workgroup (assumed: WebGPU's own advice)."""
 
-# hash32 equals the one in lanes.py; `/` of integers truncates in WGSL and floors in the rules
+# hash32 equals the one in lanes.py. `/` of integers truncates in WGSL and floors in the rules; `%` of negative integers is
+# wrong where WGSL becomes GLSL, so it is not used
 HEADER = """\
 // Generated from the rules of "{name}".
 struct Size {{ games: u32, ticks: u32 }}
@@ -67,7 +68,8 @@ fn hash32(key: u32, count: u32) -> u32 {{
 fn quotient_i32(a: i32, b: i32) -> i32 {{
   if (b == 0i) {{ return 0i; }}
   let q = a / b;
-  return select(q, q - 1i, a % b != 0i && (a < 0i) != (b < 0i));
+  let rest = a - q * b;
+  return select(q, q - 1i, rest != 0i && (rest < 0i) != (b < 0i));
 }}
 fn rest_i32(a: i32, b: i32) -> i32 {{
   return select(a - quotient_i32(a, b) * b, 0i, b == 0i);
