@@ -141,20 +141,24 @@ def _in_chromium(job: Job) -> tuple[str, dict[str, NDArray]]:
         "passes": [list(step) for step in job.passes],
         "results": list(job.results),
     }
-    flags = ["--no-sandbox", *SOFTWARE_FLAGS]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=flags)
         try:
-            page = browser.new_page()
-            # WebGPU wants a page that is its own; nothing is asked of the network
-            page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
-            page.goto("http://localhost/")
-            page.add_script_tag(content=RUNNER.read_text())
-            answer = page.evaluate("work => runJob(work)", work)
+            version, answer = _on_page(playwright, work)
         except Error as error:
-            raise RuntimeError(f"Chromium could not run the rules: {error.message}") from error
-        finally:
-            browser.close()
-        version = browser.version
+            what = error.message.partition("\n")[0]
+            raise RuntimeError(f"Chromium ({find_chromium()}) could not run the rules: {what}") from error
     results = {name: np.frombuffer(base64.b64decode(words), np.uint32) for name, words in answer["results"].items()}
     return f"Chromium {version}: {answer['adapter']}", results
+
+
+def _on_page(playwright: Any, work: Mapping[str, Any]) -> tuple[str, Any]:
+    """(Chromium's version, what webgpu_job.js answers) from a page of its own."""
+    browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", *SOFTWARE_FLAGS])
+    page = browser.new_page()
+    # WebGPU wants a page that is its own; nothing is asked of the network
+    page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
+    page.goto("http://localhost/")
+    page.add_script_tag(content=RUNNER.read_text())
+    answer = page.evaluate("work => runJob(work)", work)
+    browser.close()
+    return browser.version, answer

@@ -78,6 +78,13 @@ def test_without_webgpu_it_says_what_to_install(monkeypatch):
         trace(compile_drill(drills["bandit"]), 40, 0, "wgsl")
 
 
+def test_a_chromium_that_does_not_start_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(webgpu, "find_spec", lambda name: name == "playwright" or None)
+    monkeypatch.setenv("DSHQ_CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(RuntimeError, match=r"^Chromium \(/nowhere/chromium\) could not run the rules: [^\n]+$"):
+        trace(compile_drill(drills["bandit"]), 40, 0, "wgsl")
+
+
 def test_a_trace_needs_a_decision():
     with pytest.raises(ValueError, match="at least one decision"):
         trace(compile_drill(drills["ball"]), 3, 0, "wgsl")
