@@ -6,9 +6,10 @@
  *   const metrics = await learner.update(hyper);
  *   const weights = await learner.readWeights();
  */
+import type { Discounts } from "./games";
 import { Kit } from "./kit";
 import { Network, type NetworkDescription } from "./network";
-import { type Discounts, Games, type GamesDescription, type RolloutMetrics } from "./rollout";
+import { type GamesDescription, Rollout, type RolloutMetrics } from "./rollout";
 import { type GivenSamples, PLANES, type Plane, Samples } from "./samples";
 import { type Hyper, Update, type UpdateMetrics } from "./update";
 
@@ -43,7 +44,7 @@ export class GpuLearner {
 
   private static async made(kit: Kit, options: LearnerOptions): Promise<GpuLearner> {
     const network = new Network(kit, options.network);
-    const games = options.games ? await Games.create(kit, network, options.games) : null;
+    const games = options.games ? await Rollout.create(kit, network, options.games) : null;
     const words = options.masked ? Math.ceil((network.nOut - 1) / 32) : 0;
     const samples = games?.samples ?? new Samples(kit, options.samples ?? 0, network.nObs, words);
     return new GpuLearner(kit, network, games, samples, new Update(kit, network, samples, options.minibatchSize, options.epochs), options);
@@ -52,7 +53,7 @@ export class GpuLearner {
   private constructor(
     private readonly kit: Kit,
     private readonly network: Network,
-    private readonly games: Games | null,
+    private readonly games: Rollout | null,
     private readonly samples: Samples,
     private readonly learning: Update,
     { seed = 0 }: LearnerOptions,

@@ -149,20 +149,21 @@ def test_what_is_not_finite_is_left_out(page):
     assert np.isfinite(page.ask("readWeights")).all()
 
 
-def play(page: ComputePage, drill: CompiledDrill, policy: Policy, games: int, length: int, opponent: str) -> dict:
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "count": games, "length": length, "opponent": opponent, "seed": 7}
+def play(page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dict[str, int], length: int) -> dict:
+    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "opponents": opponents, "length": length, "seed": 7}
     network = {"layers": list(policy.spec.layers), "activation": policy.spec.activation, "data": policy.weights}
-    page.make(network=network, games=rules, minibatchSize=games, epochs=1, seed=3)
+    page.make(network=network, games=rules, minibatchSize=16, epochs=1, seed=3)
     return page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
 
 
-def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: str, gamma: float) -> dict:
-    """What the processor says of `actions` [T, rows]: each decision's observations, masks, rewards and ends, [T, rows,
-    ...], what came after, and each value."""
+def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: str, seed: int, gamma: float) -> dict:
+    """What the processor says of `actions` [T, rows] in games seeded `seed`, `seed + 1`, ...: each decision's
+    observations, masks, rewards and ends, [T, rows, ...], what came after, and each value.
+    """
     game, spec = drill.game(), drill.spec
     sides = 1 if opponent != "self" else spec["sides"]
     games = actions.shape[1] // sides
-    tiles = game.new(games // 16, 7, practice=True)
+    tiles = game.new(games // 16, seed, practice=True)
 
     def rows(values: np.ndarray) -> np.ndarray:
         """`[tiles, sides, n, 16]` as `[rows, n]`."""
@@ -197,61 +198,73 @@ def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: 
 
 
 @pytest.mark.parametrize(
-    ("drill", "opponent", "length"),
+    ("drill", "opponents", "length"),
     [
-        pytest.param(Race, "self", 40, id="two sides, potentials, truncated"),
-        pytest.param(Barred, "walker", 40, id="masked, against a script"),
-        pytest.param(drills["cartpole"], "self", 32, id="cartpole"),
+        pytest.param(Race, {"self": 64}, 40, id="two sides, potentials, truncated"),
+        pytest.param(Race, {"self": 32, "walker": 16, "random": 48}, 20, id="several opponents"),
+        pytest.param(Barred, {"walker": 64}, 40, id="masked, against a script"),
+        pytest.param(drills["cartpole"], {"self": 64}, 32, id="cartpole"),
     ],
 )
-def test_a_rollout_is_what_the_processor_makes_of_its_actions(page, drill, opponent, length):
-    drill, games = compile_drill(drill), 64
+def test_a_rollout_is_what_the_processor_makes_of_its_actions(page, drill, opponents, length):
+    drill = compile_drill(drill)
     spec = PolicySpec.for_drill(drill.spec, (16, 16))
     policy = Policy(spec.layers, spec.activation, weights_of(spec, 2))
-    metrics = play(page, drill, policy, games, length, opponent)
-    found = page.samples()
-    actions = found["action"].reshape(length, -1).astype(np.int32)
-    rows = actions.shape[1]
-    assert rows == games * (drill.spec["sides"] if opponent == "self" else 1)
-    wanted = replay(drill, policy, actions, opponent, 0.97)
+    metrics, found = play(page, drill, policy, opponents, length), page.samples()
+    count = found["action"].size
+    begin, seed, episodes = 0, 7, 0
+    for opponent, games in opponents.items():
+        rows = games * (drill.spec["sides"] if opponent == "self" else 1)
+        end = begin + rows * length
+        part = {name: values.reshape(count, -1)[begin:end].reshape(length, rows, -1) for name, values in found.items()}
+        episodes += agree(drill, policy, part, opponent, games, seed)
+        begin, seed = end, seed + games
+    assert metrics["agent_steps"] == begin == count
+    assert metrics["episodes"] == episodes > 0
 
-    seen = found["observations"].reshape(length, rows, -1)
+
+def agree(drill: CompiledDrill, policy: Policy, found: dict, opponent: str, games: int, seed: int) -> int:
+    """Compare samples `[T, rows, ...]` of games against one opponent with the processor's; returns the episodes that
+    ended.
+    """
+    mask = found.pop("mask")
+    seen = found.pop("observations")
+    planes = {name: values[..., 0] for name, values in found.items()}
+    actions = planes["action"].astype(np.int32)
+    wanted = replay(drill, policy, actions, opponent, seed, 0.97)
     assert np.abs(seen - wanted["observations"]).max() <= 1e-5
-    ended = found["ended"].reshape(length, rows)
-    assert np.array_equal(ended == 1, wanted["terminated"]) and np.array_equal(ended == 2, wanted["truncated"])
-    assert (ended != 0).any(), "new episodes begin"
-    assert np.abs(found["reward"].reshape(length, rows) - wanted["reward"]).max() <= 1e-4
-    mask = None
+    terminated, truncated = wanted["terminated"], wanted["truncated"]
+    assert np.array_equal(planes["ended"] == 1, terminated) and np.array_equal(planes["ended"] == 2, truncated)
+    assert np.abs(planes["reward"] - wanted["reward"]).max() <= 1e-4
+    allowed = None
     if drill.spec["masked"]:
-        mask = found["mask"].reshape(length, rows, -1) >> np.arange(drill.spec["n_actions"], dtype=np.uint32) & 1
-        assert np.array_equal(mask, wanted["mask"])
-        assert np.take_along_axis(mask, actions[..., None], -1).all(), "it takes only what it may"
+        allowed = mask >> np.arange(drill.spec["n_actions"], dtype=np.uint32) & 1
+        assert np.array_equal(allowed, wanted["mask"])
+        assert np.take_along_axis(allowed, actions[..., None], -1).all(), "it takes only what it may"
 
-    logits, value = policy.logits(seen, mask), policy.forward(seen)[1]
+    logits, value = policy.logits(seen, allowed), policy.forward(seen)[1]
     log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     taken = np.take_along_axis(log_probs, actions[..., None], -1)[..., 0]
-    assert np.abs(found["log_prob"].reshape(length, rows) - taken).max() <= FORWARD
-    assert np.abs(found["value"].reshape(length, rows) - value).max() <= FORWARD
+    assert np.abs(planes["log_prob"] - taken).max() <= FORWARD
+    assert np.abs(planes["value"] - value).max() <= FORWARD
     expected = np.exp(log_probs).sum((0, 1))
-    counted = np.bincount(actions.ravel(), minlength=spec.n_actions)
+    counted = np.bincount(actions.ravel(), minlength=policy.spec.n_actions)
     assert (np.abs(counted - expected) < 5 * np.sqrt(expected + 1)).all(), "draws are those of the policy"
 
-    f32 = {name: wanted[name].astype(np.float32) for name in ("reward", "following")}
+    rewards, following = (wanted[name].astype(np.float32) for name in ("reward", "following"))
     final = policy.forward(wanted["last"].astype(np.float32))[1].astype(np.float32)
-    ends = wanted["terminated"], wanted["truncated"]
-    advantages, returns = gae(f32["reward"], value.astype(np.float32), f32["following"], final, *ends, 0.97, 0.9)
-    assert np.abs(found["advantage"].reshape(length, rows) - advantages).max() <= GRADIENT
-    assert np.abs(found["returns"].reshape(length, rows) - returns).max() <= GRADIENT
-
-    assert metrics["agent_steps"] == actions.size
-    assert metrics["episodes"] == (wanted["terminated"] | wanted["truncated"])[:, :games].sum()
+    arrays = rewards, value.astype(np.float32), following, final, terminated, truncated
+    advantages, returns = gae(*arrays, 0.97, 0.9)
+    assert np.abs(planes["advantage"] - advantages).max() <= GRADIENT
+    assert np.abs(planes["returns"] - returns).max() <= GRADIENT
+    return int((terminated | truncated)[:, :games].sum())
 
 
 def test_it_learns(page):
     """Play and learning together: CartPole's pole stands longer."""
     drill = compile_drill(drills["cartpole"])
     spec = PolicySpec.for_drill(drill.spec, (32, 32))
-    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "count": 128, "length": 32, "seed": 1}
+    rules = {"wgsl": drill.wgsl, "spec": drill.spec, "opponents": {"self": 128}, "length": 32, "seed": 1}
     network = {"layers": list(spec.layers), "activation": "tanh", "data": spec.initial(np.random.default_rng(0))}
     page.make(network=network, games=rules, minibatchSize=1024, epochs=2)
     hyper = settings(Hyper(learning_rate=3e-3, entropy_coef=0.0, target_kl=0.02))
@@ -274,14 +287,14 @@ def test_what_it_cannot_do_is_said(page):
     network = {"layers": list(SMALL.layers), "activation": "tanh", "data": weights}
     sizes = {"samples": 64, "minibatchSize": 64, "epochs": 1}
     ball = compile_drill(drills["ball"])
-    games = {"wgsl": ball.wgsl, "spec": ball.spec, "count": 64, "length": 2}
+    games = {"wgsl": ball.wgsl, "spec": ball.spec, "opponents": {"self": 64}, "length": 2}
     wide = {"layers": [4, 2], "activation": "tanh", "data": np.zeros(10, np.float32)}
     for options, said in (
         ({"network": network | {"layers": [28, -2, -2, -1, -1, -1, 8, 31]}, **sizes}, "grid or pairs"),
         ({"network": network | {"data": weights[:-1]}, **sizes}, f"need {SMALL.floats} weights"),
         ({"network": network, **sizes, "minibatchSize": 48}, "do not divide 64"),
         ({"network": network, **sizes, "samples": 1 << 28}, "this device allows"),
-        ({"network": network, **sizes, "games": games | {"opponent": "nobody"}}, "self, random, chaser"),
+        ({"network": network, **sizes, "games": games | {"opponents": {"nobody": 64}}}, "self, random, chaser"),
         ({"network": wide, **sizes, "games": games}, "28 observations and 31 outputs"),
     ):
         with pytest.raises(Exception, match=said):

@@ -1,9 +1,9 @@
 // The heads: softmax of the logits, an action drawn, its log-probability and the value; one thread a row.
-struct Sizes { rows: u32, n_actions: u32, words: u32, length: u32, action_at: u32 }
+struct Sizes { rows: u32, n_actions: u32, words: u32, action_at: u32, base: u32, samples: u32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> clock: array<u32>; // the decision, and what the draws hang on
 @group(0) @binding(2) var<storage, read> outputs: array<f32>; // [rows, n_actions + 1]
-@group(0) @binding(3) var<storage, read> masks: array<u32>; // [length * rows, words]
+@group(0) @binding(3) var<storage, read> masks: array<u32>; // [samples, words]
 @group(0) @binding(4) var<storage, read_write> planes: array<f32>;
 @group(0) @binding(5) var<storage, read_write> state: array<u32>;
 
@@ -21,8 +21,7 @@ fn logit(sample: u32, row: u32, k: u32) -> f32 {
 fn act(@builtin(global_invocation_id) id: vec3u) {
   let row = id.x;
   if (row >= sizes.rows) { return; }
-  let sample = clock[0] * sizes.rows + row;
-  let samples = sizes.length * sizes.rows;
+  let sample = sizes.base + clock[0] * sizes.rows + row;
   var top = FORBIDDEN;
   for (var k = 0u; k < sizes.n_actions; k++) { top = max(top, logit(sample, row, k)); }
   var total = 0.0;
@@ -38,8 +37,8 @@ fn act(@builtin(global_invocation_id) id: vec3u) {
       if (left < 0.0) { break; }
     }
   }
-  planes[ACTION * samples + sample] = f32(drawn);
-  planes[LOG_PROB * samples + sample] = logit(sample, row, drawn) - top - log(total);
-  planes[VALUE * samples + sample] = outputs[row * (sizes.n_actions + 1u) + sizes.n_actions];
+  planes[ACTION * sizes.samples + sample] = f32(drawn);
+  planes[LOG_PROB * sizes.samples + sample] = logit(sample, row, drawn) - top - log(total);
+  planes[VALUE * sizes.samples + sample] = outputs[row * (sizes.n_actions + 1u) + sizes.n_actions];
   state[sizes.action_at + row] = drawn;
 }

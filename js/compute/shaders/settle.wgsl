@@ -1,5 +1,5 @@
 // After a decision: what it paid each learning side, and whose episode it ended; one thread a game (play/settle_cuda.py).
-struct Sizes { games: u32, rows: u32, length: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, gamma: f32 }
+struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, gamma: f32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> clock: array<u32>;
 @group(0) @binding(2) var<storage, read> terms: array<f32>; // [sides, n_terms, games], after the decision
@@ -30,12 +30,11 @@ fn settle(@builtin(global_invocation_id) id: vec3u) {
       }
       total += pays[k] * value;
     }
-    let at = clock[0] * sizes.rows + row;
-    let samples = sizes.length * sizes.rows;
+    let at = sizes.base + clock[0] * sizes.rows + row;
     let late_at = 6u * sizes.games + row;
-    planes[REWARD * samples + at] = total;
-    planes[ENDED * samples + at] = select(select(0.0, 2.0, late), 1.0, terminated);
-    planes[SLOT * samples + at] = select(-1.0, tally[late_at], late);
+    planes[REWARD * sizes.samples + at] = total;
+    planes[ENDED * sizes.samples + at] = select(select(0.0, 2.0, late), 1.0, terminated);
+    planes[SLOT * sizes.samples + at] = select(-1.0, tally[late_at], late);
     tally[late_at] += select(0.0, 1.0, late);
     let gain = tally[late_at + sizes.rows] + total;
     tally[late_at + sizes.rows] = select(gain, 0.0, over);

@@ -44,8 +44,8 @@ from dshq_kernels.language.ir import (
 GROUP = 64
 """Threads in a workgroup (assumed: WebGPU's own advice)."""
 
-# hash32 equals the one in lanes.py. `/` of integers truncates in WGSL and floors in the rules; `%` of negative integers is
-# wrong where WGSL becomes GLSL, so it is not used
+# hash32 equals the one in lanes.py. `/` of integers truncates in WGSL and floors in the rules. `%` of negative integers
+# is not used: where WGSL becomes GLSL it is wrong (measured: llvmpipe through wgpu).
 HEADER = """\
 // Generated from the rules of "{name}".
 struct Size {{ games: u32, ticks: u32 }}
