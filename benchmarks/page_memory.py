@@ -25,8 +25,9 @@ import websocket
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.machine import describe, write
+from dshq_widget.env.webgpu import SOFTWARE_FLAGS, find_chromium
 from tests.harness.browser.lab import LabServer
-from tests.harness.browser.page import QUIET_FLAGS, WEBGPU_FLAGS, NotebookPage, find_chromium
+from tests.harness.browser.page import QUIET_FLAGS, NotebookPage
 
 MATCH = "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w"
 FLOOR = """import anywidget, traitlets
@@ -46,7 +47,7 @@ def chromium(folder: Path) -> Iterator[str]:
     """A headless Chromium with software WebGPU; the address for whoever wants to drive it."""
     command = [find_chromium() or "chromium", "--headless", "--remote-debugging-port=0", f"--user-data-dir={folder}"]
     process = subprocess.Popen(
-        [*command, "--window-size=1400,1100", *QUIET_FLAGS, *WEBGPU_FLAGS, "about:blank"],
+        [*command, "--window-size=1400,1100", *QUIET_FLAGS, *SOFTWARE_FLAGS, "about:blank"],
         stderr=subprocess.DEVNULL,
     )
     try:

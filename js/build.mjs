@@ -3,7 +3,8 @@
  * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
  * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
- * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page.
+ * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page; compute.js (js/compute) is for
+ * learning on WebGPU.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
@@ -100,6 +101,14 @@ const trainer = { ...common, entryPoints: [{ in: join(here, "trainer", "worker.t
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
 
+const compute = {
+  ...common,
+  entryPoints: [{ in: join(here, "compute", "index.ts"), out: "compute" }],
+  format: "esm",
+  outdir: out,
+  plugins: [shadersAsText],
+};
+
 async function report() {
   let total = 0;
   for (const name of ["widget.js", "widget.css"]) {
@@ -120,6 +129,6 @@ if (process.argv.includes("--watch")) {
   const context = await esbuild.context({ ...options, logLevel: "info" });
   await context.watch();
 } else {
-  await Promise.all([esbuild.build(options), esbuild.build(standalone), esbuild.build(play), esbuild.build(trainer)]);
+  await Promise.all([options, standalone, play, trainer, compute].map((one) => esbuild.build(one)));
   await report();
 }

@@ -230,14 +230,18 @@ def record(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def trace(options: argparse.Namespace) -> dict[str, Any]:
-    """Play 16 games with fixed random actions and print a hash of all their states."""
+    """Play 16 games with fixed random actions and print a hash of all their states, or how far WGSL is from them."""
     from dshq_widget.env.batch import compiled
     from dshq_widget.env.trace import trace as run
 
     result = run(compiled(drill_argument.drill(options.drill)), options.ticks, options.seed, options.backend)
     if not options.json:
         played = f"{result['ticks']} ticks, {result['episodes']} episodes"
-        print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
+        if "sha256" in result:
+            print(f"{result['sha256']}  {result['drill']} on {result['backend']}, {played}")
+        else:
+            apart = f"{result['max_abs_error']:.3g} apart at most, whole numbers unequal in {result['unequal']}"
+            print(f"{result['drill']}: {result['games']} games one decision on, {apart} ({result['adapter']})")
     return result
 
 

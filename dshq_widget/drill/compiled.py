@@ -20,6 +20,7 @@ from dshq_kernels.backends.cpu import CpuGame, python_source
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
 from dshq_kernels.backends.wasm import drill_module
+from dshq_kernels.backends.wgsl import wgsl_source
 from dshq_kernels.language.rules import Source, translate
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
@@ -30,13 +31,14 @@ from dshq_widget.drill.declaration import Drill
 @dataclass(frozen=True)
 class CompiledDrill:
     """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
-    JavaScript and CUDA source.
+    JavaScript, CUDA and WGSL source.
     """
 
     spec: dict[str, Any]
     python: str
     javascript: str
     cuda: str = ""
+    wgsl: str = ""
 
     @property
     def name(self) -> str:
@@ -72,11 +74,19 @@ class CompiledDrill:
         return np.array(list({**values, **(overrides or {})}.values()), np.float32)
 
     def to_json(self) -> dict[str, Any]:
-        return {"spec": self.spec, "python": self.python, "javascript": self.javascript, "cuda": self.cuda}
+        return {
+            "spec": self.spec,
+            "python": self.python,
+            "javascript": self.javascript,
+            "cuda": self.cuda,
+            "wgsl": self.wgsl,
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
-        return CompiledDrill(dict(data["spec"]), data["python"], data.get("javascript", ""), data.get("cuda", ""))
+        return CompiledDrill(
+            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "cuda", "wgsl"))
+        )
 
 
 @lru_cache(maxsize=64)
@@ -162,7 +172,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
-    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda)
+    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda, wgsl_source(program))
 
 
 def _first_paragraph(rule: Callable) -> str:

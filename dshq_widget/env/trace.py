@@ -1,5 +1,5 @@
 """One tile of games played by fixed random actions on a chosen back end, reduced to hashes: equal hashes mean equal
-bits in every tick.
+bits in every tick. WGSL promises no bits: there the largest difference after one decision is told (trace_wgsl.py).
 
 16 games seeded `seed .. seed + 15` from the training starts; actions from the games' own generators at each decision;
 finished games are reset at the decision boundary. `sha256` covers all state fields in declaration order,
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.trace_wgsl import trace_wgsl
 
-BACKENDS = ("cpu", "js", "wasm", "cuda")
+BACKENDS = ("cpu", "js", "wasm", "cuda", "wgsl")
 DRIVER, MODULE_DRIVER = (Path(__file__).with_name(name) for name in ("trace.js", "trace_wasm.js"))
 NODE_MAIN = """
 const { spec, source, module, ticks, seed, places } = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -39,14 +40,16 @@ console.log(JSON.stringify({ episodes, sha256: state.digest("hex"), views_sha256
 
 
 def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = "cpu") -> dict[str, Any]:
-    """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`. Raises ValueError for an unknown back end,
-    RuntimeError if Node or the GPU is missing.
+    """`{drill, backend, seed, ticks, episodes, sha256, views_sha256}`; with "wgsl" what `trace_wgsl` says instead of
+    hashes. Raises ValueError for an unknown back end, RuntimeError if Node, the GPU or WebGPU is missing.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     if ticks < 0:
         raise ValueError(f"ticks: expected 0 or more, got {ticks}")
-    if backend in ("js", "wasm"):
+    if backend == "wgsl":
+        result = trace_wgsl(drill, ticks, seed)
+    elif backend in ("js", "wasm"):
         result = _in_node(drill, ticks, seed, drill.wasm() if backend == "wasm" else b"")
     else:
         result = _arrays(drill, (_Tile if backend == "cpu" else _Threads)(drill, seed), ticks)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
+from dshq_widget.env.webgpu import find_chromium
 from tests.harness.browser.bare_page import BarePage, KernelProcess
 from tests.harness.browser.lab import LabServer
-from tests.harness.browser.page import VIEWPORT, NotebookPage, find_chromium, launch_chromium
+from tests.harness.browser.page import VIEWPORT, NotebookPage, launch_chromium
 
 LESSON_SECONDS = "3"
 """What `seconds` gives in a lesson, at most."""

@@ -7,124 +7,12 @@ import numpy as np
 import pytest
 
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
+from dshq_widget.drill.declaration import rule
 from dshq_widget.env.trace import node, trace
+from tests.harness.games.constructs import Permits, Words
 from tests.harness.games.small_drill import drill_with
 
 # ruff: noqa: F821  (random, sin, circle ... are words of the rules language)
-
-GAIN = 0.5
-TABLE = (3, 1, 4)
-
-
-@rule
-def swap(a, b):
-    return b, a
-
-
-class Words(Drill):
-    """Uses every construct once, so that both back ends are held to the same bits on all of them."""
-
-    name = "words"
-    sides = 2
-    time_limit = 400
-    state = {
-        "x": "f32",
-        "n": "i32",
-        "u": "u32",
-        "flag": "bool",
-        "row": ("f32", 5),
-        "grid": ("i32", 40),
-        "v": ("f32", 2),
-    }
-    actions = (Choice("push", ("no", "left", "right")), Choice("spin", ("no", "yes")))
-    observations = (Observation("x"), Observation("v"), Observation("row"))
-    rewards = {"gain": 1.0}
-    potentials = {"height": 2.0}
-    baselines = ("pusher",)
-    LIMIT = 3.0
-
-    @rule
-    def reset(s, i):
-        s.u[i] = s.rng_key[i] * 3 + 7
-        if s.practice[i] == 1:
-            s.x[i] = random(s, i) - 0.5
-        else:
-            s.x[i] = 0.25
-        for k in range(40):
-            s.grid[k, i] = random_int(s, i, 9) - 4
-
-    @rule
-    def decide(s, i):
-        for k in range(2):
-            push = s.action[k, i] // 2
-            spin = s.action[k, i] % 2
-            if push == 1:
-                s.v[k, i] -= 0.1 * GAIN
-            elif push == 2:
-                s.v[k, i] += 0.1 * GAIN
-            else:
-                s.v[k, i] *= 0.9
-            s.row[k, i] = sin(s.x[i]) if spin == 1 else cos(s.x[i])
-
-    @rule
-    def tick(s, i):
-        x = s.x[i] + (s.v[0, i] - s.v[1, i]) / 12.0
-        a, b = swap(x, -x)
-        x, y = b, a
-        s.u[i] = (s.u[i] << 3) ^ (s.u[i] >> 5) ^ (s.u[i] * 2654435761) | 1
-        s.n[i] = s.n[i] * 1103515245 - (s.n[i] >> 3) + ~s.n[i] // 7 - s.n[i] % -5 + TABLE[2]
-        s.flag[i] = not (x > y and s.flag[i]) or abs(x) > LIMIT
-        total = 0
-        for k in range(40):
-            s.grid[k, i] = s.grid[k, i] + s.grid[s.ticks[i] % 40, i]
-            if s.grid[k, i] > 9:
-                s.grid[k, i] = -s.grid[k, i] // 2
-                total += 1
-        s.row[2, i] = (
-            float(total) + float(s.u[i]) * 1e-9 + sqrt(abs(x)) + floor(x * 3.7) + exp(-abs(x)) + atan2(y, x + 0.5)
-        )
-        s.row[3, i] = float(int(x * 1e6)) + min(x, y, 0.25) - max(float(s.n[i]), -1e3)
-        for k in loop(5):
-            for n in loop(1, 4):
-                if k > n:
-                    s.grid[8 * k + n, i] += n - k
-        s.row[4, i] = 1.0 / x if x != 0.0 else -1.0
-        s.x[i] = clamp(x, -LIMIT, LIMIT)
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = s.x[i] if side == 0 else -s.x[i]
-        o[1, i] = s.v[1 - side, i]
-        o[2, i] = s.row[s.n[i], i]  # clamped into the array
-
-    @rule
-    def terminated(s, i):
-        return s.x[i] >= LIMIT
-
-    @rule
-    def winner(s, i):
-        return 1 if s.x[i] > 0.0 else -1
-
-    @rule
-    def gain(s, i, side):
-        return s.row[3, i] * 1e-6
-
-    @rule
-    def height(s, i, side):
-        return -length(s.x[i], s.v[side, i])
-
-    @rule
-    def pusher(s, i, side):
-        return 2 if s.x[i] < 0.0 else 5
-
-    @rule
-    def scene(s, i):
-        circle(s.x[i], 0.0, 0.1, 1)
-        for k in range(2):
-            if s.flag[i]:
-                box(s.v[k, i], 0.0, 0.1, 0.1, 1.0, 0.0, 0.02, k, alpha=0.5)
-        line(0, 0, s.x[i], 1, 0.02, 2)
 
 
 def compile_words():
@@ -137,50 +25,6 @@ def test_every_construct_means_the_same_on_cpu_and_in_javascript(seed):
     assert cpu["sha256"] == js["sha256"]
     assert cpu["views_sha256"] == js["views_sha256"]
     assert cpu["episodes"] == js["episodes"] > 0
-
-
-class Permits(Drill):
-    """A mask of every kind: by constant and computed index, left out, and none at all every fourth tick."""
-
-    name = "permits"
-    sides = 2
-    tick_rate = 30
-    action_repeat = 1
-    time_limit = 90
-    state = {"shelf": ("i32", 40), "place": "i32"}
-    actions = (Choice("put", tuple(f"on {k}" for k in range(20))), Choice("side", ("left", "right")))
-    observations = (Observation("place"),)
-    baselines = ("first",)
-
-    @rule
-    def reset(s, i):
-        s.place[i] = random_int(s, i, 60) - 10
-
-    @rule
-    def tick(s, i):
-        for side in range(2):
-            s.shelf[s.action[side, i], i] += 1 + side
-        s.place[i] = s.shelf[s.place[i] * 3, i] * 7 + random_int(s, i, 50) - 10
-
-    @rule
-    def observe(s, i, side, o):
-        o[0, i] = float(s.place[i]) * 0.01
-
-    @rule
-    def mask(s, i, side, m):
-        if s.ticks[i] % 4 != 0:
-            for k in range(30):
-                m[k, i] = s.shelf[k, i] % 3 == side
-            m[s.place[i], i] = True
-            m[39, i] = side == 1
-
-    @rule
-    def first(s, i, side):
-        return max(0, min(s.place[i], 39))
-
-    @rule
-    def scene(s, i):
-        circle(0.0, 0.0, 0.1, 0)
 
 
 @pytest.mark.parametrize("seed", [0, 77])

@@ -35,7 +35,8 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
-    wanted = {"dshq_widget/static/widget.js", "dshq_widget/static/widget.css", "dshq_kernels/language/rules.py"}
+    wanted = {"dshq_widget/static/widget.js", "dshq_widget/static/widget.css", "dshq_widget/static/compute.js"}
+    wanted |= {"dshq_kernels/language/rules.py"}
     wanted |= {"dshq_widget/py.typed", "dshq_kernels/py.typed"}
     assert wanted <= set(names)
     assert "dshq_widget/notebooks/01_watch_it_learn.ipynb" in names, "what `dshq lab` opens"

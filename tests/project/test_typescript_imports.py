@@ -14,6 +14,7 @@ ARROWS: dict[str, set[str]] = {
     "contract": set(),
     "ui": {"contract"},
     "input": {"contract", "ui"},
+    "compute": {"contract"},
     "match": {"contract"},
     "renderer": {"contract", "match"},
     "mind": {"contract", "match", "renderer"},

@@ -26,11 +26,11 @@ from dshq_kernels.language.ir import (
     Field,
     For,
     If,
-    Load,
     Out,
     Program,
     Stmt,
     Store,
+    accesses,
 )
 
 BLOCK = 128
@@ -115,7 +115,7 @@ class _Names:
         touched: dict[tuple[str, int], None] = {}
         self._written: dict[tuple[str, int], None] = {}
         self._in_memory: set[str] = set()
-        for field_name, index, written in _accesses(statements):
+        for field_name, index, written in accesses(statements):
             if index is not None and not isinstance(index, Const):
                 self._in_memory.add(field_name)
                 continue
@@ -164,40 +164,6 @@ def _number(word: str, field: Field) -> str:
 def _bits(value: str, field: Field) -> str:
     """A number of the field's type as a word of the state."""
     return f"real_word({value})" if field.type == F32 else f"u32({value})"
-
-
-def _accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
-    """(field, index, whether written) of every load and store."""
-    for statement in statements:
-        for value in _values(statement):
-            yield from ((load.field, load.index, False) for load in _find_loads(value))
-        if isinstance(statement, Store):
-            yield statement.field, statement.index, True
-        elif isinstance(statement, If):
-            yield from _accesses((*statement.body, *statement.orelse))
-        elif isinstance(statement, For):
-            yield from _accesses(statement.body)
-
-
-def _values(statement: Stmt) -> tuple[Expr, ...]:
-    """The expressions of a statement itself."""
-    if isinstance(statement, Assign):
-        return (statement.value,)
-    if isinstance(statement, Store):
-        return (statement.value,) if statement.index is None else (statement.index, statement.value)
-    if isinstance(statement, Out):
-        return (statement.index, statement.value)
-    if isinstance(statement, Emit):
-        return statement.values
-    return (statement.test,) if isinstance(statement, If) else ()
-
-
-def _find_loads(value: Expr) -> Iterator[Load]:
-    if isinstance(value, Load):
-        yield value
-    for part in vars(value).values():
-        if isinstance(part, Expr):
-            yield from _find_loads(part)
 
 
 def _block(statements: Sequence[Stmt], depth: int, names: _Names, place: str) -> list[str]:

@@ -7,6 +7,7 @@ evaluation gives the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 F32, I32, U32, BOOL = "f32", "i32", "u32", "bool"
@@ -195,3 +196,37 @@ class Program:
     def words(self) -> int:
         """4-byte words of one game's state."""
         return sum(field.words for field in self.fields)
+
+
+def accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
+    """(field, index, whether written) of every load and store."""
+    for statement in statements:
+        for value in _values(statement):
+            yield from ((load.field, load.index, False) for load in _find_loads(value))
+        if isinstance(statement, Store):
+            yield statement.field, statement.index, True
+        elif isinstance(statement, If):
+            yield from accesses((*statement.body, *statement.orelse))
+        elif isinstance(statement, For):
+            yield from accesses(statement.body)
+
+
+def _values(statement: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement itself."""
+    if isinstance(statement, Assign):
+        return (statement.value,)
+    if isinstance(statement, Store):
+        return (statement.value,) if statement.index is None else (statement.index, statement.value)
+    if isinstance(statement, Out):
+        return (statement.index, statement.value)
+    if isinstance(statement, Emit):
+        return statement.values
+    return (statement.test,) if isinstance(statement, If) else ()
+
+
+def _find_loads(value: Expr) -> Iterator[Load]:
+    if isinstance(value, Load):
+        yield value
+    for part in vars(value).values():
+        if isinstance(part, Expr):
+            yield from _find_loads(part)

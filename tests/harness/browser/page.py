@@ -1,9 +1,7 @@
 """Chromium with WebGPU, a notebook open in it, and the widget in that notebook as a person would use it."""
 
 import io
-import os
 import re
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,19 +18,12 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
+from dshq_widget.env.webgpu import SOFTWARE_FLAGS, find_chromium
 from tests.harness.browser.console import Console
 from tests.harness.browser.lab import Kernel, LabServer
 
 T = TypeVar("T")
 
-# Software WebGPU in headless Chromium, found by trial: --use-webgpu-adapter=swiftshader alone loses its instance.
-WEBGPU_FLAGS = [
-    "--enable-unsafe-webgpu",
-    "--enable-features=Vulkan",
-    "--use-vulkan=swiftshader",
-    "--use-angle=swiftshader",
-    "--ignore-gpu-blocklist",
-]
 QUIET_FLAGS = [
     "--no-sandbox",
     "--disable-quic",
@@ -57,15 +48,9 @@ VIEWPORT: ViewportSize = {"width": 1400, "height": 1100}
 OPEN_SECONDS = 120  # Lab on a busy machine; three seconds on an idle one
 
 
-def find_chromium() -> str | None:
-    """Path of the Chromium to drive, None without one. DSHQ_CHROMIUM wins over PATH."""
-    named = os.environ.get("DSHQ_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 def launch_chromium(playwright: Playwright, webgpu: bool = True, *more: str) -> Browser:
     """A headless Chromium, with software WebGPU or with none, and with `more` flags."""
-    flags = QUIET_FLAGS + (WEBGPU_FLAGS if webgpu else ["--disable-gpu"]) + list(more)
+    flags = QUIET_FLAGS + (SOFTWARE_FLAGS if webgpu else ["--disable-gpu"]) + list(more)
     return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
 
 

@@ -1,0 +1,126 @@
+/** `step_envs`: games against one kind of opponent, as the launches of a rollout. Their samples lie together among those of all games. */
+import { groupsOf, type Kit, type Step } from "./kit";
+import type { Network } from "./network";
+import { placesOf, type Rules } from "./rules";
+import type { Samples } from "./samples";
+import act from "./shaders/act.wgsl";
+import common from "./shaders/common.wgsl";
+import gae from "./shaders/gae.wgsl";
+import rowsOfSamples from "./shaders/record.wgsl";
+import settle from "./shaders/settle.wgsl";
+
+export interface Discounts {
+  gamma: number;
+  gae_lambda: number;
+}
+
+/** Sums over the episodes that ended in a rollout; returns are of side 0. */
+export const TALLIED = ["episodes", "wins0", "wins1", "draws", "decisions", "returns"] as const;
+export type Tally = Record<(typeof TALLIED)[number], number>;
+
+export interface GroupOptions {
+  count: number;
+  length: number; // decisions of a rollout
+  opponent: string; // "self", or who plays side 1
+  seed: number;
+  practice: boolean;
+  base: number; // the first of its samples
+  pays: GPUBuffer; // see settle.wgsl
+}
+
+/** The kernel by which an opponent decides; "" for none. */
+export function kernelOf(opponent: string): string {
+  return opponent === "self" ? "" : opponent === "random" ? "random" : `baseline_${opponent}`;
+}
+
+export class Games {
+  readonly begin: Step[]; // once
+  readonly decision: Step[]; // `length` times
+  readonly end: Step[]; // then once
+  readonly rows: number; // learning sides
+  private readonly clock: GPUBuffer;
+  private readonly tally: GPUBuffer;
+  private readonly paid: GPUBuffer;
+  private readonly advantages: GPUBuffer;
+
+  constructor(
+    private readonly kit: Kit,
+    network: Network,
+    private readonly rules: Rules,
+    private readonly samples: Samples,
+    private readonly options: GroupOptions,
+  ) {
+    const { spec } = rules;
+    const { count, length, opponent, base } = options;
+    const { planes, masks, observations, words, count: all } = samples;
+    const [rows, terms, actionAt] = [rowsOf(count, spec.sides, opponent), spec.terms.length, placesOf(spec).action! * count];
+    const slots = 1 + Math.floor((length - 1) / Math.ceil(spec.time_limit / spec.action_repeat)); // last observations of a row
+    this.rows = rows;
+    [this.clock, this.tally] = [kit.zeros(2), kit.zeros(TALLIED.length * count + 2 * rows)];
+    [this.paid, this.advantages] = [kit.uniform(new Array(9).fill(0)), kit.uniform(new Array(7).fill(0))];
+    const { clock, tally, paid, advantages } = this;
+    const games = rules.games(count, options.seed, options.practice);
+    const { state } = games;
+    const [seen, x, outputs] = [kit.zeros(spec.sides * spec.n_obs * count), kit.zeros(rows * spec.n_obs), kit.zeros(rows * network.nOut)];
+    const [late, lateOutputs] = [kit.zeros(slots * rows * spec.n_obs), kit.zeros(slots * rows * network.nOut)];
+    const [after, before] = [kit.zeros(spec.sides * terms * count), kit.zeros(spec.sides * terms * count)];
+    const [ends, unused, whole] = [kit.zeros(2 * count), kit.zeros(2 * count), kit.zeros(spec.sides * Math.max(1, words) * count)];
+    kit.write(ends, new Uint32Array(2 * count).fill(1)); // every game is over at first, and a new episode begins
+
+    const sizes = kit.uniform([count, rows, spec.n_obs, words, length, actionAt, base, all]);
+    const heads = kit.uniform([rows, spec.n_actions, words, actionAt, base, all]);
+    const move = (name: string, bound: Record<number, GPUBuffer>, threads: number) => kit.step(common + rowsOfSamples, name, bound, groupsOf(threads));
+    const observe = games.step("observe", seen, unused);
+    const see = [observe, move("record", { 0: sizes, 1: clock, 2: seen, 3: x, 4: observations }, rows)];
+    const play = network.play(x, outputs, rows);
+    const permit = words ? [games.step("mask", seen, whole), move("permit", { 0: sizes, 1: clock, 6: whole, 7: masks }, rows)] : [];
+    const replies = kernelOf(opponent) && spec.sides === 2;
+    const reply = replies ? [games.step(kernelOf(opponent), seen, whole), move("reply", { 0: sizes, 6: whole, 9: state }, count)] : [];
+    const ofHeads = { 0: heads, 1: clock, 2: outputs, 3: masks, 4: planes, 5: state };
+    const ofSettle = { 0: paid, 1: clock, 2: after, 3: before, 4: options.pays, 5: ends, 6: state, 7: planes, 8: tally };
+    const ofGae = { 0: advantages, 1: planes, 2: outputs, 3: lateOutputs };
+    const renew = games.step("renew", before, ends);
+    this.begin = [renew];
+    this.decision = [
+      ...see,
+      ...permit,
+      ...play,
+      kit.step(common + act, "act", ofHeads, groupsOf(rows)),
+      ...reply,
+      games.step("turn", after, ends),
+      kit.step(common + settle, "settle", ofSettle, groupsOf(count)),
+      observe,
+      move("keep", { 0: sizes, 1: clock, 2: seen, 5: planes, 8: late }, rows),
+      renew,
+      move("advance", { 1: clock }, 1),
+    ];
+    const values = network.play(late, lateOutputs, slots * rows);
+    this.end = [...see, ...play, ...values, kit.step(common + gae, "gae", ofGae, groupsOf(rows))];
+  }
+
+  /** Before a rollout is submitted; equal `draws` give equal draws. */
+  prepare(encoder: GPUCommandEncoder, { gamma, gae_lambda }: Discounts, draws: number): void {
+    const { kit, rows } = this;
+    const { spec } = this.rules;
+    const { count, length, base } = this.options;
+    const all = this.samples.count;
+    const ticksAt = placesOf(spec).ticks!;
+    kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, { f32: gamma }]);
+    kit.set(this.advantages, [length, rows, spec.n_actions + 1, base, all, { f32: gamma }, { f32: gae_lambda }]);
+    kit.write(this.clock, Uint32Array.of(0, draws));
+    encoder.clearBuffer(this.tally, 0, 4 * (TALLIED.length * count + rows)); // returns of running episodes stay
+  }
+
+  /** What ended in the last rollout. */
+  async tallied(): Promise<Tally> {
+    const { count } = this.options;
+    const [sums] = await this.kit.read(this.tally);
+    const sum = (k: number) => sums!.subarray(k * count, (k + 1) * count).reduce((total, value) => total + value, 0);
+    return Object.fromEntries(TALLIED.map((name, k) => [name, sum(k)])) as Tally;
+  }
+}
+
+/** Learning sides of games: both where the policy plays itself, else side 0. */
+export function rowsOf(count: number, sides: number, opponent: string): number {
+  return opponent === "self" ? count * sides : count;
+}

@@ -1,0 +1,11 @@
+/**
+ * Play and learning as WebGPU compute shaders: static/compute.js, loaded on demand. What belongs here: kernels, and what puts them into
+ * command buffers. What does not: pages, workers, and when to train. The rules' kernels come from dshq_kernels/backends/wgsl.py.
+ */
+export type { Discounts } from "./games";
+export { GpuLearner, type LearnerOptions } from "./learner";
+export type { NetworkDescription } from "./network";
+export { type Probed, probe } from "./probe";
+export type { GamesDescription, RolloutMetrics } from "./rollout";
+export type { GivenSamples, Plane } from "./samples";
+export type { Hyper, UpdateMetrics } from "./update";

@@ -1,0 +1,141 @@
+/**
+ * PPO on one WebGPU device: games, network, samples and Adam stay there; only metrics, and weights when asked for, come back.
+ *
+ *   const learner = await GpuLearner.create(device, { network, games, minibatchSize: 2048, epochs: 2 });
+ *   await learner.rollout({ gamma: 0.995, gae_lambda: 0.95 });
+ *   const metrics = await learner.update(hyper);
+ *   const weights = await learner.readWeights();
+ */
+import type { Discounts } from "./games";
+import { Kit } from "./kit";
+import { Network, type NetworkDescription } from "./network";
+import { type GamesDescription, Rollout, type RolloutMetrics } from "./rollout";
+import { type GivenSamples, PLANES, type Plane, Samples } from "./samples";
+import { type Hyper, Update, type UpdateMetrics } from "./update";
+
+/** Either `games` that are played here, or the number of `samples` that are given to each update. */
+export interface LearnerOptions {
+  network: NetworkDescription;
+  games?: GamesDescription;
+  samples?: number;
+  masked?: boolean; // whether the given samples have masks
+  minibatchSize: number; // a divisor of the samples of a rollout
+  epochs: number; // the most of an update
+  seed?: number; // of actions drawn and of the minibatches' order
+}
+
+export class GpuLearner {
+  private draw: number;
+
+  /**
+   * Throws an Error with a sentence for what WebGPU does not learn (a network that is not dense), for sizes that do not fit one another
+   * or this device, and where the device refuses a shader.
+   */
+  static async create(device: GPUDevice, options: LearnerOptions): Promise<GpuLearner> {
+    const kit = new Kit(device);
+    device.pushErrorScope("validation");
+    const [result] = await Promise.allSettled([GpuLearner.made(kit, options)]);
+    const refused = await device.popErrorScope();
+    if (result.status === "fulfilled" && !refused) return result.value;
+    kit.destroy();
+    if (refused) throw new Error(`This device refused the learner: ${refused.message}`);
+    throw (result as PromiseRejectedResult).reason;
+  }
+
+  private static async made(kit: Kit, options: LearnerOptions): Promise<GpuLearner> {
+    const network = new Network(kit, options.network);
+    const games = options.games ? await Rollout.create(kit, network, options.games) : null;
+    const words = options.masked ? Math.ceil((network.nOut - 1) / 32) : 0;
+    const samples = games?.samples ?? new Samples(kit, options.samples ?? 0, network.nObs, words);
+    return new GpuLearner(kit, network, games, samples, new Update(kit, network, samples, options.minibatchSize, options.epochs), options);
+  }
+
+  private constructor(
+    private readonly kit: Kit,
+    private readonly network: Network,
+    private readonly games: Rollout | null,
+    private readonly samples: Samples,
+    private readonly learning: Update,
+    { seed = 0 }: LearnerOptions,
+  ) {
+    this.draw = (seed ^ 0x5bd1e995) >>> 0 || 1;
+  }
+
+  /** Agent steps of a rollout, which are the samples of an update. */
+  get size(): number {
+    return this.samples.count;
+  }
+
+  /** Plays on; the samples of the last rollout are gone. Throws an Error where there are no games. */
+  async rollout(discounts: Discounts): Promise<RolloutMetrics> {
+    if (!this.games) throw new Error("This learner has no games: create it with `games`, or give samples to `write`.");
+    return this.games.run(discounts, this.random());
+  }
+
+  /** Samples from elsewhere, in place of a rollout. */
+  write(samples: GivenSamples): void {
+    this.samples.write(samples);
+  }
+
+  /** One update of `epochs` on the samples, in an order drawn here, or in the one given (whole epochs of it). */
+  async update(hyper: Hyper, epochs = 1, order = this.shuffled(epochs)): Promise<UpdateMetrics> {
+    return this.learning.run(hyper, order);
+  }
+
+  /** The flat weights, as in a policy. */
+  async readWeights(): Promise<Float32Array> {
+    const [weights] = await this.kit.read(this.network.weights);
+    return weights!.subarray(0, this.network.floats);
+  }
+
+  /** Replaces the weights; Adam's moments stay. Throws an Error where their number is another. */
+  writeWeights(weights: Float32Array): void {
+    if (weights.length !== this.network.floats) throw new Error(`Wanted ${this.network.floats} weights, got ${weights.length}.`);
+    this.kit.write(this.network.weights, weights);
+  }
+
+  /** The last minibatch's gradient, before its norm was limited. */
+  async readSlope(): Promise<Float32Array> {
+    const [slope] = await this.kit.read(this.network.slope);
+    return slope!.subarray(0, this.network.floats);
+  }
+
+  /** The samples as they stand, to look at or to check. */
+  async readSamples(): Promise<Record<Plane, Float32Array> & { observations: Float32Array; mask: Uint32Array }> {
+    const { planes, observations, masks, count, nObs, words } = this.samples;
+    const [all, seen, allowed] = await this.kit.read(planes, observations, masks);
+    const entries = PLANES.map((name, k) => [name, all!.subarray(k * count, (k + 1) * count)]);
+    const mask = new Uint32Array(allowed!.buffer, 0, count * words);
+    return { ...(Object.fromEntries(entries) as Record<Plane, Float32Array>), observations: seen!.subarray(0, count * nObs), mask };
+  }
+
+  /** Gives all memory of the device back. */
+  destroy(): void {
+    this.games?.destroy();
+    this.learning.destroy();
+    this.kit.destroy();
+  }
+
+  private shuffled(epochs: number): Uint32Array {
+    const { count } = this.samples;
+    const order = new Uint32Array(epochs * count);
+    for (let epoch = 0; epoch < epochs; epoch++) {
+      const part = order.subarray(epoch * count, (epoch + 1) * count);
+      for (let k = 0; k < count; k++) {
+        const other = Math.floor((this.random() / 2 ** 32) * (k + 1));
+        part[k] = part[other]!;
+        part[other] = k;
+      }
+    }
+    return order;
+  }
+
+  /** A u32; xorshift32 (Marsaglia, "Xorshift RNGs", 2003). */
+  private random(): number {
+    this.draw ^= this.draw << 13;
+    this.draw ^= this.draw >>> 17;
+    this.draw ^= this.draw << 5;
+    this.draw >>>= 0;
+    return this.draw;
+  }
+}

@@ -1,0 +1,107 @@
+/** A rollout of many games, with rewards, ends and advantages, as one command buffer. */
+import { type Discounts, Games, kernelOf, rowsOf, TALLIED, type Tally } from "./games";
+import { type Kit, record } from "./kit";
+import type { Network } from "./network";
+import { Rules, type RulesSpec } from "./rules";
+import { Samples } from "./samples";
+import { Timer } from "./timer";
+
+export interface GamesDescription {
+  wgsl: string; // the rules: `CompiledDrill.wgsl`
+  spec: RulesSpec;
+  opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill
+  length: number; // decisions of a rollout
+  seed?: number; // of the first game; the others have the next ones
+  practice?: boolean; // whether games begin in training's own starts
+  weights?: Record<string, number>; // of reward terms, where they differ from the drill's
+}
+
+export interface RolloutMetrics {
+  agent_steps: number;
+  episodes: number;
+  wins: [number, number];
+  draws: number;
+  episode_length_mean: number | null; // decisions; null where no episode ended
+  return_mean: number | null; // of side 0
+  gpu_time_ms: number | null; // null where the device has no timestamps
+}
+
+export class Rollout {
+  private begun = false;
+  private readonly timer: Timer;
+
+  /** Compiles the rules. Throws an Error for an opponent that the drill does not have, or where the device refuses the rules. */
+  static async create(kit: Kit, network: Network, games: GamesDescription): Promise<Rollout> {
+    const { spec, opponents } = games;
+    const known = ["self", "random", ...spec.baselines];
+    const unknown = Object.keys(opponents).find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new Error(`Drill ${spec.name} has no opponent ${unknown}: choose from ${known.join(", ")}.`);
+    if (network.nObs !== spec.n_obs || network.nOut !== spec.n_actions + 1) {
+      throw new Error(
+        `Drill ${spec.name} needs a network of ${spec.n_obs} observations and ${spec.n_actions + 1} outputs, got ${network.nObs} and ${network.nOut}.`,
+      );
+    }
+    const kernels = ["observe", "turn", "renew", ...(spec.masked ? ["mask"] : []), ...Object.keys(opponents).map(kernelOf).filter(Boolean)];
+    return new Rollout(kit, network, await Rules.compile(kit, games.wgsl, spec, kernels), games);
+  }
+
+  readonly samples: Samples;
+  private readonly groups: Games[];
+
+  private constructor(
+    private readonly kit: Kit,
+    network: Network,
+    rules: Rules,
+    private readonly games: GamesDescription,
+  ) {
+    const { spec, opponents, length, seed = 0, practice = true, weights = {} } = games;
+    const { terms, sides } = spec;
+    const wanted = Object.entries(opponents).filter(([, count]) => count > 0);
+    const rows = wanted.reduce((sum, [opponent, count]) => sum + rowsOf(count, sides, opponent), 0);
+    this.samples = new Samples(kit, rows * length, spec.n_obs, spec.masked ? Math.ceil(spec.n_actions / 32) : 0);
+    this.timer = new Timer(kit.device);
+    const pays = kit.filled(
+      Float32Array.from([...terms.map(({ name, weight }) => weights[name] ?? weight), ...terms.map(({ kind }) => Number(kind === "potential"))]),
+    );
+    let [base, first] = [0, seed];
+    this.groups = wanted.map(([opponent, count]) => {
+      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, seed: first, practice, base, pays });
+      base += group.rows * length;
+      first += count;
+      return group;
+    });
+  }
+
+  /** Plays `length` decisions of every game into `samples`; equal `draws` give equal draws. */
+  async run(discounts: Discounts, draws: number): Promise<RolloutMetrics> {
+    const encoder = this.kit.device.createCommandEncoder();
+    this.groups.forEach((group, k) => group.prepare(encoder, discounts, (draws + Math.imul(k, 0x9e3779b9)) >>> 0));
+    const pass = encoder.beginComputePass(this.timer.pass);
+    for (const group of this.groups) {
+      if (!this.begun) record(pass, group.begin);
+      for (let t = 0; t < this.games.length; t++) record(pass, group.decision);
+      record(pass, group.end);
+    }
+    pass.end();
+    this.begun = true;
+    const time = this.timer.resolve(encoder);
+    this.kit.device.queue.submit([encoder.finish()]);
+    const [tallies, gpu_time_ms] = await Promise.all([Promise.all(this.groups.map((group) => group.tallied())), time()]);
+    const sum = (name: keyof Tally) => tallies.reduce((total, tally) => total + tally[name], 0);
+    const [episodes, first, second, drawn, decisions, returns] = TALLIED.map(sum) as [number, number, number, number, number, number];
+    const mean = (total: number) => (episodes ? total / episodes : null);
+    return {
+      agent_steps: this.samples.count,
+      episodes,
+      wins: [first, second],
+      draws: drawn,
+      episode_length_mean: mean(decisions),
+      return_mean: mean(returns),
+      gpu_time_ms,
+    };
+  }
+
+  destroy(): void {
+    this.timer.destroy();
+  }
+}

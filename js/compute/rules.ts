@@ -1,0 +1,61 @@
+/** The kernels of a drill's rules (dshq_kernels/backends/wgsl.py) on a device, and games that they run. */
+import type { DrillSpec } from "../contract/protocol";
+import { groupsOf, type Kit, type Step } from "./kit";
+
+const KINDS: GPUBufferBindingType[] = ["uniform", "storage", "storage", "storage"]; // what every kernel binds
+
+export type RulesSpec = DrillSpec & { masked?: boolean };
+
+/** The state of some games, and launches on it. */
+export interface RunningGames {
+  state: GPUBuffer; // u32 [words, count]
+  step(kernel: string, floats: GPUBuffer, whole: GPUBuffer): Step;
+}
+
+export class Rules {
+  private constructor(
+    private readonly kit: Kit,
+    readonly spec: RulesSpec,
+    private readonly layout: GPUBindGroupLayout,
+    private readonly pipelines: ReadonlyMap<string, GPUComputePipeline>,
+  ) {}
+
+  /** Compiles the `wanted` kernels. Throws an Error where the device refuses one. */
+  static async compile(kit: Kit, wgsl: string, spec: RulesSpec, wanted: readonly string[]): Promise<Rules> {
+    const { device } = kit;
+    const entries = KINDS.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
+    const bound = device.createBindGroupLayout({ entries });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [bound] });
+    const module = device.createShaderModule({ code: wgsl, label: spec.name });
+    const compile = (entryPoint: string) => device.createComputePipelineAsync({ layout, compute: { module, entryPoint } });
+    const pipelines = await Promise.all(wanted.map(async (name) => [name, await compile(name)] as const));
+    return new Rules(kit, spec, bound, new Map(pipelines));
+  }
+
+  /** Games in which no episode has begun, seeded `seed`, `seed + 1`, ... */
+  games(count: number, seed: number, practice: boolean): RunningGames {
+    const at = placesOf(this.spec);
+    const words = this.spec.fields.reduce((sum, [, , length]) => sum + Math.max(1, length), 0);
+    const begun = new Uint32Array(words * count);
+    for (let game = 0; game < count; game++) {
+      begun[at.rng_key! * count + game] = seed + game;
+      begun[at.practice! * count + game] = Number(practice);
+    }
+    const state = this.kit.filled(begun);
+    const size = this.kit.uniform([count, this.spec.action_repeat]);
+    const step = (kernel: string, floats: GPUBuffer, whole: GPUBuffer) =>
+      this.kit.bind(this.pipelines.get(kernel)!, this.layout, { 0: size, 1: state, 2: floats, 3: whole }, groupsOf(count));
+    return { state, step };
+  }
+}
+
+/** In which row of the state each field begins. */
+export function placesOf(spec: DrillSpec): Record<string, number> {
+  const places: Record<string, number> = {};
+  let row = 0;
+  for (const [name, , length] of spec.fields) {
+    places[name] = row;
+    row += Math.max(1, length);
+  }
+  return places;
+}

@@ -1,0 +1,50 @@
+// After a decision: what it paid each learning side, and whose episode it ended; one thread a game (play/settle_cuda.py).
+struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, gamma: f32 }
+@group(0) @binding(0) var<uniform> sizes: Sizes;
+@group(0) @binding(1) var<storage, read> clock: array<u32>;
+@group(0) @binding(2) var<storage, read> terms: array<f32>; // [sides, n_terms, games], after the decision
+@group(0) @binding(3) var<storage, read_write> before: array<f32>; // potentials before it
+@group(0) @binding(4) var<storage, read> pays: array<f32>; // [2, n_terms]: weights; 1 for a potential
+@group(0) @binding(5) var<storage, read_write> ends: array<i32>; // [2, games]: terminated, winner; then: over
+@group(0) @binding(6) var<storage, read> state: array<u32>;
+@group(0) @binding(7) var<storage, read_write> planes: array<f32>;
+@group(0) @binding(8) var<storage, read_write> tally: array<f32>; // [6, games] episodes, wins of 0 and of 1, draws, decisions, returns; [2, rows] late, running
+
+@compute @workgroup_size(64)
+fn settle(@builtin(global_invocation_id) id: vec3u) {
+  let game = id.x;
+  if (game >= sizes.games) { return; }
+  let terminated = ends[game] != 0;
+  let ticks = state[sizes.ticks_at * sizes.games + game];
+  let late = !terminated && ticks >= sizes.time_limit;
+  let over = terminated || late;
+  for (var row = game; row < sizes.rows; row += sizes.games) {
+    let side = row / sizes.games;
+    var total = 0.0;
+    for (var k = 0u; k < sizes.n_terms; k++) {
+      let place = (side * sizes.n_terms + k) * sizes.games + game;
+      var value = terms[place];
+      if (pays[sizes.n_terms + k] != 0.0) {
+        value = sizes.gamma * value - before[place];
+        before[place] = terms[place];
+      }
+      total += pays[k] * value;
+    }
+    let at = sizes.base + clock[0] * sizes.rows + row;
+    let late_at = 6u * sizes.games + row;
+    planes[REWARD * sizes.samples + at] = total;
+    planes[ENDED * sizes.samples + at] = select(select(0.0, 2.0, late), 1.0, terminated);
+    planes[SLOT * sizes.samples + at] = select(-1.0, tally[late_at], late);
+    tally[late_at] += select(0.0, 1.0, late);
+    let gain = tally[late_at + sizes.rows] + total;
+    tally[late_at + sizes.rows] = select(gain, 0.0, over);
+    tally[5u * sizes.games + game] += select(0.0, gain, over && side == 0u);
+  }
+  if (over) {
+    let winner = ends[sizes.games + game];
+    tally[game] += 1.0;
+    tally[select(select(3u, 2u, winner < 0), 1u, winner > 0) * sizes.games + game] += 1.0;
+    tally[4u * sizes.games + game] += f32((ticks + sizes.repeat - 1u) / sizes.repeat);
+  }
+  ends[game] = select(0, 1, over);
+}
