@@ -35,8 +35,8 @@ def build(out: Path, stage: Path, lesson_pages: Path) -> Path:
         "Drills": drill_pages.write_all(stage / "drills"),
         "Lessons": lessons.write_all(stage / "lessons", lesson_pages),
         "Reference": api.write_all(stage / "api"),
-        "Sources": documents.write_all(stage),
     }
+    documents.write_all(stage)
     config = load_config(str(ROOT / "mkdocs.yml"), docs_dir=str(stage), site_dir=str(out), strict=True)
     config.nav = [_extended(section, nav) for section in config.nav or []]
     config.plugins.run_event("startup", command="build", dirty=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import dshq_widget
 import dshq_kernels
+import dshq_widget
 
 GROUPS = {
     "widget": ("The widget", ("DrillWidget",)),
@@ -34,8 +34,8 @@ def write_all(folder: Path) -> list[str]:
         (folder / f"{name}.md").write_text(f"# {title}\n\n{body}\n", encoding="utf-8")
     rows = "".join(f"- [{title}]({name}.md)\n" for name, (title, _) in pages.items())
     (folder / "index.md").write_text(
-        "# Reference\n\nWritten from the docstrings. `from dshq_widget import DrillWidget` and its like reach every name "
-        f"outside the kernels.\n\n{rows}\nEvery setting, metric and message: [contract](../contract.md).\n",
+        "# Reference\n\nWritten from the docstrings. Every name outside the kernels is imported from `dshq_widget`."
+        f"\n\n{rows}\nEvery setting, metric and message: [contract](../contract.md).\n",
         encoding="utf-8",
     )
     return [f"api/{name}.md" for name in pages]

@@ -24,8 +24,8 @@ LANGUAGES = {".py": "python", ".sh": "bash", ".yaml": "yaml", ".yml": "yaml"}
 _LINK = re.compile(r"(?<=\]\()([^)#\s]+)(?=[)#])")
 
 
-def write_all(stage: Path) -> list[str]:
-    """Write all documents, the pictures and the source files that documents link to; returns the latter's pages."""
+def write_all(stage: Path) -> None:
+    """Write all documents, the pictures, and a page for each source file that a document links to."""
     shutil.copytree(ROOT / "docs" / "images", stage / "images")
     sources: set[str] = set()
     for document, page in DOCUMENTS.items():
@@ -34,7 +34,6 @@ def write_all(stage: Path) -> list[str]:
         sources |= linked
     for source in sources:
         _write(stage / place(source), _source_page(source))
-    return [place(source) for source in sorted(sources)]
 
 
 def place(path: str) -> str:

@@ -15,16 +15,13 @@ from tools.site.matches import frame
 
 ROOT = Path(__file__).parents[2]
 ABOUT = ROOT / "docs" / "drills.md"
-PICTURES = ROOT / "docs" / "images"
-PICTURE_OF = {"ball": "learning.gif"}
-"""Drills whose picture is not `drills/NAME.png`."""
 
 
 def write_all(folder: Path) -> list[str]:
     """Write `index.md`, a gallery, and `NAME.md` for each drill; returns the pages of the drills."""
     folder.mkdir()
     said = descriptions(ABOUT.read_text(encoding="utf-8"))
-    specs = {name: compile_drill(drill).spec for name, drill in drills.items()}
+    specs = {name: compile_drill(drill).spec for name, drill in drills.items()}  # type: ignore[arg-type]  # as any_drill.py
     for name, spec in specs.items():
         (folder / f"{name}.md").write_text(_page(spec, said[name]), encoding="utf-8")
     cards = "".join(_card(spec) for spec in specs.values())
@@ -39,7 +36,7 @@ def write_all(folder: Path) -> list[str]:
 
 def descriptions(text: str) -> dict[str, str]:
     """Drill -> the paragraph of docs/drills.md about it, without its name. Raises KeyError where a drill has none."""
-    found = {name: said for name, said in re.findall(r"^\*\*[^*]+\*\* \(`(\w+)`\): (.+?)\n\n", text, re.M | re.S)}
+    found = dict(re.findall(r"^\*\*[^*]+\*\* \(`(\w+)`\): (.+?)\n\n", text, re.M | re.S))
     return {name: found[name][0].upper() + found[name][1:] for name in drills}
 
 
@@ -98,9 +95,8 @@ def facts(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _card(spec: Mapping[str, Any]) -> str:
     name = spec["name"]
-    picture = PICTURE_OF.get(name, f"drills/{name}.png")
     sides = "two sides" if spec["sides"] == 2 else "one side"
     return (
-        f'<a class="card" href="{name}.html"><img src="../images/{picture}" alt="" loading="lazy">'
+        f'<a class="card" href="{name}.html"><img src="../images/drills/{name}.png" alt="" loading="lazy">'
         f"<b>{html.escape(spec['title'])}</b><span>{sides}</span></a>\n"
     )

@@ -61,8 +61,12 @@ def lesson_page(row: Lesson, written: str, folder: Path) -> str:
 
     body = _MATCH.sub(apart, written.partition("<main>\n")[2].partition("\n</main>")[0])
     body = re.sub(r"<!--.*?-->\n?", "", body, flags=re.S)
-    body = re.sub(r'<pre class="(code[^"]*)">(.*?)</pre>', r'<div class="highlight \1"><pre><code>\2</code></pre></div>',
-                  body, flags=re.S)
+    body = re.sub(
+        r'<pre class="(code[^"]*)">(.*?)</pre>',
+        r'<div class="highlight \1"><pre><code>\2</code></pre></div>',
+        body,
+        flags=re.S,
+    )
     body = re.sub(r"<h1>.*?</h1>\n", "", body, count=1)
     body = re.sub(r"<h2>(.*?)</h2>\n", r"</div>\n\n## \1\n\n<div>\n", body)
     notebook = f'<a href="{row.stem}.ipynb" download>This lesson as a notebook</a>'
