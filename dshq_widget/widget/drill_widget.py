@@ -21,7 +21,7 @@ import traitlets
 
 from dshq_widget import drills, lessons
 from dshq_widget.classroom.quota import Quota, Rules
-from dshq_widget.contract import presets, protocol, settings
+from dshq_widget.contract import protocol
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import whole
@@ -115,19 +115,12 @@ class DrillWidget(anywidget.AnyWidget):
         self._kernel_show = self._kernel_show_of(compiled, show)
         self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
-        base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show=show,
             policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
-            config={
-                "values": page_protocol.typed(self._trainer.config.to_json()),
-                "schema": settings.schema(),
-                "defaults": page_protocol.typed(base.to_json()),
-                "presets": presets.described(base),
-                "algorithm": page_protocol.algorithm(self._trainer),
-            },
+            config=page_protocol.config(self._trainer),
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
@@ -396,9 +389,10 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values, algorithm = page_protocol.typed(trainer.config.to_json()), page_protocol.algorithm(trainer)
-            if self.config["values"] != values or self.config["algorithm"] != algorithm:
-                self.config = {**self.config, "values": values, "algorithm": algorithm}
+            values = page_protocol.typed(trainer.config.to_json())
+            own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
+            if self.config["values"] != values or self.config["algorithm"] != own:
+                self.config = {**self.config, "values": values, "algorithm": own}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()
