@@ -10,6 +10,7 @@ import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
+const WIDE_CHOICE = 12; // letters; longer ones need the whole width
 const EFFECT_HELP: Record<string, string> = {
   now: "Changes take effect immediately.",
   "next update": "Changes take effect at the next update.",
@@ -97,8 +98,8 @@ function buildControl(key: string, entry: ConfigSchemaEntry, change: (key: strin
   const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
   const row = h(
     "label",
-    { class: WIDE_KINDS.includes(entry.kind) ? "setting wide" : "setting", title: input.title },
-    h("span", { class: "key" }, plainKey(key)),
+    { class: isWide(entry) ? "setting wide" : "setting", title: input.title },
+    h("span", { class: "key" }, ...breakable(plainKey(key))),
     effect,
     input,
     problem,
@@ -112,6 +113,15 @@ function buildControl(key: string, entry: ConfigSchemaEntry, change: (key: strin
     else input.value = written(value);
   };
   return { row, input, problem, write };
+}
+
+function isWide({ kind, choices }: ConfigSchemaEntry): boolean {
+  return WIDE_KINDS.includes(kind) || (choices ?? []).some((choice) => String(choice).length > WIDE_CHOICE);
+}
+
+/** A key that may be broken after its underscores. */
+function breakable(key: string): (string | HTMLElement)[] {
+  return key.split(/(?<=_)/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
 }
 
 function buildInput(entry: ConfigSchemaEntry): HTMLInputElement | HTMLSelectElement {
