@@ -140,6 +140,7 @@ def test_every_drill_lesson_and_public_name_has_its_page(built: Path):
     public = [name for name in dshq_widget.__all__ if not name.startswith("_")]
     missing += [name for name in public if f'id="dshq_widget.{name}"' not in reference]
     assert missing == []
+    assert "<code>tick_rate</code>: ticks per second" in reference, "a column of names is a list"
 
 
 def test_every_link_leads_to_a_file_of_the_site(built: Path):

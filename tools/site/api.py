@@ -15,6 +15,10 @@ GROUPS = {
 }
 """Page -> its title and the public names on it."""
 
+FLAT_MODULES = ("dshq_widget.drills",)
+"""Modules whose files have pages of their own elsewhere."""
+FLAT = "\n    options:\n      show_submodules: false"
+
 
 def write_all(folder: Path) -> list[str]:
     """Write `index.md` and a page for each group and each room of the kernels; returns the latter's names.
@@ -30,7 +34,7 @@ def write_all(folder: Path) -> list[str]:
         pages[f"kernels-{room}"] = (f"Kernels: {room}", [f"dshq_kernels.{room}"])
     folder.mkdir()
     for name, (title, members) in pages.items():
-        body = "\n\n".join(f"::: {member}" for member in members)
+        body = "\n\n".join(f"::: {member}" + FLAT * (member in FLAT_MODULES) for member in members)
         (folder / f"{name}.md").write_text(f"# {title}\n\n{body}\n", encoding="utf-8")
     rows = "".join(f"- [{title}]({name}.md)\n" for name, (title, _) in pages.items())
     (folder / "index.md").write_text(

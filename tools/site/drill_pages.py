@@ -43,6 +43,8 @@ def descriptions(text: str) -> dict[str, str]:
 def _page(spec: Mapping[str, Any], said: str) -> str:
     name, title = spec["name"], spec["title"]
     said = said.replace("](../README.md)", "](../index.md)").replace("](architecture.md)", "](../architecture.md)")
+    lead, _, rest = said.partition(". ")
+    lead = lead.removesuffix(".") + "."
     rows = "".join(f"| {key} | {value} |\n" for key, value in facts(spec))
     rewards = "".join(
         f"| `{term['name']}` | {term['weight']:g} | {term['kind']} | {term['help']} |\n" for term in spec["terms"]
@@ -52,9 +54,11 @@ hide: [toc]
 ---
 # {title}
 
-{said}
+{lead}
 
 {frame(f"../matches/{name}.html", f"{html.escape(title)}, a live match", lazy=False)}
+
+{rest}
 
 ## Facts
 
