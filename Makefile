@@ -11,7 +11,7 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons wheel chromium vitest
+.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons site wheel chromium vitest
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed $(BUNDLE)
@@ -60,6 +60,10 @@ vitest: setup
 lessons: setup
 	$(BIN)/python -m tools.pages $(ARGS)
 
+# The static site in site/: works from disk and under any path. Needs the lessons' pages, and so takes minutes the first time.
+site: setup .venv/.site lessons
+	$(BIN)/python -m tools.site $(ARGS)
+
 wheel: setup
 	$(BIN)/python -m build --wheel
 
@@ -100,4 +104,8 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 
 .venv/.peers: .venv/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,sb3]" jumanji
+	touch $@
+
+.venv/.site: .venv/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[site]"
 	touch $@

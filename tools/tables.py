@@ -15,7 +15,7 @@ from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
 from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, PLAN_COLUMNS, REALS, ROLLOUT, UPDATE
 from dshq_widget import algorithms
-from dshq_widget.algorithms import algorithm
+from dshq_widget.algorithms import algorithm, uses
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import presets, protocol, run_file, sections, settings
 from dshq_widget.drill import palette
@@ -212,8 +212,13 @@ def algorithms_md() -> str:
     ]
     for each in known:
         if each.settings is not None:
+            shared = ", ".join(
+                f"`{key}`" + " (at the next start)" * ((each.name, key) in uses.AT_START)
+                for key in uses.keys(each.name)
+            )
             parts += [
                 f"## Settings of {each.name}",
+                f"Of the [shared settings](contract.md#hyper-parameters) it reads {shared}. Its own:",
                 f"Section `{each.name}` of a run's file, `--{each.name}-KEY`, "
                 f"`Trainer(algorithm_settings={{{each.name!r}: {{...}}}})`.",
                 _table(

@@ -21,7 +21,8 @@ import traitlets
 
 from dshq_widget import drills, lessons
 from dshq_widget.classroom.quota import Quota, Rules
-from dshq_widget.contract import presets, protocol, settings
+from dshq_widget.contract import protocol
+from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import whole
@@ -98,7 +99,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._trainer = Trainer(drill, resume=resume, preset=preset, gentle=True, keep_in=rules.runs, **hyper)
         if self._in_page and (problem := page_training.why_not(self._trainer)):
             self._trainer.close()
-            raise settings.ConfigError(f"device=page cannot be used: {problem}")
+            raise ConfigError(f"device=page cannot be used: {problem}")
         if policy is not None:
             self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
         compiled = self._trainer.drill
@@ -121,19 +122,12 @@ class DrillWidget(anywidget.AnyWidget):
         self._kernel_show = self._kernel_show_of(compiled, show)
         self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
-        base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show=show,
             policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
-            config={
-                "values": self._values(),
-                "schema": settings.schema(),
-                "defaults": page_protocol.typed(base.to_json()),
-                "presets": presets.described(base),
-                "algorithm": page_protocol.algorithm(self._trainer),
-            },
+            config=self._config(),
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
@@ -267,18 +261,8 @@ class DrillWidget(anywidget.AnyWidget):
         `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
         this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.
         """
-        trainer = None
-        problem = page_training.why_not(self._trainer)
-        if train and problem:
-            raise ValueError(problem)
-        if train is not False and not problem:
-            assert isinstance(self._trainer.drill, CompiledDrill)
-            try:
-                trainer = page_training.embedded(self._trainer.drill)
-            except RuntimeError as error:
-                if train:
-                    raise
-                self._outbox.log("warning", f"the exported page cannot train: {error}")
+        warn = functools.partial(self._outbox.log, "warning")
+        trainer = None if train is False else page_training.for_export(self._trainer, bool(train), warn)
         return whole.write(path, self._document(trainer=trainer).encode())
 
     def embed(self) -> Embedded:
@@ -422,9 +406,10 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values, algorithm = self._values(), page_protocol.algorithm(trainer)
-            if self.config["values"] != values or self.config["algorithm"] != algorithm:
-                self.config = {**self.config, "values": values, "algorithm": algorithm}
+            values = self._config_values()
+            own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
+            if self.config["values"] != values or self.config["algorithm"] != own:
+                self.config = {**self.config, "values": values, "algorithm": own}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()
@@ -434,7 +419,11 @@ class DrillWidget(anywidget.AnyWidget):
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config.action_distribution)
 
-    def _values(self) -> dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
+        """The trait `config`."""
+        return {**page_protocol.config(self._trainer), "values": self._config_values()}
+
+    def _config_values(self) -> dict[str, Any]:
         """The settings as the page shows them."""
         values = page_protocol.typed(self._trainer.config.to_json())
         return {**values, "device": "page"} if self._in_page else values

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dshq_widget.contract import protocol, settings
+from dshq_widget.training.shown_settings import shown_settings
 
 SEND_SECONDS = 1 / 30
 """Shortest time between two messages to the page."""
@@ -87,12 +88,22 @@ def policy(given: Any, bare: bool = False) -> dict[str, Any]:
     }
 
 
-def algorithm(trainer: Any) -> dict[str, Any]:
-    """The algorithm of a Trainer and its own settings, as the trait `config` has them."""
+def config(trainer: Any) -> dict[str, Any]:
+    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, and
+    under `algorithm` its own.
+    """
+    shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
-        "name": trainer.algorithm,
-        "values": typed(trainer.algorithm_settings),
-        "schema": trainer.algorithm_schema,
+        "values": typed(trainer.config.to_json()),
+        "schema": shown["schema"],
+        "defaults": typed(shown["defaults"]),
+        "presets": shown["presets"],
+        "algorithm": {
+            "name": trainer.algorithm,
+            "values": typed(trainer.algorithm_settings),
+            "schema": trainer.algorithm_schema,
+            "defaults": typed(shown["own_defaults"]),
+        },
     }
 
 

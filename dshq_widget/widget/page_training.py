@@ -43,6 +43,24 @@ def embedded(drill: CompiledDrill) -> dict[str, Any]:
     return {**shared(), "drill": embedded_drill(drill)}
 
 
+def for_export(trainer: Trainer, needed: bool, warn: Callable[[str], None]) -> dict[str, Any] | None:
+    """The same of a trainer's drill; None, and perhaps a warning, where a page cannot train it. If it is `needed`, raises
+    ValueError or RuntimeError instead.
+    """
+    if problem := why_not(trainer):
+        if needed:
+            raise ValueError(problem)
+        return None
+    assert isinstance(trainer.drill, CompiledDrill)
+    try:
+        return embedded(trainer.drill)
+    except RuntimeError as error:
+        if needed:
+            raise
+        warn(f"the exported page cannot train: {error}")
+        return None
+
+
 def shared() -> dict[str, Any]:
     """What is the same for every drill. Raises RuntimeError as `parts`."""
     return {"code": _packed(code()), "learner": _builds(_learner)}

@@ -66,6 +66,7 @@ export interface DrillSpec {
   baselines: string[];
   drag: Handle[];
   cells?: Cells | null; // that a person may click
+  algorithm?: string; // that trains it where nobody chose another; "": ppo
   show_speed?: number; // at which the page begins to show it, one of SPEEDS
   scene_max: number; // shapes
   palette: string[];
@@ -130,12 +131,13 @@ export interface ConfigSchemaEntry {
   choices?: (string | number)[] | null;
   multiple?: number;
   effect: "now" | "next update" | "restart";
+  group?: string;
 }
 export type ConfigValue = number | string | boolean | number[];
 export interface ConfigTrait {
-  algorithm?: AlgorithmSettings | null; // of an algorithm that has settings of its own
+  algorithm?: AlgorithmSettings | null;
   values: Record<string, ConfigValue>;
-  schema: Record<string, ConfigSchemaEntry>;
+  schema: Record<string, ConfigSchemaEntry>; // of the settings that the algorithm reads
   defaults: Record<string, ConfigValue>; // what training of this drill starts from
   presets: Record<string, Preset>;
 }
@@ -144,6 +146,7 @@ export interface AlgorithmSettings {
   name: string;
   values: Record<string, ConfigValue>;
   schema: Record<string, ConfigSchemaEntry>;
+  defaults?: Record<string, ConfigValue>;
 }
 /** A named set of settings; `values` are all that presets are about. */
 export interface Preset {
@@ -176,7 +179,7 @@ export type PageToKernel =
   | { type: "PAUSE_TRAINING" }
   | { type: "RESUME_TRAINING" }
   | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
-  | { type: "SET_HYPER"; key: string; value: ConfigValue }
+  | { type: "SET_HYPER"; key: string; value: ConfigValue | Record<string, ConfigValue> } // settings of a section together: its name, and them by key
   | { type: "DRILL_SCENE"; state: string; rules_hash: string } // practise from here; `state`: its bytes in hex
   | { type: "DROP_SCENE"; key: string }
   | { type: "EXTEND_TRAINING" }

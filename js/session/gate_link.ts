@@ -8,10 +8,15 @@ import type { AlgorithmSettings, ConfigValue, GateSettings, Proposal, SpawnKind,
 import type { Events, SessionEvents } from "./events";
 import type { History } from "./history";
 import type { KernelLink } from "./kernel_link";
+import { plainKey } from "./run_settings";
 
 const SECTION = "gate";
 const KEPT = 9; // proposals: the last one, and eight before it
 const JUDGED_BY = ["survival_weight", "disruption_weight", "location_weight", "threshold"] as const;
+
+/** Shares that must add to 1: who changes one changes the other. */
+const SHARES: Record<string, string> = { gate_weight: "actual_weight", actual_weight: "gate_weight" };
+const DIGITS = 6; // of the other share
 
 /** What the gate needs of a session. */
 interface Ends {
@@ -53,15 +58,24 @@ export class GateLink {
   }
 
   /** Judge by another value of a setting, on the page only. */
-  attempt(key: string, value: number): void {
+  attempt(key: string, value: ConfigValue): void {
     this.drafted = { ...this.drafted, [key]: value };
     this.follow();
   }
 
   /** The same, in training too. */
-  change(key: string, value: number): void {
+  change(key: string, value: ConfigValue): void {
     this.attempt(key, value);
-    this.ends.kernel.send({ type: "SET_HYPER", key: `${SECTION}.${key}`, value });
+    const other = SHARES[key];
+    if (other) this.ends.kernel.send({ type: "SET_HYPER", key: SECTION, value: { [key]: value, [other]: Number((1 - Number(value)).toFixed(DIGITS)) } });
+    else this.ends.kernel.send({ type: "SET_HYPER", key: `${SECTION}.${key}`, value });
+  }
+
+  /** Changes a setting of the run, by its key in messages, if it is the gate's own. */
+  takes(key: string, value: ConfigValue): boolean {
+    const own = this.on && key.startsWith(`${SECTION}.`);
+    if (own) this.change(plainKey(key), value);
+    return own;
   }
 
   /** Puts the expected reward of that kind of spawn on the map in place of any other map; "": of none. */

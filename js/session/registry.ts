@@ -86,7 +86,8 @@ async function startWorker(url: string, receive: Receive, probe: Probe): Promise
   // a page's security policy refuses a worker by an event, or by silence
   const refused = new Promise<null>((resolve) => {
     worker.onerror = (event) => {
-      console.warn("dshq-widget worker:", event.message || "refused");
+      // from disk it is always so, and the page says it below the match
+      if (location.protocol !== "file:") console.warn("dshq-widget worker:", event.message || "refused");
       resolve(null);
     };
     setTimeout(resolve, START_MS, null);

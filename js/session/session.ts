@@ -28,6 +28,7 @@ import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { registry, type ShowHost } from "./registry";
+import { runSettings } from "./run_settings";
 import { type Ends, Screen } from "./screen";
 import { SearchLink } from "./search_link";
 
@@ -226,10 +227,10 @@ export class Session {
 
   /** At once while training runs and the parameter allows it, else with the next Train. */
   setHyper(key: string, value: ConfigValue): void {
-    const config = this.model.get("config");
+    if (this.gate.takes(key, value)) return;
     this.drafted = { ...this.drafted, [key]: value };
     const running = this.model.get("status") === "training" || this.model.get("status") === "starting";
-    if (running && config.schema[key]?.effect !== "restart") this.kernel.send({ type: "SET_HYPER", key, value });
+    if (running && runSettings(this.model.get("config")).schema[key]?.effect !== "restart") this.kernel.send({ type: "SET_HYPER", key, value });
     this.configChanged();
   }
 
@@ -390,7 +391,7 @@ export class Session {
   // ---- the kernel
 
   private configChanged(): void {
-    const values = this.model.get("config")?.values ?? {};
+    const { values } = runSettings(this.model.get("config"));
     const open = Object.entries(this.drafted).filter(([key, value]) => key in values && !sameSetting(values[key], value));
     this.drafted = Object.fromEntries(open);
     this.sendWeights(values.reward_weights);

@@ -140,6 +140,37 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     notebook.kernel.run("w.close(); again.close()")
 
 
+def test_the_settings_of_an_algorithm_reach_the_learner_and_are_the_same_in_python(plain_chromium, open_page: OpenPage):
+    def may_copy(context):
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    cell = """
+from dshq_widget import DrillWidget
+w = DrillWidget("bandit", algorithm="spo", num_envs=16, rollout_length=8, hidden_sizes=(8,))
+w
+"""
+    notebook, widget = begin(open_page, plain_chromium, cell, prepare=may_copy)
+    widget.root.locator("details.hyper > summary").click()
+    assert widget.control("epochs").count() == 0, "spo has none"
+    widget.control("spo.num_particles").fill("4")
+    widget.control("spo.num_particles").press("Tab")
+    widget.control("Train").click()
+    widget.wait_attribute("status", lambda status: status == "training", TRAINED)
+    widget.control("spo.fixed_temperature").fill("0.125")
+    widget.control("spo.fixed_temperature").press("Tab")
+    widget.control("spo.adaptive_temperature").uncheck()
+    metric = "print(w.history[-1].get('temperature') if w.history else None)"
+    widget.until(lambda: notebook.kernel.run(metric).strip(), lambda text: text == "0.125", TRAINED, "the temperature")
+    widget.control("Stop").click()
+    widget.control("Copy as Python").click()
+    read = functools.partial(notebook.page.evaluate, "navigator.clipboard.readText()")
+    code = widget.until(read, lambda text: "DrillWidget(" in text, 60, "the code")
+    assert 'algorithm="spo"' in code and "search_depth" not in code
+    notebook.kernel.run(f"again = get_ipython().run_cell({code!r}).result")
+    assert notebook.kernel.run("print(again.config == w.config)").strip() == "True"
+    notebook.kernel.run("w.close(); again.close()")
+
+
 def same(text: str, value: object) -> bool:
     """Whether a control shows the value of a setting."""
     return text == str(value) or (isinstance(value, (int, float)) and float(text or "nan") == value)

@@ -1,16 +1,16 @@
 /**
- * One control per hyper-parameter, generated from the `config` trait's schema. The control's name is the parameter's key; each
- * says when a change takes effect. A change made while training is sent at once, any other goes along with Train.
+ * One control per setting that the run's algorithm reads, its own first, generated from the `config` trait's schemas. The control's
+ * name is the setting's key, `gate.threshold` where it is the algorithm's own; each says when a change takes effect. A change made while training is sent at once, any other goes along with Train.
  */
 
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
+import { plainKey, runSettings } from "../../session/run_settings";
 import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
-type Setting = ConfigSchemaEntry & { group?: string };
-
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
+const WIDE_CHOICE = 12; // letters; longer ones need the whole width
 const EFFECT_HELP: Record<string, string> = {
   now: "Changes take effect immediately.",
   "next update": "Changes take effect at the next update.",
@@ -22,6 +22,7 @@ export const hyper: Panel = { area: "more", build };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
+  const settings = () => runSettings(session.model.get("config"));
   const groups = h("div", { class: "groups" });
   const count = h("span", { class: "caption" });
   const controls = new Map<string, Control>();
@@ -34,7 +35,8 @@ function build(view: PanelView): HTMLElement {
   };
 
   const rebuild = () => {
-    const schema: Record<string, Setting> = session.model.get("config")?.schema ?? {};
+    const { algorithm } = session.model.get("config") ?? {};
+    const { schema } = settings();
     controls.clear();
     const byGroup = new Map<string, HTMLElement[]>();
     for (const [key, entry] of Object.entries(schema)) {
@@ -44,12 +46,12 @@ function build(view: PanelView): HTMLElement {
       byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
     }
     groups.replaceChildren(...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)));
-    setText(count, `${controls.size} settings`);
+    setText(count, [algorithm?.name, `${controls.size} settings`].filter(Boolean).join(" · "));
     follow();
   };
 
   const follow = () => {
-    const values = session.model.get("config")?.values ?? {};
+    const { values } = settings();
     const drafts = session.drafts();
     for (const [key, control] of controls) {
       const drafted = key in drafts;
@@ -61,7 +63,7 @@ function build(view: PanelView): HTMLElement {
 
   let known = "";
   const configChanged = () => {
-    const keys = Object.keys(session.model.get("config")?.schema ?? {}).join();
+    const keys = Object.keys(settings().schema).join();
     if (keys === known) follow();
     else {
       known = keys;
@@ -87,7 +89,7 @@ interface Control {
   write(value: ConfigValue): void;
 }
 
-function buildControl(key: string, entry: Setting, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
+function buildControl(key: string, entry: ConfigSchemaEntry, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
   const input = buildInput(entry);
   const tooltip = [entry.label, entry.help, entry.unit && `Unit: ${entry.unit}.`, range(entry) && `Enter ${wanted(entry)}.`, EFFECT_HELP[entry.effect]];
   input.title = tooltip.filter(Boolean).join("\n");
@@ -96,8 +98,8 @@ function buildControl(key: string, entry: Setting, change: (key: string, value: 
   const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
   const row = h(
     "label",
-    { class: WIDE_KINDS.includes(entry.kind) ? "setting wide" : "setting", title: input.title },
-    h("span", { class: "key" }, key),
+    { class: isWide(entry) ? "setting wide" : "setting", title: input.title },
+    h("span", { class: "key" }, ...breakable(plainKey(key))),
     effect,
     input,
     problem,
@@ -113,7 +115,16 @@ function buildControl(key: string, entry: Setting, change: (key: string, value: 
   return { row, input, problem, write };
 }
 
-function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
+function isWide({ kind, choices }: ConfigSchemaEntry): boolean {
+  return WIDE_KINDS.includes(kind) || (choices ?? []).some((choice) => String(choice).length > WIDE_CHOICE);
+}
+
+/** A key that may be broken after its underscores. */
+function breakable(key: string): (string | HTMLElement)[] {
+  return key.split(/(?<=_)/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+}
+
+function buildInput(entry: ConfigSchemaEntry): HTMLInputElement | HTMLSelectElement {
   if (entry.choices?.length)
     return select(
       {},
@@ -126,7 +137,7 @@ function buildInput(entry: Setting): HTMLInputElement | HTMLSelectElement {
 }
 
 /** What a control holds, or one sentence about what is wrong with it. */
-export function parse(entry: Setting, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
+export function parse(entry: ConfigSchemaEntry, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
   if (input instanceof HTMLInputElement && input.type === "checkbox") return { value: input.checked, problem: "" };
   const text = input.value.trim();
   if (entry.kind !== "int" && entry.kind !== "float") return { value: text, problem: "" };
@@ -140,11 +151,11 @@ export function parse(entry: Setting, input: HTMLInputElement | HTMLSelectElemen
 }
 
 /** What may be entered, such as "a whole number from 1 to 8". */
-function wanted(entry: Setting): string {
+function wanted(entry: ConfigSchemaEntry): string {
   return `${entry.kind === "int" ? "a whole number" : "a number"} ${range(entry)}`.trim();
 }
 
-function range({ min, max }: Setting): string {
+function range({ min, max }: ConfigSchemaEntry): string {
   if (min != null && max != null) return `from ${min} to ${max}`;
   if (min != null) return `of at least ${min}`;
   return max != null ? `of at most ${max}` : "";

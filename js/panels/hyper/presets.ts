@@ -45,7 +45,15 @@ function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLEleme
       const config = session.model.get("config");
       const { python: drill = "drill", spec } = session.model.get("drill") ?? {};
       const { show, model } = session;
-      const text = pythonOf({ drill, config, drafts: session.drafts(), show, controls: model.get("controls"), speed: spec?.show_speed });
+      const text = pythonOf({
+        drill,
+        config,
+        drafts: session.drafts(),
+        show,
+        controls: model.get("controls"),
+        speed: spec?.show_speed,
+        algorithm: spec?.algorithm,
+      });
       const written = await write(text);
       shown.hidden = written;
       if (written) {

@@ -1,6 +1,7 @@
 /** Writes the current settings as Python: the shortest `DrillWidget(...)` with these settings, without defaults. */
 import type { ConfigSchemaEntry, ConfigTrait, ConfigValue, ShowTrait } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
+import { plainKey, runSettings } from "../../session/run_settings";
 
 export interface Settings {
   drill: string; // as Python names it: "ball" with its quotes, or a class
@@ -9,37 +10,51 @@ export interface Settings {
   show: ShowTrait;
   controls: readonly string[] | null;
   speed?: number; // at which the drill's show begins
+  algorithm?: string; // that the drill declares
 }
 
+const PPO = "ppo"; // what trains a drill that declares nothing
 const WIDTH = 88; // columns; a longer call has a line for each argument
 const OF_THE_CODE = ["seed", "match"]; // settings of the show that have an argument, or a call, of their own
 const EXPRESSION = /^("[\w .-]+"|[\p{L}_][\p{L}\p{N}_]*)$/u;
 
-export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_DEFAULTS.speed }: Settings): string {
-  const now = { ...config.values, ...drafts };
-  const plain = differing(now, config.defaults, config.schema);
-  const named = Object.entries(config.presets).map(([name, { values }]) => [
+export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_DEFAULTS.speed, algorithm = "" }: Settings): string {
+  const { values, defaults, schema } = runSettings(config);
+  const now = { ...values, ...drafts };
+  const plain = differing(now, defaults, schema);
+  const named = Object.entries(config.presets).map(([name, preset]) => [
     `preset=${literal(name)}`,
-    ...differing(now, { ...config.defaults, ...values }, config.schema),
+    ...differing(now, { ...defaults, ...preset.values }, schema),
   ]);
   const hyper = [plain, ...named].reduce((best, other) => (other.length < best.length ? other : best));
+  const trained = config.algorithm?.name ?? PPO;
+  const learner = trained === (algorithm || PPO) ? [] : [`algorithm=${literal(trained)}`];
   const shown = Object.entries({ ...SHOW_DEFAULTS, speed })
     .filter(([key, value]) => !OF_THE_CODE.includes(key) && show[key as keyof ShowTrait] !== value)
     .map(([key]) => `${key}=${literal(show[key as keyof ShowTrait])}`);
   const panels = controls ? [`controls=[${controls.map(literal).join(", ")}]`] : [];
-  const made = call([EXPRESSION.test(drill) ? drill : "drill", ...hyper, ...shown, ...panels]);
+  const made = call([EXPRESSION.test(drill) ? drill : "drill", ...learner, ...hyper, ...shown, ...panels]);
 
   const head = "from dshq_widget import DrillWidget\n\n";
   if (show.seed === Number(now.seed ?? 0)) return `${head}${made}\n`;
   return `${head}w = ${made}\nw.reset(seed=${show.seed})\nw\n`;
 }
 
+/** Arguments for what differs from `base`; the algorithm's own settings are one argument, a dict. */
 function differing(now: ConfigTrait["values"], base: ConfigTrait["values"], schema: Record<string, ConfigSchemaEntry>): string[] {
-  return Object.entries(now).flatMap(([key, value]) => {
+  const shared: string[] = [];
+  const own: string[] = [];
+  let section = "";
+  for (const [key, value] of Object.entries(now)) {
     const kind = schema[key]?.kind ?? "";
     const text = written(value, kind);
-    return key in base && text === written(base[key]!, kind) ? [] : [`${key}=${text}`];
-  });
+    if (key in base && text === written(base[key]!, kind)) continue;
+    if (key.includes(".")) {
+      section = key.slice(0, key.indexOf("."));
+      own.push(`${literal(plainKey(key))}: ${text}`);
+    } else shared.push(`${key}=${text}`);
+  }
+  return own.length ? [`${section}={${own.join(", ")}}`, ...shared] : shared;
 }
 
 function call(parts: string[]): string {

@@ -83,7 +83,7 @@ export class PageTrainer {
       case "RESUME_TRAINING":
         return this.hold(false, message);
       case "SET_HYPER":
-        return this.setHyper(message.key, message.value);
+        return this.setHyper(message.key, message.value as ConfigValue); // ppo has no section
       case "SAVE_POLICY":
         return this.save();
       case "LOAD_POLICY":

@@ -1,0 +1,120 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { AlgorithmSettings, ConfigSchemaEntry, ConfigTrait } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
+import { pythonOf } from "../../panels/hyper/python_code";
+import { config, FakeModel, installBrowser, mount } from "../harness/fakes";
+import { TERRITORY } from "../harness/territory";
+
+beforeAll(installBrowser);
+
+const entry: ConfigSchemaEntry = {
+  label: "Target's share",
+  help: "Of the newest.",
+  unit: "",
+  kind: "float",
+  min: 0,
+  max: 1,
+  effect: "next update",
+  group: "optimiser",
+};
+const own = { tau: 0.02, num_particles: 16, adaptive_temperature: true };
+const SPO: AlgorithmSettings = {
+  name: "spo",
+  values: own,
+  defaults: own,
+  schema: {
+    tau: entry,
+    num_particles: { ...entry, label: "Particles", kind: "int", min: 1, max: 4096, effect: "restart", group: "search" },
+    adaptive_temperature: { ...entry, label: "Learned temperature", kind: "bool", min: null, max: null, group: "search" },
+  },
+};
+const { learning_rate, opponents, pace } = config.schema as Record<string, ConfigSchemaEntry>;
+const searching: ConfigTrait = {
+  ...config,
+  algorithm: SPO,
+  schema: { learning_rate: { ...learning_rate!, group: "optimiser" }, opponents: opponents!, pace: pace! },
+};
+
+let model: FakeModel;
+let root: HTMLElement;
+let end: () => void;
+
+const control = (key: string) => root.querySelector<HTMLInputElement>(`.hyper [aria-label="${key}"]`);
+const type = (key: string, text: string) => {
+  control(key)!.value = text;
+  control(key)!.dispatchEvent(new Event("change"));
+};
+const keys = (group: string) => [...root.querySelectorAll(`.group[aria-label="${group}"] .key`)].map((key) => key.textContent);
+
+async function open(given: ConfigTrait, more = {}): Promise<void> {
+  model = new FakeModel({ config: given, ...more });
+  ({ root, end } = await mount(model));
+}
+
+beforeEach(() => open(searching));
+afterEach(() => {
+  end();
+  document.body.replaceChildren();
+});
+
+describe("the settings of an algorithm", () => {
+  it("are its own and those it shares, in their groups; others are not there", () => {
+    expect(keys("optimiser")).toEqual(["tau", "learning_rate"]);
+    expect(keys("search")).toEqual(["num_particles", "adaptive_temperature"]);
+    expect(control("epochs")).toBeNull();
+    expect(root.querySelector(".hyper summary .caption")!.textContent).toBe("spo · 6 settings");
+  });
+
+  it("say their title, range, help and when they take effect", () => {
+    expect(control("spo.tau")!.title).toBe("Target's share\nOf the newest.\nEnter a number from 0 to 1.\nChanges take effect at the next update.");
+    const effect = (key: string) => control(key)!.closest(".setting")!.querySelector(".effect")!.textContent;
+    expect([effect("spo.tau"), effect("spo.num_particles")]).toEqual(["next update", "next start"]);
+    type("spo.tau", "2");
+    expect(control("spo.tau")!.closest(".setting")!.querySelector(".problem")!.textContent).toBe("Enter a number from 0 to 1.");
+    expect(model.sent.filter(({ type }) => type === "SET_HYPER")).toEqual([]);
+  });
+
+  it("are sent while it trains if they are live; else they go along with Train", () => {
+    model.set("status", "training");
+    type("spo.tau", "0.5");
+    type("spo.num_particles", "32");
+    expect(model.sentOf("SET_HYPER")).toEqual([{ type: "SET_HYPER", key: "spo.tau", value: 0.5 }]);
+    model.set("config", { ...searching, algorithm: { ...SPO, values: { ...own, tau: 0.5 } } });
+    expect(control("spo.tau")!.closest(".setting")!.hasAttribute("data-drafted")).toBe(false);
+    expect(control("spo.num_particles")!.closest(".setting")!.hasAttribute("data-drafted")).toBe(true);
+    model.set("status", "stopped");
+    root.querySelector<HTMLButtonElement>('[aria-label="Train"]')!.click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", "spo.num_particles": 32 }]);
+  });
+
+  it("of the gate are the gate's, which judges by them at once", async () => {
+    end();
+    const values = { threshold: 0.6, gate_weight: 0.3, actual_weight: 0.7 };
+    const gate = { name: "gate", values, defaults: values, schema: { threshold: entry, gate_weight: entry, actual_weight: entry } };
+    await open({ ...searching, algorithm: gate }, { drill: TERRITORY });
+    type("gate.threshold", "0.25");
+    type("gate.gate_weight", "0.4");
+    expect(model.sentOf("SET_HYPER")).toEqual([
+      { type: "SET_HYPER", key: "gate.threshold", value: 0.25 },
+      { type: "SET_HYPER", key: "gate", value: { gate_weight: 0.4, actual_weight: 0.6 } },
+    ]);
+  });
+});
+
+describe("Copy as Python", () => {
+  const code = (drafts: Record<string, string | number | boolean>, algorithm?: string) =>
+    pythonOf({ drill: '"maze"', config: searching, drafts, show: { ...SHOW_DEFAULTS }, controls: null, algorithm })
+      .split("\n\n")[1]!
+      .trimEnd();
+
+  it("names the algorithm where the drill declares another", () => {
+    expect(code({})).toBe('DrillWidget("maze", algorithm="spo")');
+    expect(code({}, "spo")).toBe('DrillWidget("maze")');
+  });
+
+  it("writes its own settings as one dict", () => {
+    const drafts = { "spo.tau": 0.1, "spo.adaptive_temperature": false, learning_rate: 0.01 };
+    expect(code(drafts, "spo")).toBe('DrillWidget("maze", spo={"tau": 0.1, "adaptive_temperature": False}, learning_rate=0.01)');
+  });
+});

@@ -1,0 +1,41 @@
+"""What tools/site writes for mkdocs: links as the site has them, and every drill described."""
+
+import pytest
+
+from dshq_widget.drills import drills
+from tools.site import documents, drill_pages, matches
+
+
+@pytest.mark.parametrize(
+    ("document", "page", "link", "there"),
+    [
+        ("docs/rules.md", "rules.md", "../dshq_widget/drills/README.md", "write-a-drill.md"),
+        (
+            "docs/rules.md",
+            "rules.md",
+            "../notebooks/07_write_your_own_drill.ipynb",
+            "lessons/07_write_your_own_drill.md",
+        ),
+        ("docs/rules.md", "rules.md", "examples/magpie.py", "sources/docs/examples/magpie.py.md"),
+        ("docs/classroom/README.md", "classroom/README.md", "../gpu.md", "../gpu.md"),
+        ("dshq_widget/drills/README.md", "write-a-drill.md", "../../docs/drills.md", "drills.md"),
+        ("docs/drills.md", "drills.md", "images/drills/sumo.png", "images/drills/sumo.png"),
+        ("docs/drills.md", "drills.md", "../README.md", "index.md"),
+        ("docs/gpu.md", "gpu.md", "https://example.org/a.md", "https://example.org/a.md"),
+    ],
+)
+def test_links_lead_where_the_site_has_the_file(document, page, link, there):
+    text, sources = documents.rewritten(f"See [it]({link}#part) and `x[1](y)`.", document, page)
+    assert text == f"See [it]({there}#part) and `x[1](y)`."
+    assert sources == ({"docs/examples/magpie.py"} if "sources" in there else set())
+
+
+def test_every_drill_is_described_and_has_a_picture():
+    said = drill_pages.descriptions(drill_pages.ABOUT.read_text(encoding="utf-8"))
+    assert list(said) == list(drills) and all(len(text) > 40 for text in said.values())
+    assert [name for name in drills if not (drill_pages.ROOT / f"docs/images/drills/{name}.png").is_file()] == []
+
+
+def test_a_page_that_does_not_end_cannot_be_framed():
+    with pytest.raises(ValueError, match="must end with </html>, got '<p>'"):
+        matches.framed("<p>")
