@@ -44,8 +44,8 @@ def embedded(drill: CompiledDrill) -> dict[str, Any]:
 
 
 def for_export(trainer: Trainer, needed: bool, warn: Callable[[str], None]) -> dict[str, Any] | None:
-    """The same of a trainer's drill; None, and perhaps a warning, where a page cannot train it. If it is `needed`, raises
-    ValueError or RuntimeError instead.
+    """The same of a trainer's drill; None, and perhaps a warning, where a page cannot train it. If it is `needed`,
+    raises ValueError or RuntimeError instead.
     """
     if problem := why_not(trainer):
         if needed:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dshq_widget.lessons import LESSONS, Lesson
 from tools.notebooks import FOLDER
-from tools.pages import SHARED
+from tools.pages import LEARNER, SHARED
 from tools.site.matches import frame, framed
 
 _MATCH = re.compile(
@@ -27,6 +27,7 @@ body {{ background: #ffffff }}
 <link rel="stylesheet" href="../shared/widget.css">
 <div id="{place}"></div>
 {saved}
+<script src="../shared/learner.js"></script>
 <script src="../shared/widget.js"></script>
 </html>
 """
@@ -40,6 +41,7 @@ def write_all(folder: Path, pages: Path) -> list[str]:
     (folder / "shared").mkdir(parents=True)
     for name in ("widget.js", "widget.css"):
         shutil.copyfile(SHARED[name], folder / "shared" / name)
+    shutil.copyfile(pages / LEARNER, folder / "shared" / LEARNER)
     for row in LESSONS.values():
         path = pages / f"{row.stem}.html"
         if not path.is_file():
