@@ -36,6 +36,7 @@ from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
+from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Message, Sender
 
@@ -98,7 +99,8 @@ class DrillWidget(anywidget.AnyWidget):
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
-        self._rivals = Rivals(compiled)
+        elsewhere = self._trainer.played_by_process
+        self._rivals = Rivals(compiled, scripts_only=elsewhere)
         self._league = self._trainer.league  # as in the trait
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
@@ -111,16 +113,26 @@ class DrillWidget(anywidget.AnyWidget):
             self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
         own = {"seed": self._trainer.config.seed, "speed": compiled.spec["show_speed"]}
+        if elsewhere and compiled.spec["sides"] == 2:  # it has learned to play side 0 only
+            own["mode"] = "sandbox"
         show = {**protocol.SHOW_DEFAULTS, **own, **checked}
         self._kernel_show = self._kernel_show_of(compiled, show)
-        self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
+        self._policy_show = (
+            PolicyShow(self._trainer, self._outbox.put, functools.partial(self._outbox.log, "error"))
+            if elsewhere
+            else None
+        )
+        self._page_plays = self._kernel_show is None and self._policy_show is None
+        self._commands = Commands(
+            self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._policy_is_due
+        )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
         base = settings.of_drill(compiled.spec)
         super().__init__(
             **bundle,
             drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
             show=show,
-            policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
+            policy=page_protocol.policy(self._sent_policy, bare=not self._page_plays),
             config={
                 "values": page_protocol.typed(self._trainer.config.to_json()),
                 "schema": settings.schema(),
@@ -263,6 +275,7 @@ class DrillWidget(anywidget.AnyWidget):
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _document(self, packed: bool = False) -> str:
+        self._trainer.require("html")
         if self._kernel_show is not None:
             raise ValueError(
                 f"{self._trainer.drill.name} cannot be exported: a page cannot play it without its environment"
@@ -344,9 +357,10 @@ class DrillWidget(anywidget.AnyWidget):
         if self._closed:
             return
         self._closed = True
+        for show in (self._kernel_show, self._policy_show):
+            if show is not None:
+                show.close()
         self._trainer.close()
-        if self._kernel_show is not None:
-            self._kernel_show.close()
         self._refresh()
         self._outbox.notify()
         if self._sender is not None and self._sender is not threading.current_thread():
@@ -404,9 +418,11 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = page_protocol.policy(newest, bare=self._kernel_show is not None)
+                    self.policy = page_protocol.policy(newest, bare=not self._page_plays)
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config.action_distribution)
+            if self._policy_show is not None:
+                self._policy_show.follow()
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""

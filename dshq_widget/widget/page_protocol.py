@@ -6,6 +6,7 @@ Pure functions and bookkeeping, used by `sender.py` and `inbox.py`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -312,6 +313,35 @@ def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
     if not isinstance(text, str) or len(text) > 2 * STATE_BYTES_MAX:
         raise ValueError(f"a scene needs its state, at most {STATE_BYTES_MAX} bytes in hex")
     return bytes.fromhex(text)
+
+
+def to_policy_show(kind: str, content: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A page's message to the process that plays for it (policy_show.py), checked; raises ValueError."""
+    wanted = protocol.MESSAGES["page_to_kernel"][kind]
+    found = {"type": kind, **{key: content.get(key) for key in wanted}}
+    start = found.get("start")
+    limits = {"page": 1 << 53, "plan": 1 << 53, "tick": 1 << 53, "count": 1000, "action": spec["n_actions"] - 1}
+    for key, most in limits.items():
+        if key in wanted and not (type(found[key]) is int and 0 <= found[key] <= most):
+            raise ValueError(f"{kind} needs {key}, a whole number from 0 to {most}, got {found[key]!r:.60}")
+    if "watch" in wanted and not isinstance(found["watch"], bool):
+        raise ValueError(f"{kind} needs watch, true or false")
+    if start is not None:
+        found["start"] = _start(start, spec)
+    return found
+
+
+def _start(start: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The state from which a match is to be played, as DECIDE has it."""
+    start = start if isinstance(start, dict) else {}
+    state, tick, repeat, at_reset = (start.get(key) for key in ("state", "tick", "repeat", "at_reset"))
+    digits = 8 * sum(length for _, _, length in spec["fields"])
+    if not isinstance(state, str) or not re.fullmatch("[0-9a-f]*", state) or len(state) != digits:
+        raise ValueError(f"a match to be played needs its state, {digits} digits in hex")
+    if type(tick) is not int or tick < 0 or type(repeat) is not int or not 1 <= repeat <= 120:
+        raise ValueError("a match to be played needs its tick, and ticks per decision from 1 to 120")
+    opponent = one_of("opponent", start.get("opponent"), ("idle", "random", *spec["baselines"]))
+    return {"state": state, "tick": tick, "repeat": repeat, "opponent": opponent, "at_reset": at_reset is True}
 
 
 def _is_plain(value: Any) -> bool:

@@ -45,6 +45,7 @@ export const PANELS = [
   "charts",
   "mind",
   "gate",
+  "dream",
   "league",
   "log",
   "rewards",
@@ -127,6 +128,28 @@ export const MESSAGES = {
     "FRAME_SHOWN": [
       "tick"
     ],
+    "DECIDE": [
+      "page",
+      "plan",
+      "count",
+      "watch",
+      "start"
+    ],
+    "DREAM": [
+      "page",
+      "plan",
+      "tick"
+    ],
+    "ENTER_DREAM": [
+      "page",
+      "plan",
+      "tick"
+    ],
+    "DREAM_ACT": [
+      "page",
+      "plan",
+      "action"
+    ],
     "EXTEND_TRAINING": [],
     "RESUME_RUN": [],
     "SUBMIT_POLICY": []
@@ -153,6 +176,30 @@ export const MESSAGES = {
       "version",
       "playing",
       "events"
+    ],
+    "DECISIONS": [
+      "page",
+      "plan",
+      "version",
+      "decisions",
+      "surprises"
+    ],
+    "DECIDE_AGAIN": [
+      "page",
+      "plan"
+    ],
+    "IMAGINED": [
+      "page",
+      "plan",
+      "tick",
+      "reward",
+      "continues"
+    ],
+    "DREAMT": [
+      "page",
+      "plan",
+      "reward",
+      "continues"
     ]
   },
   "page_to_worker": {
@@ -226,6 +273,14 @@ export const MESSAGES = {
     ],
     "RESTORE": [
       "snapshot"
+    ],
+    "AHEAD": [
+      "plan",
+      "version",
+      "decisions"
+    ],
+    "PLAN_AHEAD": [
+      "on"
     ],
     "GATE": [
       "settings"
@@ -301,6 +356,18 @@ export const MESSAGES = {
     "PAST": [
       "versions",
       "ghost"
+    ],
+    "WANTED": [
+      "plan",
+      "tick",
+      "state",
+      "repeat",
+      "opponent"
+    ],
+    "DECIDED": [
+      "plan",
+      "tick",
+      "left"
     ],
     "PROPOSALS": [
       "proposals"
