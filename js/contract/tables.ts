@@ -192,6 +192,7 @@ export const MESSAGES = {
       "page",
       "plan",
       "tick",
+      "ticks",
       "reward",
       "continues"
     ],

@@ -51,7 +51,7 @@ def packed(frames: Tensor) -> bytes:
 
 
 @torch.no_grad()
-def seen(dreamer: Dreamer, player: Player) -> tuple[bytes, float]:
+def reconstructed(dreamer: Dreamer, player: Player) -> tuple[bytes, float]:
     """What the model makes of the player's last frame, and its surprise at it: the divergence of what the frame said of
     z from what was expected, in nats.
     """

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from dshq_widget.algorithms.dreamer.model.agent import Player
-from dshq_widget.algorithms.dreamer.show.dream import STEPS, Dream, Imagined, Latent, seen
+from dshq_widget.algorithms.dreamer.show.dream import STEPS, Dream, Imagined, Latent, reconstructed
 from dshq_widget.algorithms.dreamer.show.match import Decision, Match
 from dshq_widget.algorithms.dreamer.show.policy import ShownPolicy
 from dshq_widget.drill.compiled import CompiledDrill
@@ -48,8 +48,8 @@ class Played:
     surprises: list[float] = field(default_factory=list)
     since: float = 0.0
     """When the oldest decision that is not sent yet was made."""
-    latents: OrderedDict[int, Latent] = field(default_factory=OrderedDict)
-    """By tick, of the last decisions."""
+    past: OrderedDict[int, tuple[bytes, Latent]] = field(default_factory=OrderedDict)
+    """By tick, of the last decisions: the frame, and where the match stood in the model."""
     dream: Dream | None = None
 
 
@@ -111,12 +111,13 @@ class Show:
         made = played.match.decide(played.player)
         played.made.append(made)
         played.asked -= 1
-        played.latents[made.tick] = Latent.of(played.player)
-        while len(played.latents) > 2 * MOST_ASKED:
-            played.latents.popitem(last=False)
+        seen = played.match.frame.numpy().tobytes()
+        played.past[made.tick] = seen, Latent.of(played.player)
+        while len(played.past) > 2 * MOST_ASKED:
+            played.past.popitem(last=False)
         if played.watched:
-            frame, surprise = seen(self.policy.dreamer, played.player)
-            played.frames.append(played.match.frame.numpy().tobytes() + frame)
+            frame, surprise = reconstructed(self.policy.dreamer, played.player)
+            played.frames.append(seen + frame)
             played.surprises.append(surprise)
 
     def _tell(self, page: int, played: Played) -> None:
@@ -134,26 +135,35 @@ class Show:
 
     # ---- dreams
 
-    def _latent(self, played: Played, tick: int) -> Latent | None:
-        """Where the match stood at the last decision up to that tick; the oldest kept if that is longer ago."""
-        known = [at for at in played.latents if at <= tick] or list(played.latents)[:1]
-        return played.latents[known[-1]] if known else None
+    def _at(self, played: Played, tick: int) -> int | None:
+        """The last decision up to that tick, or the oldest that is kept; None before the first."""
+        known = [at for at in played.past if at <= tick] or list(played.past)[:1]
+        return known[-1] if known else None
 
     def _imagine(self, page: int, played: Played, tick: int) -> None:
-        """What the policy would do and meet in the next steps."""
-        latent = self._latent(played, tick)
-        if latent is None:
+        """What the policy would do and meet in the next steps, and what it did meet as far as that is known."""
+        at = self._at(played, tick)
+        if at is None:
             return
-        dream = Dream(self.policy.dreamer, latent, self.seed + tick)
-        steps = [dream.step() for _ in range(STEPS)]
-        frames = b"".join(step.frame for step in steps)
-        numbers = {"reward": [step.reward for step in steps], "continues": [step.continues for step in steps]}
-        self._send("IMAGINED", page, played, frames, tick=tick, **numbers)
+        frame, latent = played.past[at]
+        dream = Dream(self.policy.dreamer, latent, self.seed + at)
+        steps = [dream.look(), *(dream.step() for _ in range(STEPS))]
+        later = [known for known in played.past if known > at][:STEPS]
+        self._send(
+            "IMAGINED",
+            page,
+            played,
+            b"".join([frame, *(step.frame for step in steps), *(played.past[known][0] for known in later)]),
+            tick=at,
+            ticks=later,
+            reward=[step.reward for step in steps[1:]],
+            continues=[step.continues for step in steps[1:]],
+        )
 
     def _enter(self, page: int, played: Played, tick: int) -> None:
-        latent = self._latent(played, tick)
-        if latent is not None:
-            played.dream = Dream(self.policy.dreamer, latent, self.seed + tick)
+        at = self._at(played, tick)
+        if at is not None:
+            played.dream = Dream(self.policy.dreamer, played.past[at][1], self.seed + at)
             self._tell_inside(page, played, played.dream.look())
 
     def _tell_inside(self, page: int, played: Played, now: Imagined) -> None:
