@@ -33,8 +33,8 @@ class LatestPolicy:
         self._slots: WeightSlots | None = None
         self._began = policy.version
         self.acting = 0
-        """Floats of what acts, where that is more than the policy: slots of their own behind the policy's (algorithm.py,
-        `PlayedByProcess`).
+        """Floats of what acts, where that is more than the policy (algorithm.py, `PlayedByProcess`). They have slots of
+        their own behind the policy's.
         """
 
     def newest(self) -> PolicyVersion:

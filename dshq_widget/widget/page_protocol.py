@@ -318,7 +318,7 @@ def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
 def to_policy_show(kind: str, content: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     """A page's message to the process that plays for it (policy_show.py), checked; raises ValueError."""
     wanted = protocol.MESSAGES["page_to_kernel"][kind]
-    found = {"type": kind, **{key: content.get(key) for key in wanted}}
+    found: dict[str, Any] = {"type": kind, **{key: content.get(key) for key in wanted}}
     start = found.get("start")
     limits = {"page": 1 << 53, "plan": 1 << 53, "tick": 1 << 53, "count": 1000, "action": spec["n_actions"] - 1}
     for key, most in limits.items():

@@ -18,6 +18,7 @@ const STARTING = "The policy is starting in a process of its own. The match wait
 export const IMAGINED_STEPS = 15;
 const SURPRISES = 120; // kept
 const REST_MS = 2500; // between a film that is complete and the next
+const SEEN_MS = 100; // between two pictures of the match: a page that changes is composed anew
 const FASTEST = 30; // steps of a person's dream a second
 
 type FromKernel<T extends KernelToPage["type"]> = Extract<KernelToPage, { type: T }>;
@@ -76,6 +77,7 @@ export class DreamLink {
   private filmTick = 0; // of the last of its truths
   private filmDone = 0; // ms: when it was complete
   private patience: ReturnType<typeof setTimeout> | null = null;
+  private soon: ReturnType<typeof setTimeout> | null = null; // pictures of the match are due
   private told = false; // that the match waits
   private keys: Keys | null = null;
   private timer: ReturnType<typeof setInterval> | null = null;
@@ -183,6 +185,7 @@ export class DreamLink {
       this.told = true;
       this.ends.events.emit("notice", STARTING);
     }, PATIENCE_MS);
+    this.changed();
   }
 
   /** The match has come that far. */
@@ -271,7 +274,7 @@ export class DreamLink {
       this.surprises = [...this.surprises, ...passed.map(({ surprise }) => surprise)].slice(-SURPRISES);
     }
     this.fillFilm(tick);
-    if (passed.length > 0) this.changed();
+    if (passed.length > 0) this.changedSoon();
   }
 
   /** The truth of the film, as far as the match has come; another film a while after it is complete. */
@@ -311,10 +314,17 @@ export class DreamLink {
 
   private end(): void {
     this.stopTimer();
-    if (this.patience !== null) clearTimeout(this.patience);
+    for (const timer of [this.patience, this.soon]) if (timer !== null) clearTimeout(timer);
+  }
+
+  /** At most once in SEEN_MS. */
+  private changedSoon(): void {
+    this.soon ??= setTimeout(() => this.changed(), SEEN_MS);
   }
 
   private changed(): void {
+    if (this.soon !== null) clearTimeout(this.soon);
+    this.soon = null;
     this.ends.events.emit("dream", undefined);
   }
 }

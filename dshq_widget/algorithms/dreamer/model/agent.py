@@ -143,7 +143,7 @@ class Dreamer:
             each.forget()
 
     def acting(self) -> Tensor:
-        """f32 `[acting_floats]` (sizes.py), a copy: the weights of what plays and dreams, the model's and the actor's."""
+        """f32 `[acting_floats]` (sizes.py), a copy: what plays and dreams, the weights of the model and the actor."""
         return torch.cat([self.optimisers[name].weights for name in ACTING]).cpu()
 
     def act_with(self, weights: Tensor) -> None:

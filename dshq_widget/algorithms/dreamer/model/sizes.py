@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -64,7 +65,7 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
     wide, latent = size.stoch * size.classes, size.latent
     small = pixels // prod(size.strides) ** 2
     channels = [1, *(size.depth * 2**k for k in range(len(size.strides)))]
-    kernels = KERNEL**2 * sum(a * b for a, b in zip(channels[:-1], channels[1:], strict=True))
+    kernels = KERNEL**2 * sum(a * b for a, b in pairwise(channels))
     last = KERNEL**2 if size.strides[0] == KERNEL else 1
     biases = last + sum(KERNEL**2 * n for n, k in zip(channels[1:-1], size.strides[1:], strict=True) if k == KERNEL)
     encoder = kernels + 2 * sum(channels[1:])

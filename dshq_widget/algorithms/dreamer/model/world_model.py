@@ -12,7 +12,7 @@ from torch.nn import functional
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
 from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
-from dshq_widget.algorithms.dreamer.model.sizes import Size
+from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 from dshq_widget.pixels import packing, unpackers
 
 FREE = 1.0
@@ -58,7 +58,7 @@ class WorldModel(nn.Module):
         self.encoder = Encoder(height, width, size.depth, size.strides)
         self.rssm = RSSM(size, n_actions, self.encoder.features)
         self.decoder = Decoder(height, width, size.depth, size.latent, size.strides)
-        self.reward_head = Head(size.latent, size.units, size.predictors, dist.BINS, zero=True)
+        self.reward_head = Head(size.latent, size.units, size.predictors, BINS, zero=True)
         self.continue_head = Head(size.latent, size.units, size.predictors, 1)
         self.register_buffer("bins", dist.bins(), persistent=False)
         self.bins: Tensor

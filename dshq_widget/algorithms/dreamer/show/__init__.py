@@ -1,1 +1,1 @@
-"""What the page shows: a match that this policy plays, and what the world model dreams. Runs in a process of its own."""
+"""What the page shows: a match played by this policy, and what the world model dreams. Runs in a process of its own."""
