@@ -19,7 +19,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget import drills, lessons
+from dshq_widget import lessons
 from dshq_widget.classroom.quota import Quota, Rules
 from dshq_widget.contract import presets, protocol, settings
 from dshq_widget.drill.compiled import CompiledDrill
@@ -117,20 +117,16 @@ class DrillWidget(anywidget.AnyWidget):
             own["mode"] = "sandbox"
         show = {**protocol.SHOW_DEFAULTS, **own, **checked}
         self._kernel_show = self._kernel_show_of(compiled, show)
-        self._policy_show = (
-            PolicyShow(self._trainer, self._outbox.put, functools.partial(self._outbox.log, "error"))
-            if elsewhere
-            else None
-        )
+        self._policy_show = PolicyShow.of(self._trainer, self._outbox)
         self._page_plays = self._kernel_show is None and self._policy_show is None
         self._commands = Commands(
             self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._policy_is_due
         )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
-        base = settings.of_drill(compiled.spec)
+        base, python = settings.of_drill(compiled.spec), page_protocol.expression(drill, compiled)
         super().__init__(
             **bundle,
-            drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
+            drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": python},
             show=show,
             policy=page_protocol.policy(self._sent_policy, bare=not self._page_plays),
             config={
@@ -486,16 +482,6 @@ class DrillWidget(anywidget.AnyWidget):
         """Handle a comm message if it is well-formed."""
         if self._inbox.well_formed(msg):
             super()._handle_msg(msg)
-
-
-def _expression(drill: Any, compiled: CompiledDrill) -> str:
-    """How to write this drill in Python: the name of a built-in one, else the name of the class."""
-    name = compiled.name
-    if isinstance(compiled, Environment):
-        return f'"{name}"'
-    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
-        return f'"{name}"'
-    return drill.__name__ if isinstance(drill, type) else "drill"
 
 
 def _panels(drill: Any) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
 
 SEND_SECONDS = 1 / 30
@@ -95,6 +96,18 @@ def algorithm(trainer: Any) -> dict[str, Any]:
         "values": typed(trainer.algorithm_settings),
         "schema": trainer.algorithm_schema,
     }
+
+
+def expression(drill: Any, compiled: Any) -> str:
+    """How to write this drill in Python: the name of a built-in one or of an environment, else the name of the class.
+    `drill` is what the user gave, `compiled` what became of it.
+    """
+    name = compiled.name
+    if "environment" in compiled.spec:
+        return f'"{name}"'
+    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
+        return f'"{name}"'
+    return drill.__name__ if isinstance(drill, type) else "drill"
 
 
 def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:

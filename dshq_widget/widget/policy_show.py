@@ -11,10 +11,12 @@ import base64
 import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.contract import protocol
 from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget.sender import Sender
 
 if TYPE_CHECKING:
     from dshq_widget.runtime.memory import SharedBlock
@@ -33,6 +35,11 @@ class PolicyShow:
         self._child: Child | None = None
         self._block: SharedBlock | None = None
         self._closed = False
+
+    @classmethod
+    def of(cls, trainer: Trainer, outbox: Sender) -> PolicyShow | None:
+        """For a widget whose page cannot play its policy; None if it can."""
+        return cls(trainer, outbox.put, partial(outbox.log, "error")) if trainer.played_by_process else None
 
     def send(self, message: Mapping[str, Any]) -> None:
         """A page's question. Raises RuntimeError if this machine lacks what the policy needs, MemoryError."""

@@ -118,7 +118,7 @@ class TestFiles:
         verb, *rest = command
         assert main.main([verb, str(bandit), *rest]) == 2
         assert "its world model makes of frames" in capsys.readouterr().err
-        with pytest.raises(CheckpointError, match="plays in `dshq train` and `dshq evaluate` only"):
+        with pytest.raises(CheckpointError, match="plays in `dshq train`, `dshq evaluate` and `dshq play` only"):
             checkpoint.load_policy(bandit)
 
     def test_a_ring_comes_back_whole(self):

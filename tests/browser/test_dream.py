@@ -1,4 +1,4 @@
-"""A dreamer on the page: its policy plays there from frames, new versions take over, and its dreams are seen and played."""
+"""A dreamer on the page: its policy plays there from frames, and its dreams are seen and played."""
 
 import time
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     # what it does is what the file's policy wants, not chance: one of nine actions, again and again
     did = []
     for _ in range(6):
-        widget.wait_number("tick", lambda tick, then=widget.number("tick"): tick > then + 120, SLOW)
+        assert ticks_on(widget)
         did.append(int(notebook.kernel.run(f"print(w.snapshot['state'][{ACTION}])")))
     assert did.count(FORWARD_LEFT) >= 5, did
     begun = [frame for frame in plans if '"DECIDE"' in frame and '"start":{' in frame]
@@ -66,7 +66,8 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     widget.until(steps, lambda now: now >= 2, SLOW, "a step in the dream")
     (dreamt,) = pictures(widget, "The dream")
     widget.page.keyboard.down("w")
-    widget.until(steps, lambda now, then=steps(): now > then + 5, SLOW, "steps in the dream")
+    stepped = steps() + 5
+    widget.until(steps, lambda now: now > stepped, SLOW, "steps in the dream")
     widget.page.keyboard.up("w")
     assert pictures(widget, "The dream") != [dreamt]
     assert widget.number("tick") == stood
