@@ -31,6 +31,7 @@ class LatestPolicy:
         self._policy = policy
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
+        self._acting: WeightSlots | None = None
         self._began = policy.version
         self.acting = 0
         """Floats of what acts, where that is more than the policy (algorithm.py, `PlayedByProcess`). They have slots of
@@ -69,10 +70,15 @@ class LatestPolicy:
             self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)) + behind)
             self._slots = WeightSlots.create(self._block, len(newest.weights))
             if behind:
-                WeightSlots.create(self._block, self.acting, self.offset)
+                self._acting = WeightSlots.create(self._block, self.acting, self.offset)
             if newest.version:
                 self._slots.publish(newest.version, newest.step, newest.weights)
         return self._block
+
+    def acting_weights(self) -> np.ndarray | None:
+        """What acts as the learner published it last, f32 `[acting]`; None if none has yet."""
+        found = None if self._acting is None else self._acting.read(0)
+        return None if found is None else found[2]
 
     @property
     def advanced(self) -> bool:
@@ -88,4 +94,4 @@ class LatestPolicy:
         """Release the memory; the policy read last stays."""
         if self._block is not None:
             self._block.close()
-        self._block = self._slots = None
+        self._block = self._slots = self._acting = None

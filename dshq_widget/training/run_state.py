@@ -76,6 +76,19 @@ class RunState:
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 
+    def handed_over(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
+        """What a file needs besides the policy to play as `newest` does: nothing, unless the policy is more than that.
+        Then, before its learner has published anything, what the file to continue from has of it.
+        """
+        algorithm = self._config.algorithm
+        if algorithm.played is None:
+            return {}
+        prefix, weights = f"train.{algorithm.name}.", self._latest.acting_weights()
+        if weights is not None:
+            return {f"{prefix}acting": weights}
+        kept = (f"{prefix}acting", f"{prefix}agent.")
+        return {name: row for name, row in self._files.state_of(newest).items() if name.startswith(kept)}
+
     def share_acting(self) -> None:
         """The run's memory is to hold what acts, where that is more than the policy."""
         played = self._config.algorithm.played

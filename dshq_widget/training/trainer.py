@@ -384,7 +384,9 @@ class Trainer(Readings):
 
     def policy_file(self) -> bytes:
         """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
-        return checkpoint.encode(self._state.checkpoint(self.latest_policy(), {}))
+        with self._lock:
+            newest = self.latest_policy()
+            return checkpoint.encode(self._state.checkpoint(newest, self._state.handed_over(newest)))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file; raises CheckpointError and changes nothing if it does not fit."""

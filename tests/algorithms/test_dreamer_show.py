@@ -224,6 +224,26 @@ class TestFiles:
         with pytest.raises(CheckpointError, match="choose the file's size and drill"):
             show_of(compiled("approach"), {"resume": str(file)})
 
+    def test_what_a_page_saves_plays_and_learns_on(self, file, tmp_path):
+        """A file without moments and replay, from memory that the learner publishes in, or from the file loaded."""
+        with Trainer(file, gentle=True) as trainer:
+            loaded = checkpoint.parse(trainer.policy_file(), "a.dshq")
+            trainer.train_for(updates=1, progress=False)
+            learned = checkpoint.parse(trainer.policy_file(), "b.dshq")
+            acting = trainer._latest.acting_weights()
+        assert set(learned.state) == {"train.dreamer.acting"} and learned.version == 4
+        assert not [name for name in loaded.state if "ring" in name]
+        for saved in (loaded, learned):
+            path = checkpoint.save(tmp_path / f"{saved.version}.dshq", saved)
+            show, letters, _ = show_of(compiled("bandit"), {"resume": str(path)})
+            ask(show, 1, begin_of(compiled("bandit"), repeat=1))
+            assert letters.of("DECISIONS")[0]["version"] == saved.version
+        assert np.array_equal(show.policy.dreamer.acting().numpy(), acting)
+        with Trainer(tmp_path / "4.dshq") as trainer:
+            assert trainer.train_for(updates=1, progress=False) and trainer.version == 5
+        with pytest.raises(CheckpointError, match="choose the file's size and drill"):
+            show_of(compiled("approach"), {"resume": str(tmp_path / "4.dshq")})
+
     def test_other_algorithms_refuse_it_and_it_refuses_theirs(self, file, tmp_path):
         with (
             Trainer("bandit") as ppo,

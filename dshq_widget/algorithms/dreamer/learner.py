@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
 from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
@@ -16,7 +17,7 @@ from dshq_widget.learning.run import Companion, Run
 from dshq_widget.policy.checkpoint import MAX_FILE_BYTES
 from dshq_widget.runtime.slots import WeightSlots
 
-WEIGHTS = "train.dreamer.agent."
+WEIGHTS, ACTING = "train.dreamer.agent.", "train.dreamer.acting"
 MOST_STATE = MAX_FILE_BYTES // 4 * 3
 """Bytes of weights and moments that leave room for the replay ring in a policy file."""
 
@@ -63,10 +64,19 @@ class DreamerLearner(Learner):
         """Raises ValueError for weights of another size. Without any, as in a file from before training, nothing
         changes.
         """
-        found = from_arrays(WEIGHTS, state)
-        if found:
-            self.dreamer.restore(found)
-            self.restored = True
+        self.restored = take_over(self.dreamer, state)
+
+
+def take_over(dreamer: Dreamer, state: Mapping[str, np.ndarray]) -> bool:
+    """Take over the weights in a file: all of them, or, of a file that a page saved, what plays and dreams. False if it
+    has none. Raises ValueError for weights of another size.
+    """
+    found = from_arrays(WEIGHTS, state)
+    if found:
+        dreamer.restore(found)
+    elif ACTING in state:
+        dreamer.act_with(torch.from_numpy(state[ACTING].copy()))
+    return bool(found) or ACTING in state
 
 
 class DreamerReport(Companion):

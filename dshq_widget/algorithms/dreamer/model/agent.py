@@ -147,8 +147,13 @@ class Dreamer:
         return torch.cat([self.optimisers[name].weights for name in ACTING]).cpu()
 
     def act_with(self, weights: Tensor) -> None:
-        """Take over what `acting` returned."""
+        """Take over what `acting` returned. Raises ValueError for another size, and nothing changes."""
         rows = [self.optimisers[name].weights for name in ACTING]
+        if len(weights) != sum(map(len, rows)):
+            raise ValueError(
+                f"the file's policy has {len(weights):,} weights, and one of size {self.settings.size!r} for "
+                f"{self.model.n_actions} actions has {sum(map(len, rows)):,}: choose the file's size and drill"
+            )
         for row, given in zip(rows, weights.split([len(row) for row in rows]), strict=True):
             row.copy_(given)
 
