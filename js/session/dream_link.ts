@@ -20,6 +20,7 @@ const SURPRISES = 120; // kept
 const REST_MS = 2500; // between a film that is complete and the next
 const SEEN_MS = 100; // between two pictures of the match: a page that changes is composed anew
 const FASTEST = 30; // steps of a person's dream a second
+const UNDER_WAY = 2; // of them at most: the next is asked for while the last is on its way
 
 type FromKernel<T extends KernelToPage["type"]> = Extract<KernelToPage, { type: T }>;
 type Worker<T extends FromWorker["type"]> = Extract<FromWorker, { type: T }>;
@@ -81,7 +82,7 @@ export class DreamLink {
   private told = false; // that the match waits
   private keys: Keys | null = null;
   private timer: ReturnType<typeof setInterval> | null = null;
-  private answered = true; // the last step of the dream
+  private unanswered = 0; // steps of the dream
   private resume = false; // the match ran when the dream began
 
   constructor(
@@ -125,7 +126,7 @@ export class DreamLink {
     if (this.resume) this.ends.setShow({ playing: false });
     this.keys = new Keys(spec);
     this.inside = { picture: null, reward: 0, total: 0, continues: 1, steps: -1 };
-    this.answered = false;
+    this.unanswered = UNDER_WAY;
     this.send({ type: "ENTER_DREAM", tick: this.tick });
     this.timer = setInterval(() => this.act(), 1000 / Math.min(FASTEST, this.rate));
     this.changed();
@@ -235,7 +236,7 @@ export class DreamLink {
     if (!this.inside) return;
     const { total, steps } = this.inside;
     this.inside = { picture: pictures.made(), reward, total: steps < 0 ? 0 : total + reward, continues, steps: steps + 1 };
-    this.answered = true;
+    this.unanswered = steps < 0 ? 0 : this.unanswered - 1;
     this.changed();
   }
 
@@ -300,10 +301,10 @@ export class DreamLink {
     this.changed();
   }
 
-  /** One step of the person's dream, once the one before is drawn. */
+  /** One step of the person's dream, unless enough are under way. */
   private act(): void {
-    if (!this.answered || !this.keys) return;
-    this.answered = false;
+    if (this.unanswered >= UNDER_WAY || !this.keys) return;
+    this.unanswered++;
     this.send({ type: "DREAM_ACT", action: this.keys.take() });
   }
 
