@@ -94,7 +94,8 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("status", now);
     set("trainer", session.model.trainedBy ?? "kernel");
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
-    if (!banner.hidden) banner.textContent = "Kernel disconnected. The match continues with the last policy. Run this cell again to resume training.";
+    const match = session.dream.on ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
+    if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} Run this cell again to resume training.`;
   };
   const show = () => set("mode", session.show.mode);
   const drill = () => {

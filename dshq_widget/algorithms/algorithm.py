@@ -94,6 +94,22 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True)
+class PlayedByProcess:
+    """How the match on the page is played by a policy that is more than the network in its files: a process of the
+    kernel decides, a little ahead of the page (widget/policy_show.py).
+    """
+
+    role: str
+    """That process: "module:function". Its job: training/shown.py."""
+    floats: Callable[[Mapping[str, Any], Any], int]
+    """`floats(spec, settings)`: how many weights it plays with. The learner publishes them beside the policy; its job
+    has `acting`, the offset of their slots in `weights`, 0 if nobody watches.
+    """
+    needs: Callable[[], None]
+    """Raises RuntimeError for what is missing on this machine."""
+
+
+@dataclass(frozen=True)
 class Algorithm:
     """One row of the registry."""
 
@@ -119,6 +135,8 @@ class Algorithm:
     """`evaluate(drill, saved, episodes, seed, greedy, against)` for policies that are more than the network in their
     file: the numbers of policy/evaluate.py. None: that network plays.
     """
+    played: PlayedByProcess | None = None
+    """None: the page plays the network that is published."""
     prepare: Callable[[Any, TrainConfig], None] | None = None
     """Starts to compile, in processes of low priority, what the first run of a drill needs. Returns at once."""
 
@@ -139,6 +157,16 @@ class Algorithm:
             self.require("cuda")
         if config is not None and "pool" in config.opponents:
             self.require("league")
+
+    def check_file(self, saved: Checkpoint, name: str) -> None:
+        """Raises CheckpointError for a file whose policy only another algorithm can play."""
+        from dshq_widget.policy.checkpoint import WITH_A_STAND_IN, CheckpointError
+
+        alone = {*WITH_A_STAND_IN, *([self.name] if self.played else [])}
+        if saved.algorithm != self.name and alone & {saved.algorithm, self.name}:
+            raise CheckpointError(
+                f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
+            )
 
     def read(self, *layers: Mapping[str, Any] | None) -> Section | None:
         """Its own settings: the defaults, overridden by each mapping in turn; None if it has none. Raises ConfigError

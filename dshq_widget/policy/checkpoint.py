@@ -101,7 +101,7 @@ def check_whole(saved: Checkpoint) -> None:
     if saved.algorithm in WITH_A_STAND_IN:
         raise CheckpointError(
             f"a policy of the algorithm {saved.algorithm} acts on what its world model makes of frames, so it plays in "
-            "`dshq train` and `dshq evaluate` only"
+            "`dshq train`, `dshq evaluate` and `dshq play` only"
         )
 
 

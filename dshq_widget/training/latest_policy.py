@@ -31,7 +31,12 @@ class LatestPolicy:
         self._policy = policy
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
+        self._acting: WeightSlots | None = None
         self._began = policy.version
+        self.acting = 0
+        """Floats of what acts, where that is more than the policy (algorithm.py, `PlayedByProcess`). They have slots of
+        their own behind the policy's.
+        """
 
     def newest(self) -> PolicyVersion:
         """The policy that the learner published last. Never waits."""
@@ -45,17 +50,35 @@ class LatestPolicy:
 
     def memory(self) -> SharedBlock:
         """The memory in which a new learner continues from the newest policy. Raises MemoryError."""
-        from dshq_widget.runtime.memory import SharedBlock  # numba comes with these; keep it out of the import
+        self._began = self.newest().version
+        return self.block()
+
+    @property
+    def offset(self) -> int:
+        """Where in the memory the slots of what acts are, in bytes; 0: there are none."""
+        from dshq_widget.runtime.slots import WeightSlots  # numba comes with it; keep it out of the import
+
+        return WeightSlots.nbytes_for(len(self._policy.weights)) if self.acting else 0
+
+    def block(self) -> SharedBlock:
+        """The memory of this run; always the same until `replace`. Raises MemoryError."""
+        from dshq_widget.runtime.memory import SharedBlock
         from dshq_widget.runtime.slots import WeightSlots
 
-        newest = self.newest()
-        self._began = newest.version
         if self._block is None:
-            self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)))
+            newest, behind = self._policy, WeightSlots.nbytes_for(self.acting) if self.acting else 0
+            self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)) + behind)
             self._slots = WeightSlots.create(self._block, len(newest.weights))
+            if behind:
+                self._acting = WeightSlots.create(self._block, self.acting, self.offset)
             if newest.version:
                 self._slots.publish(newest.version, newest.step, newest.weights)
         return self._block
+
+    def acting_weights(self) -> np.ndarray | None:
+        """What acts as the learner published it last, f32 `[acting]`; None if none has yet."""
+        found = None if self._acting is None else self._acting.read(0)
+        return None if found is None else found[2]
 
     @property
     def advanced(self) -> bool:
@@ -71,4 +94,4 @@ class LatestPolicy:
         """Release the memory; the policy read last stays."""
         if self._block is not None:
             self._block.close()
-        self._block = self._slots = None
+        self._block = self._slots = self._acting = None

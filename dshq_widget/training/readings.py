@@ -1,15 +1,22 @@
-"""What a person reads of a trainer: status, metrics, history, league."""
+"""What a person reads of a trainer: status, metrics, history, league; and what a page plays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
+
+if TYPE_CHECKING:
+    from dshq_widget.algorithms.algorithm import Algorithm
+    from dshq_widget.training.run_state import RunState
 
 
 class Readings:
     """Everything here is safe to read from any thread."""
 
+    _algorithm: Algorithm
+    _state: RunState
     _status: TrainingStatus
     _lock: Any  # a threading.RLock
 
@@ -71,6 +78,20 @@ class Readings:
         round.
         """
         return self._status.league
+
+    @property
+    def played_by_process(self) -> bool:
+        """Whether a process of the kernel has to play what is shown, because a page cannot."""
+        return self._algorithm.played is not None
+
+    def shown(self) -> Shown:
+        """What such a process plays now. Raises RuntimeError for what is missing on this machine, MemoryError."""
+        with self._lock:
+            return self._state.shown()
+
+    def require(self, feature: str) -> None:
+        """Raises ValueError, with a sentence, if the algorithm does not have this feature (docs/algorithms.md)."""
+        self._algorithm.require(feature)
 
     def history_frame(self) -> Any:
         """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""

@@ -17,6 +17,7 @@ from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
 from dshq_widget.training.run_config import RunConfig
 from dshq_widget.training.run_files import RunFiles
+from dshq_widget.training.shown import Shown
 from dshq_widget.training.status import TrainingStatus
 
 log = logging.getLogger("dshq_widget")
@@ -74,6 +75,40 @@ class RunState:
         self.adopt(saved, self._files.put(saved))
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
+
+    def handed_over(self, newest: PolicyVersion) -> dict[str, np.ndarray]:
+        """What a file needs besides the policy to play as `newest` does: nothing, unless the policy is more than that.
+        Then, before its learner has published anything, what the file to continue from has of it.
+        """
+        algorithm = self._config.algorithm
+        if algorithm.played is None:
+            return {}
+        prefix, weights = f"train.{algorithm.name}.", self._latest.acting_weights()
+        if weights is not None:
+            return {f"{prefix}acting": weights}
+        kept = (f"{prefix}acting", f"{prefix}agent.")
+        return {name: row for name, row in self._files.state_of(newest).items() if name.startswith(kept)}
+
+    def share_acting(self) -> None:
+        """The run's memory is to hold what acts, where that is more than the policy."""
+        played = self._config.algorithm.played
+        if played is not None:
+            self._latest.acting = played.floats(self._spec, self._config.section)
+
+    def shown(self) -> Shown:
+        """What a process that plays for the page starts from. Raises RuntimeError for what is missing, MemoryError."""
+        algorithm, section = self._config.algorithm, self._config.section
+        assert algorithm.played is not None and section is not None
+        algorithm.played.needs()
+        self.share_acting()
+        block = self._latest.block()
+        job = {
+            "seed": self._config.values.seed,
+            "settings": section.to_json(),
+            "resume": self._files.to_resume(),
+            "offset": self._latest.offset,
+        }
+        return Shown(algorithm.played.role, block, job)
 
     def checkpoint(self, newest: PolicyVersion, state: dict[str, np.ndarray]) -> Checkpoint:
         """The policy and the optimiser's `state` as a Checkpoint."""

@@ -384,7 +384,9 @@ class Trainer(Readings):
 
     def policy_file(self) -> bytes:
         """The newest policy without the optimiser's state, as the bytes of a `.dshq` file. Never waits."""
-        return checkpoint.encode(self._state.checkpoint(self.latest_policy(), {}))
+        with self._lock:
+            newest = self.latest_policy()
+            return checkpoint.encode(self._state.checkpoint(newest, self._state.handed_over(newest)))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file; raises CheckpointError and changes nothing if it does not fit."""
@@ -399,6 +401,7 @@ class Trainer(Readings):
         with self._lock:
             self._check_open()
             compatibility.shape_of(saved, name, self.drill.spec)
+            self._algorithm.check_file(saved, name)
             if self._control.processes is None:
                 self._state.replace(saved, name)
             else:
@@ -470,6 +473,8 @@ class Trainer(Readings):
         wanted = (network.layers, network.activation)
         if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
             self._state.forget()
+        if self._gentle:  # somebody may watch
+            self._state.share_acting()
         budget: Budget | None = orders["budget"]
         job = {
             **{key: order for key, order in orders.items() if key != "budget"},
@@ -483,6 +488,7 @@ class Trainer(Readings):
             "scenes": self._scenes.packed(),
             "algorithm": self._algorithm.name,
             "algorithm_settings": self.algorithm_settings,
+            "acting": self._latest.offset,
         }
         memory = self._latest.memory()
         return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.classroom.quota import Quota
+from dshq_widget.contract import protocol
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.kernel_show import KernelShow
+from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.sender import Sender
 
 HISTORY_ROWS = 500
@@ -21,8 +23,8 @@ Content = Mapping[str, Any]
 
 
 class Commands:
-    """One thread calls `execute`. `replaced` is called when a different policy should play at once. `show` is None if
-    the page plays by itself.
+    """One thread calls `execute`. `replaced` is called when a different policy should play at once. `kernel_show` is
+    None if the page plays by itself, `policy_show` if it can play the policy.
     """
 
     def __init__(
@@ -30,11 +32,12 @@ class Commands:
         trainer: Trainer,
         quota: Quota,
         kernel_show: KernelShow | None,
+        policy_show: PolicyShow | None,
         outbox: Sender,
         replaced: Callable[[], None],
     ) -> None:
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
-        self._replaced = replaced
+        self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
         self.page: dict[str, Any] = {}
         """The page's last PAGE_STATE."""
@@ -63,6 +66,8 @@ class Commands:
         """Execute one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
         if kind == "LOAD_POLICY":
             self._load_policy(content, buffers)
+        elif kind in protocol.MESSAGES["kernel_to_policy_show"]:
+            self._to_policy_show(kind, content)
         elif kind in self._verbs:
             self._verbs[kind](content)
 
@@ -92,6 +97,11 @@ class Commands:
     def _step(self, content: Content) -> None:
         if self._kernel_show is not None:
             self._kernel_show.step(int(content.get("count", 1)))
+
+    def _to_policy_show(self, kind: str, content: Content) -> None:
+        if self._policy_show is None:
+            raise ValueError(f"{kind} is for policies that a page cannot play: reload the page")
+        self._policy_show.send(page_protocol.to_policy_show(kind, content, self._trainer.drill.spec))
 
     def _save_policy(self, _: Content) -> None:
         trainer = self._trainer

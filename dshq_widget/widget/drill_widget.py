@@ -19,7 +19,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from dshq_widget import drills, lessons
+from dshq_widget import lessons
 from dshq_widget.classroom.quota import Quota, Rules
 from dshq_widget.contract import protocol
 from dshq_widget.contract.settings import ConfigError
@@ -37,6 +37,7 @@ from dshq_widget.widget.export_html import Embedded, document, frame
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
+from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Message, Sender
 
@@ -105,7 +106,8 @@ class DrillWidget(anywidget.AnyWidget):
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
-        self._rivals = Rivals(compiled)
+        elsewhere = self._trainer.played_by_process
+        self._rivals = Rivals(compiled, scripts_only=elsewhere)
         self._league = self._trainer.league  # as in the trait
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
@@ -118,16 +120,26 @@ class DrillWidget(anywidget.AnyWidget):
             self._rivals.load(show["opponent"])
         checked = {key: check_show(key, value, self._rivals.opponents) for key, value in show.items()}
         own = {"seed": self._trainer.config.seed, "speed": compiled.spec["show_speed"]}
+        if elsewhere and compiled.spec["sides"] == 2:  # it has learned to play side 0 only
+            own["mode"] = "sandbox"
         show = {**protocol.SHOW_DEFAULTS, **own, **checked}
         self._kernel_show = self._kernel_show_of(compiled, show)
-        self._commands = Commands(self._trainer, self._quota, self._kernel_show, self._outbox, self._policy_is_due)
+        self._policy_show = PolicyShow.of(self._trainer, self._outbox)
+        self._page_plays = self._kernel_show is None and self._policy_show is None
+        self._commands = Commands(
+            self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._policy_is_due
+        )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
         super().__init__(
             **bundle,
-            drill={"spec": compiled.spec, "javascript": compiled.javascript, "python": _expression(drill, compiled)},
+            drill={
+                "spec": compiled.spec,
+                "javascript": compiled.javascript,
+                "python": page_protocol.expression(drill, compiled),
+            },
             show=show,
-            policy=page_protocol.policy(self._sent_policy, bare=self._kernel_show is not None),
-            config=self._config(),
+            policy=page_protocol.policy(self._sent_policy, bare=not self._page_plays),
+            config=page_protocol.config(self._trainer, self._in_page),
             controls=page_protocol.controls(controls, offered),
             metrics=self._trainer.metrics,
             scenes=self._trainer.scenes,
@@ -273,6 +285,7 @@ class DrillWidget(anywidget.AnyWidget):
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _document(self, packed: bool = False, trainer: Mapping[str, Any] | None = None) -> str:
+        self._trainer.require("html")
         if self._kernel_show is not None:
             raise ValueError(
                 f"{self._trainer.drill.name} cannot be exported: a page cannot play it without its environment"
@@ -354,9 +367,10 @@ class DrillWidget(anywidget.AnyWidget):
         if self._closed:
             return
         self._closed = True
+        for show in (self._kernel_show, self._policy_show):
+            if show is not None:
+                show.close()
         self._trainer.close()
-        if self._kernel_show is not None:
-            self._kernel_show.close()
         self._refresh()
         self._outbox.notify()
         if self._sender is not None and self._sender is not threading.current_thread():
@@ -406,7 +420,7 @@ class DrillWidget(anywidget.AnyWidget):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):
                 self.seat = seat
-            values = self._config_values()
+            values = page_protocol.values(trainer, self._in_page)
             own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
             if self.config["values"] != values or self.config["algorithm"] != own:
                 self.config = {**self.config, "values": values, "algorithm": own}
@@ -415,18 +429,11 @@ class DrillWidget(anywidget.AnyWidget):
                 newest = trainer.latest_policy()
                 if newest is not self._sent_policy:  # the very object: two files may hold the same version
                     self._policy_at, self._sent_policy = now, newest
-                    self.policy = page_protocol.policy(newest, bare=self._kernel_show is not None)
+                    self.policy = page_protocol.policy(newest, bare=not self._page_plays)
                     if self._kernel_show is not None:
                         self._kernel_show.take(newest, trainer.config.action_distribution)
-
-    def _config(self) -> dict[str, Any]:
-        """The trait `config`."""
-        return {**page_protocol.config(self._trainer), "values": self._config_values()}
-
-    def _config_values(self) -> dict[str, Any]:
-        """The settings as the page shows them."""
-        values = page_protocol.typed(self._trainer.config.to_json())
-        return {**values, "device": "page"} if self._in_page else values
+            if self._policy_show is not None:
+                self._policy_show.follow()
 
     def _policy_is_due(self) -> None:
         """Send the newest policy to the page at once, because it replaces the one that plays."""
@@ -490,16 +497,6 @@ class DrillWidget(anywidget.AnyWidget):
         """Handle a comm message if it is well-formed."""
         if self._inbox.well_formed(msg):
             super()._handle_msg(msg)
-
-
-def _expression(drill: Any, compiled: CompiledDrill) -> str:
-    """How to write this drill in Python: the name of a built-in one, else the name of the class."""
-    name = compiled.name
-    if isinstance(compiled, Environment):
-        return f'"{name}"'
-    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
-        return f'"{name}"'
-    return drill.__name__ if isinstance(drill, type) else "drill"
 
 
 def _panels(drill: Any) -> tuple[str, ...]:

@@ -6,9 +6,11 @@ Pure functions and bookkeeping, used by `sender.py` and `inbox.py`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
 from dshq_widget.training.shown_settings import shown_settings
 
@@ -88,13 +90,18 @@ def policy(given: Any, bare: bool = False) -> dict[str, Any]:
     }
 
 
-def config(trainer: Any) -> dict[str, Any]:
+def values(trainer: Any, in_page: bool) -> dict[str, Any]:
+    """The shared settings of a Trainer for the page; `in_page`: the browser trains in its place."""
+    return typed(trainer.config.to_json()) | ({"device": "page"} if in_page else {})
+
+
+def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
     """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, and
     under `algorithm` its own.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
-        "values": typed(trainer.config.to_json()),
+        "values": values(trainer, in_page),
         "schema": shown["schema"],
         "defaults": typed(shown["defaults"]),
         "presets": shown["presets"],
@@ -105,6 +112,18 @@ def config(trainer: Any) -> dict[str, Any]:
             "defaults": typed(shown["own_defaults"]),
         },
     }
+
+
+def expression(drill: Any, compiled: Any) -> str:
+    """How to write this drill in Python: the name of a built-in one or of an environment, else the name of the class.
+    `drill` is what the user gave, `compiled` what became of it.
+    """
+    name = compiled.name
+    if "environment" in compiled.spec:
+        return f'"{name}"'
+    if name in drills.drills and (not isinstance(drill, type) or drills.drills[name] is drill):
+        return f'"{name}"'
+    return drill.__name__ if isinstance(drill, type) else "drill"
 
 
 def settings_in(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,6 +342,35 @@ def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:
     if not isinstance(text, str) or len(text) > 2 * STATE_BYTES_MAX:
         raise ValueError(f"a scene needs its state, at most {STATE_BYTES_MAX} bytes in hex")
     return bytes.fromhex(text)
+
+
+def to_policy_show(kind: str, content: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A page's message to the process that plays for it (policy_show.py), checked; raises ValueError."""
+    wanted = protocol.MESSAGES["page_to_kernel"][kind]
+    found: dict[str, Any] = {"type": kind, **{key: content.get(key) for key in wanted}}
+    start = found.get("start")
+    limits = {"page": 1 << 53, "plan": 1 << 53, "tick": 1 << 53, "count": 1000, "action": spec["n_actions"] - 1}
+    for key, most in limits.items():
+        if key in wanted and not (type(found[key]) is int and 0 <= found[key] <= most):
+            raise ValueError(f"{kind} needs {key}, a whole number from 0 to {most}, got {found[key]!r:.60}")
+    if "watch" in wanted and not isinstance(found["watch"], bool):
+        raise ValueError(f"{kind} needs watch, true or false")
+    if start is not None:
+        found["start"] = _start(start, spec)
+    return found
+
+
+def _start(start: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The state from which a match is to be played, as DECIDE has it."""
+    start = start if isinstance(start, dict) else {}
+    state, tick, repeat, at_reset = (start.get(key) for key in ("state", "tick", "repeat", "at_reset"))
+    digits = 8 * sum(max(length, 1) for _, _, length in spec["fields"])
+    if not isinstance(state, str) or not re.fullmatch("[0-9a-f]*", state) or len(state) != digits:
+        raise ValueError(f"a match to be played needs its state, {digits} digits in hex")
+    if type(tick) is not int or tick < 0 or type(repeat) is not int or not 1 <= repeat <= 120:
+        raise ValueError("a match to be played needs its tick, and ticks per decision from 1 to 120")
+    opponent = one_of("opponent", start.get("opponent"), ("idle", "random", *spec["baselines"]))
+    return {"state": state, "tick": tick, "repeat": repeat, "opponent": opponent, "at_reset": at_reset is True}
 
 
 def _is_plain(value: Any) -> bool:

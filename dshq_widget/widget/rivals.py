@@ -17,9 +17,11 @@ class Rivals:
     `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded.
     """
 
-    def __init__(self, drill: CompiledDrill) -> None:
-        self._drill = drill
-        self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in ladder.rungs(drill.name)}
+    def __init__(self, drill: CompiledDrill, scripts_only: bool = False) -> None:
+        """`scripts_only`: no policy can be the opponent."""
+        self._drill, self._scripts_only = drill, scripts_only
+        rungs = () if scripts_only else ladder.rungs(drill.name)
+        self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in rungs}
         self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
 
     @property
@@ -34,6 +36,9 @@ class Rivals:
         if not isinstance(opponent, os.PathLike) and not str(opponent).endswith(".dshq"):
             return opponent
         path = Path(opponent).expanduser()
+        if self._scripts_only:
+            known = ", ".join(("idle", "random", *self.opponents))
+            raise checkpoint.CheckpointError(f"the opponent of this policy must be one of {known}, got {path.name!r}")
         policy = self._read(path)
         self._paths[path.stem] = path
         self.known = {**self.known, path.stem: policy}

@@ -198,15 +198,32 @@ export type PageToKernel =
   | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
   | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
   | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
+  | { type: "DECIDE"; page: number; plan: number; count: number; watch: boolean; start: PlanStart | null } // so many more; `watch`: with frames
+  | { type: "DREAM"; page: number; plan: number; tick: number } // imagine what comes after that tick
+  | { type: "ENTER_DREAM"; page: number; plan: number; tick: number } // a person's dream begins there
+  | { type: "DREAM_ACT"; page: number; plan: number; action: number } // and goes on
   | { type: "FRAME_SHOWN"; tick: number }; // the next picture may come
 
 export type KernelToPage =
   | { type: "HISTORY"; start: number; rows: MetricsRow[] }
   | { type: "STEP"; unit: StepUnit; count: number }
   | { type: "LOG"; level: string; text: string }
+  | { type: "DECISIONS"; page: number; plan: number; version: number; decisions: number[][]; surprises: number[] } // frames are its buffer
+  | { type: "DECIDE_AGAIN"; page: number | null; plan: number | null } // that plan is forgotten; null: every plan is
+  | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; reward: number[]; continues: number[] } // frames are its buffer
+  | { type: "DREAMT"; page: number; plan: number; reward: number; continues: number } // a frame is its buffer
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
   | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module are its buffers
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
+
+/** From where a policy elsewhere plays the match ahead (match/ahead.ts). */
+export interface PlanStart {
+  state: string; // its bytes in hex
+  tick: number;
+  repeat: number; // ticks per decision
+  opponent: string;
+  at_reset: boolean; // policies change between games only
+}
 
 /** What the queen of the Territory Drill may spawn. */
 export type SpawnKind = "energy" | "combat";
@@ -358,6 +375,8 @@ export type ToWorker =
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
+  | (ToShow & { type: "PLAN_AHEAD"; on: boolean }) // side 0's policy is elsewhere; a plan that was there is void
+  | (ToShow & { type: "AHEAD"; plan: number; version: number; decisions: number[][] }) // tick, sum of the state, actions
   | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
   | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
   | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; expected?: SpawnKind | ""; watch?: boolean; weights?: Record<string, number> })
@@ -451,6 +470,8 @@ export type FromWorker =
   | { type: "OUTCOMES"; id: string; player: number; outcomes: Outcome[] } // none: no decision can be made here
   | { type: "CURSOR"; id: string; view: number; cursor: Cursor }
   | { type: "PAST"; id: string; versions: number[]; ghost: number } // kept, rising; the one that plays side 1, -1: none
+  | { type: "WANTED"; id: string; plan: number; tick: number; state: string; repeat: number; opponent: string } // to be played elsewhere from here
+  | { type: "DECIDED"; id: string; plan: number; tick: number; left: number } // the last decision taken, and how many wait
   | { type: "PROPOSALS"; id: string; proposals: Proposal[] } // since the last beat, newest last; again once the outcome is known
   | { type: "FUTURES"; id: string; futures: Futures | null } // null: search decides for nobody
   | { type: "RECORDING"; id: string; recording: Recording }

@@ -45,6 +45,7 @@ export const PANELS = [
   "charts",
   "mind",
   "gate",
+  "dream",
   "league",
   "log",
   "rewards",
@@ -130,6 +131,28 @@ export const MESSAGES = {
     "FRAME_SHOWN": [
       "tick"
     ],
+    "DECIDE": [
+      "page",
+      "plan",
+      "count",
+      "watch",
+      "start"
+    ],
+    "DREAM": [
+      "page",
+      "plan",
+      "tick"
+    ],
+    "ENTER_DREAM": [
+      "page",
+      "plan",
+      "tick"
+    ],
+    "DREAM_ACT": [
+      "page",
+      "plan",
+      "action"
+    ],
     "EXTEND_TRAINING": [],
     "RESUME_RUN": [],
     "SUBMIT_POLICY": []
@@ -159,6 +182,31 @@ export const MESSAGES = {
       "version",
       "playing",
       "events"
+    ],
+    "DECISIONS": [
+      "page",
+      "plan",
+      "version",
+      "decisions",
+      "surprises"
+    ],
+    "DECIDE_AGAIN": [
+      "page",
+      "plan"
+    ],
+    "IMAGINED": [
+      "page",
+      "plan",
+      "tick",
+      "ticks",
+      "reward",
+      "continues"
+    ],
+    "DREAMT": [
+      "page",
+      "plan",
+      "reward",
+      "continues"
     ]
   },
   "page_to_worker": {
@@ -232,6 +280,14 @@ export const MESSAGES = {
     ],
     "RESTORE": [
       "snapshot"
+    ],
+    "AHEAD": [
+      "plan",
+      "version",
+      "decisions"
+    ],
+    "PLAN_AHEAD": [
+      "on"
     ],
     "GATE": [
       "settings"
@@ -307,6 +363,18 @@ export const MESSAGES = {
     "PAST": [
       "versions",
       "ghost"
+    ],
+    "WANTED": [
+      "plan",
+      "tick",
+      "state",
+      "repeat",
+      "opponent"
+    ],
+    "DECIDED": [
+      "plan",
+      "tick",
+      "left"
     ],
     "PROPOSALS": [
       "proposals"

@@ -5,6 +5,7 @@
 
 import type { DrillSpec, Mode, Swap } from "../contract/protocol";
 import { MODES, SHOW_DEFAULTS } from "../contract/tables";
+import { Ahead } from "./ahead";
 import { Gatekeeper } from "./gatekeeper";
 import { Keys } from "./keys";
 import { Observer } from "./observer";
@@ -26,6 +27,7 @@ export class Deciders {
   readonly keys: Keys;
   readonly gatekeeper: Gatekeeper; // may stand between side 0's network and the match
   readonly searcher: Searcher; // may decide for the side that the policy plays
+  readonly ahead = new Ahead(); // where side 0's policy is elsewhere, and decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
@@ -50,7 +52,7 @@ export class Deciders {
   }
 
   get version(): number {
-    return this.policy?.version ?? this.restoredVersion;
+    return this.policy?.version ?? (this.ahead.version < 0 ? this.restoredVersion : this.ahead.version);
   }
 
   /** The network that plays `side` where a network plays it. */
@@ -126,6 +128,16 @@ export class Deciders {
   }
 
   // ---- decisions
+
+  /** Whether the next decision is made elsewhere, for all sides. */
+  get elsewhere(): boolean {
+    return this.ahead.on && !this.played(0);
+  }
+
+  /** Whether it is yet to come. */
+  waits(state: GameState, tick: number, repeat: number): boolean {
+    return this.elsewhere && !this.ahead.ready(tick, state.buffer, { repeat, opponent: this.opponent });
+  }
 
   /** The side that search decides for, -1: none. It is the policy's: blue, or orange where a person plays blue. */
   get searching(): number {

@@ -52,6 +52,7 @@ export class Show {
   private previousCount = 0;
   private cut = false; // the last tick began an episode: nothing to interpolate from
   private skip = 0; // ticks left in which to find the next goal
+  private owed = 0; // ticks left of steps that wait for a decision
   private readonly log = new MatchLog();
   readonly scores: Scores;
   readonly deciders: Deciders;
@@ -110,6 +111,7 @@ export class Show {
 
   /** Let `seconds` of real time pass. */
   advance(seconds: number): void {
+    this.stepOn();
     if (!this.playing && !this.skipping) return;
     const wasSkipping = this.skipping;
     const rate = wasSkipping ? SKIP_SPEED : this.rate;
@@ -119,6 +121,12 @@ export class Show {
     const searching = this.deciders.searching >= 0; // a tick may take milliseconds
     for (let done = 1; done <= due; done++) {
       const late = (searching || done % TICKS_PER_CLOCK_LOOK === 0) && this.now() - start > FRAME_BUDGET_MS;
+      if (this.waits()) {
+        this.keepScene();
+        this.takeScene();
+        this.credit = 0;
+        return;
+      }
       if (late || done === due) this.keepScene();
       this.step();
       const found = wasSkipping && !this.skipping;
@@ -134,12 +142,22 @@ export class Show {
   /** Pause, then advance by exactly `count` ticks, or by the ticks of `count` decisions. */
   stepBy(unit: StepUnit, count: number): void {
     this.pause();
-    const ticks = count * (unit === "decision" ? this.actionRepeat : 1);
-    for (let k = 0; k < ticks; k++) {
+    this.owed = count * (unit === "decision" ? this.actionRepeat : 1);
+    this.stepOn();
+  }
+
+  /** The ticks that are owed, as far as decisions are there. */
+  private stepOn(): void {
+    for (; this.owed > 0 && !this.waits(); this.owed--) {
       this.keepScene();
       this.step();
       this.takeScene();
     }
+  }
+
+  /** Whether the next tick waits for a decision that is made elsewhere. */
+  private waits(): boolean {
+    return this.rest === 0 && this.phase === 0 && this.deciders.waits(this.state, this.tick, this.actionRepeat);
   }
 
   /** Run fast until somebody scores, playing or paused; after SKIP_SECONDS of show time without a goal, go on as before. */
@@ -150,12 +168,14 @@ export class Show {
 
   play(): void {
     this.playing = true;
+    this.owed = 0;
     this.changes++;
   }
 
   pause(): void {
     this.playing = false;
     this.skip = 0;
+    this.owed = 0;
     this.credit = 0;
     this.changes++;
   }
@@ -168,6 +188,7 @@ export class Show {
     this.score = [0, 0];
     this.credit = 0;
     this.skip = 0;
+    this.owed = 0;
     this.waitingInputs = [];
     this.holding.clear();
     this.log.begin(null);
@@ -356,9 +377,21 @@ export class Show {
     if (this.deciders.due("now")) this.swap();
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
-    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
+    if (this.deciders.elsewhere) this.follow();
+    else for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
     this.log.addActions(this.state.action);
     this.game.decide(this.state);
+  }
+
+  /** Carries out what was decided elsewhere. */
+  private follow(): void {
+    const { ahead } = this.deciders;
+    const { version, decision } = ahead.take();
+    for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = decision[2 + side]!;
+    if (version === ahead.version) return;
+    ahead.version = version;
+    this.logInput({ kind: "policy", version });
+    this.emit("swap", -1);
   }
 
   /** One side: add what the decision that is over has earned; potentials only guide learning and are left out. */

@@ -9,7 +9,7 @@ import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import { percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
-export const coach: Panel = { area: "more", build };
+export const coach: Panel = { area: "more", applies: ({ dream }) => !dream.on, build };
 
 const MOST = 8; // scenes, as dshq_widget/learning/scenes.py takes them
 const STEP = 0.05; // of the share

@@ -7,7 +7,7 @@ import { ghostOf } from "../session/player_names";
 import { field, h, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
-export const ghost: Panel = { area: "play", build };
+export const ghost: Panel = { area: "play", applies: ({ dream }) => !dream.on, build };
 
 function build({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0 });

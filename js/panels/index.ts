@@ -8,6 +8,7 @@ import type { PanelName } from "../contract/protocol";
 import { PANELS as NAMES } from "../contract/tables";
 import { charts } from "./charts/charts";
 import { coach } from "./coach";
+import { dream } from "./dream/dream";
 import { futures } from "./futures/futures";
 import { gate } from "./gate/gate";
 import { ghost } from "./ghost";
@@ -37,6 +38,7 @@ export const PANELS: Record<PanelName, Panel> = {
   charts,
   mind,
   gate,
+  dream,
   league,
   log,
   rewards,

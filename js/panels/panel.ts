@@ -14,6 +14,7 @@ type Read =
   | "events"
   | "gate"
   | "search"
+  | "dream"
   | "state"
   | "show"
   | "status"

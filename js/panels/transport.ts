@@ -11,6 +11,7 @@ const MODE_NAMES: Record<Mode, string> = {
   sandbox: "AI vs opponent",
 };
 const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
+const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 type SwapName = Swap | "blend"; // fading in is a way to swap now
 const SWAP_NAMES: Record<SwapName, string> = { now: "now", at_reset: "at reset", blend: "blend" };
@@ -67,12 +68,12 @@ function build({ session, signal }: PanelView): HTMLElement {
   if (session.pictures) {
     for (const element of [decision, goal, players]) element.hidden = true;
     tick.title = "Step: advance by one environment step";
-    swap.querySelector("option[value=blend]")?.remove();
   }
+  if (session.pictures || session.dream.on) swap.querySelector("option[value=blend]")?.remove();
 
   const offerPlayers = () => {
     const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
-    const names = sides === 1 ? MODE_NAMES_ALONE : MODE_NAMES;
+    const names = sides === 1 ? MODE_NAMES_ALONE : session.dream.on ? MODE_NAMES_DREAMER : MODE_NAMES;
     setOptions(
       mode,
       MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
@@ -94,7 +95,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     blend = show.blend_ms || blend;
     selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
     selectValue(opponent, session.opponent);
-    opponent.disabled = show.mode !== "sandbox";
+    opponent.disabled = show.mode !== "sandbox" && !session.dream.on;
     opponent.title = opponent.disabled ? "Available in the mode AI vs opponent" : "Plays the other side: a script or a trained policy";
     if (document.activeElement !== seed) seed.value = String(show.seed);
   };

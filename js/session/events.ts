@@ -31,6 +31,7 @@ export interface SessionEvents {
   seat: undefined;
   gate: undefined; // its settings, its map or what was proposed
   futures: undefined; // whether search is on, how it looks ahead or what it saw
+  dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
   lost: { view: number; reason: string };

@@ -11,6 +11,7 @@ export interface Lineup {
   readonly past: PastState;
   readonly taken: boolean; // a person plays side 0, whatever the mode
   readonly opponent: string;
+  readonly dream: { readonly on: boolean }; // the policy plays in the kernel, and side 0 only
 }
 
 /** Of side 0 and side 1. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
@@ -18,11 +19,11 @@ export function playerNames(session: Lineup): [string, string] {
   const { mode } = session.show;
   const { version } = session.state;
   const ghost = ghostOf(session);
-  const untrained = mode === "ai_vs_ai" && session.model.get("policy")?.layers.length ? "Untrained" : "";
+  const untrained = (mode === "ai_vs_ai" || session.dream.on) && session.model.get("policy")?.layers.length ? "Untrained" : "";
   const network = version > 0 ? (ghost >= 0 ? `v${version}` : "AI") : untrained;
   const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
   if (ghost >= 0) return [blue, `v${ghost}`];
-  return [blue, mode === "sandbox" ? session.opponent : network || session.opponent];
+  return [blue, mode === "sandbox" || session.dream.on ? session.opponent : network || session.opponent];
 }
 
 /** The earlier version that plays side 1 just now, -1: none. */

@@ -22,6 +22,7 @@ import type {
 } from "../contract/protocol";
 import { SHOW_DEFAULTS } from "../contract/tables";
 import { readWeights } from "../match/scores";
+import { DreamLink } from "./dream_link";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
 import { GateLink } from "./gate_link";
 import { History } from "./history";
@@ -29,6 +30,7 @@ import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { registry, type ShowHost } from "./registry";
 import { runSettings } from "./run_settings";
+import { sameSetting } from "./same_setting";
 import { type Ends, Screen } from "./screen";
 import { SearchLink } from "./search_link";
 
@@ -50,6 +52,7 @@ export class Session {
   readonly journal: Journal;
   readonly gate: GateLink; // of the algorithm `gate`
   readonly search: SearchLink; // 16 futures
+  readonly dream: DreamLink; // of the algorithm `dreamer`
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
   taken = false; // a person plays side 0, whatever the mode
@@ -88,6 +91,7 @@ export class Session {
     this.journal = keepJournal(this, signal);
     this.gate = new GateLink(this);
     this.search = new SearchLink(this);
+    this.dream = new DreamLink(this, signal);
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
 
@@ -265,6 +269,7 @@ export class Session {
     if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
     this.gate.begin();
     this.search.begin();
+    this.dream.begin();
     this.sendPolicy();
     if (!another) this.post({ type: "DRILL", id, ...drill });
     this.events.emit("drill", undefined);
@@ -353,6 +358,10 @@ export class Session {
       case "PROPOSALS":
         this.gate.receive(message.proposals);
         return;
+      case "WANTED":
+      case "DECIDED":
+        this.dream.follow(message);
+        return;
       case "FUTURES":
         this.search.receive(message.futures);
         return;
@@ -427,6 +436,12 @@ export class Session {
       case "FRAME":
         if (buffers?.[0]) void this.screen?.receive(message, buffers[0]);
         return;
+      case "DECISIONS":
+      case "DECIDE_AGAIN":
+      case "IMAGINED":
+      case "DREAMT":
+        this.dream.receive(message, buffers?.[0]);
+        return;
       default:
         console.warn("dshq-widget: unknown message from the kernel:", message);
     }
@@ -483,17 +498,4 @@ export class Session {
 function copyBytes(bytes: Bytes): ArrayBuffer {
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return view.slice().buffer;
-}
-
-/** Whether a setting as typed is the one that the kernel reports: 64, 64 is [64, 64], and self=.75 is self=0.75. */
-function sameSetting(kernel: ConfigValue | undefined, typed: ConfigValue): boolean {
-  const plain = (value: ConfigValue | undefined) =>
-    String(value)
-      .split(",")
-      .map((part) => {
-        const [name, number] = part.split("=").map((word) => word.trim());
-        return number === undefined ? name : `${name}=${Number(number)}`;
-      })
-      .join();
-  return plain(kernel) === plain(typed);
 }

@@ -166,6 +166,12 @@ export class Host {
       case "PAST":
         widget.earlier?.goBack(message.back);
         break;
+      case "PLAN_AHEAD":
+        show.deciders.ahead.set(message.on);
+        return;
+      case "AHEAD":
+        show.deciders.ahead.add(message.plan, message.version, message.decisions);
+        return;
       case "GATE":
         show.deciders.gatekeeper.set(message.settings);
         return;
@@ -366,10 +372,20 @@ export class Host {
     if (drew) widget.frameDrawn(now);
     for (const [view, cursor] of drags.changedCursors()) this.post({ type: "CURSOR", id: widget.id, view, cursor });
     if (changed) widget.stateDirty = widget.snapshotDirty = true;
+    this.followAhead(widget.id, show);
     const beat = this.report(widget, show, now);
     const mind = inspector.report(beat, changed);
     if (mind) this.post({ type: "MIND", id: widget.id, ...mind });
     return show.playing || show.skipping || busy || held || widget.stateDirty || widget.snapshotDirty;
+  }
+
+  /** Where the policy is elsewhere: what it is to play, and how far the match has come. */
+  private followAhead(id: string, show: Show): void {
+    const { ahead } = show.deciders;
+    const wanted = ahead.takeWanted();
+    if (wanted) this.post({ type: "WANTED", id, ...wanted, state: stateHex(wanted.state) });
+    const decided = ahead.takeDecided();
+    if (decided) this.post({ type: "DECIDED", id, ...decided });
   }
 
   /** Tells the page how the match stands, on its beat or because somebody asked; whether it did. */

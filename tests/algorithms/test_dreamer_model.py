@@ -12,7 +12,7 @@ from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
 from dshq_widget.algorithms.dreamer.model.rssm import RSSM
 from dshq_widget.algorithms.dreamer.model.sizes import Size
-from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
+from dshq_widget.algorithms.dreamer.model.world_model import WorldModel, shade_weights
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.pixels import packing
@@ -215,6 +215,16 @@ class TestWorldModel:
     def test_untrained_it_expects_no_reward(self):
         latents = torch.randn(9, TINY.latent, generator=rng())
         assert (self.model().reward(latents) == 0).all()
+
+    def test_rare_shades_weigh_more(self):
+        """Of 5,760 pixels 58 are a ball: each shade that is there weighs the same in all, up to the limit."""
+        pixels = torch.full((1, 1, 1, 72, 80), -0.5)
+        pixels.flatten()[:58] = 0.5
+        weights = shade_weights(pixels, 1000.0).flatten()
+        assert torch.allclose(weights[:58].sum(), torch.tensor(1440.0)) and torch.allclose(
+            weights[58:].sum(), weights[:58].sum()
+        )
+        assert shade_weights(pixels, 10.0).max() == 10 and torch.equal(shade_weights(pixels, 0.0), torch.ones(()))
 
     def test_free_bits(self):
         small = torch.full((2, 2), 0.3, requires_grad=True)

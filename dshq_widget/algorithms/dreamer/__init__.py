@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget.algorithms.algorithm import Algorithm, one_process
-from dshq_widget.algorithms.dreamer.model.sizes import suits
+from dshq_widget.algorithms.algorithm import Algorithm, PlayedByProcess, one_process
+from dshq_widget.algorithms.dreamer.model.sizes import SIZES, acting_floats, suits
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ def needs() -> None:
     from dshq_widget.gpu.device import need_torch
 
     need_torch("the algorithm dreamer")
+
+
+def floats(spec: Mapping[str, Any], settings: DreamerSettings) -> int:
+    """See `PlayedByProcess`."""
+    return acting_floats(SIZES[settings.size], int(spec["n_actions"]))
 
 
 def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bool, against: str) -> dict[str, Any]:
@@ -58,6 +63,7 @@ ALGORITHM = Algorithm(
     summary=summary,
     suits=suits,
     evaluate=evaluate,
+    played=PlayedByProcess("dshq_widget.algorithms.dreamer.show.process:run", floats, needs),
     refuses={
         "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",
         "recurrent": "dreamer always has a memory, its world model: leave out --recurrent",

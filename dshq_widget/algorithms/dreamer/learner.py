@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
 from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
@@ -14,16 +15,16 @@ from dshq_widget.algorithms.dreamer.source import DreamerGames
 from dshq_widget.learning.parts import Experience, Learner, Progress
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.policy.checkpoint import MAX_FILE_BYTES
+from dshq_widget.runtime.slots import WeightSlots
 
-WEIGHTS = "train.dreamer.agent."
+WEIGHTS, ACTING = "train.dreamer.agent.", "train.dreamer.acting"
 MOST_STATE = MAX_FILE_BYTES // 4 * 3
 """Bytes of weights and moments that leave room for the replay ring in a policy file."""
-ON_THE_PAGE = "the page shows random play: this policy acts on what a world model makes of frames, in the learner only"
 
 
 class DreamerLearner(Learner):
-    """`blob`, what is published, is a network of `floats` zeros, which plays at random: the policy itself acts on
-    latents and stays here (docs/dreamer.md). Its weights are in the run's files.
+    """`blob` is a network of `floats` zeros, which stands for the policy where a network is wanted: the policy itself
+    acts on latents (docs/dreamer.md). Its weights are in the run's files, and published by `DreamerReport`.
     """
 
     def __init__(self, dreamer: Dreamer, floats: int, warn: Callable[[str], None]) -> None:
@@ -63,17 +64,28 @@ class DreamerLearner(Learner):
         """Raises ValueError for weights of another size. Without any, as in a file from before training, nothing
         changes.
         """
-        found = from_arrays(WEIGHTS, state)
-        if found:
-            self.dreamer.restore(found)
-            self.restored = True
+        self.restored = take_over(self.dreamer, state)
+
+
+def take_over(dreamer: Dreamer, state: Mapping[str, np.ndarray]) -> bool:
+    """Take over the weights in a file: all of them, or, of a file that a page saved, what plays and dreams. False if it
+    has none. Raises ValueError for weights of another size.
+    """
+    found = from_arrays(WEIGHTS, state)
+    if found:
+        dreamer.restore(found)
+    elif ACTING in state:
+        dreamer.act_with(torch.from_numpy(state[ACTING].copy()))
+    return bool(found) or ACTING in state
 
 
 class DreamerReport(Companion):
-    """Adds replay to the metrics, passes on changed settings, and says what the page shows."""
+    """Adds replay to the metrics, passes on changed settings, and publishes what acts in `slots`, if somebody watches:
+    there `step` is the policy's version.
+    """
 
-    def __init__(self, dreamer: Dreamer, games: DreamerGames) -> None:
-        self.dreamer, self.games = dreamer, games
+    def __init__(self, dreamer: Dreamer, games: DreamerGames, slots: WeightSlots | None) -> None:
+        self.dreamer, self.games, self.slots = dreamer, games, slots
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -84,9 +96,17 @@ class DreamerReport(Companion):
         }
 
     def begin(self, run: Run) -> None:
-        run.warn(ON_THE_PAGE)
+        self._publish(run)
+
+    def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
+        self._publish(run)
+
+    def _publish(self, run: Run) -> None:
+        if self.slots is not None:
+            self.slots.publish(self.slots.latest + 1, run.version, self.dreamer.acting().numpy())
 
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
         if command["type"] == "SET_HYPER" and command["key"] == "dreamer":
             settings = dataclasses.replace(self.games.settings, **command["value"])
             self.games.settings = self.dreamer.settings = settings
+            self.dreamer.model.rare_shades = settings.rare_shades

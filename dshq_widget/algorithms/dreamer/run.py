@@ -52,6 +52,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     player = Player(dreamer, settings.games, torch.Generator().manual_seed(config.seed + 2))
     source = DreamerGames(actor, player, settings, config.seed, say)
     learner = DreamerLearner(dreamer, spec.floats, say)
+    acting = WeightSlots.attach(blocks["weights"], offset=job["acting"]) if job.get("acting") else None
     training = Run(
         channel,
         job,
@@ -62,7 +63,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         source=source,
         evaluator=DreamerEvaluator(drill, dreamer, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(DreamerReport(dreamer, source),),
+        companions=(DreamerReport(dreamer, source, acting),),
     )
     if training.version and not learner.restored:
         _take_up(training, learner, job.get("resume"))

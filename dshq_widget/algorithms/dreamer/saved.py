@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from dshq_widget.algorithms.dreamer.evaluator import EPISODES, Played, by_policy, matches, play
-from dshq_widget.algorithms.dreamer.learner import WEIGHTS
+from dshq_widget.algorithms.dreamer.learner import take_over
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
-from dshq_widget.algorithms.dreamer.model.tensors import from_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract import sections
 from dshq_widget.drill.compiled import CompiledDrill
@@ -18,15 +17,17 @@ from dshq_widget.policy.evaluate import summary
 
 
 def dreamer_of(saved: Checkpoint, n_actions: int) -> Dreamer:
-    """The Dreamer in a file. Raises CheckpointError for a file without a world model, or of another size."""
+    """The Dreamer in a file. An untrained one without any weights is as its seed has it.
+    Raises CheckpointError for a file without a world model, or of another size.
+    """
     settings = sections.read(DreamerSettings, "dreamer", saved.algorithm_settings)
-    dreamer, found = Dreamer(settings, n_actions, saved.seed), from_arrays(WEIGHTS, saved.state)
-    if not found:
-        raise CheckpointError("the file has no world model, only a stand-in for the page: save it with Trainer.save")
+    dreamer = Dreamer(settings, n_actions, saved.seed)
     try:
-        dreamer.restore(found)
+        found = take_over(dreamer, saved.state)
     except (ValueError, KeyError) as error:
         raise CheckpointError(str(error)) from error
+    if not found and saved.version:
+        raise CheckpointError("the file has no world model, only a stand-in for it: save it again with Trainer.save")
     return dreamer
 
 

@@ -35,6 +35,10 @@ class DreamerSettings(Section):
         333.0, "float", "Discount horizon", NEXT_UPDATE, "dreamer", unit="decisions", lo=1.0, hi=1e6
     )
     """The discount is 1 - 1 / this (danijar/dreamerv3: 333); potentials are paid with it, too."""
+    rare_shades: float = setting(0.0, "float", "Weight of rare shades", NEXT_UPDATE, "dreamer", lo=0.0, hi=1e6)
+    """The most that a pixel of a rare shade weighs in the reconstruction, where each shade weighs the same in all; 0:
+    every pixel weighs 1 (DreamerV3). 60 lets the model draw a ball early (measured: docs/LOG.md).
+    """
     learning_rate: float = setting(4e-4, "float", "Model learning rate", NEXT_UPDATE, "dreamer", lo=0.0, hi=1.0)
     """Adam's step size for the world model (gbxcule: 6e-4, dreamerv3-torch: 1e-4)."""
     behaviour_learning_rate: float = setting(

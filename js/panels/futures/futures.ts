@@ -8,7 +8,7 @@ import type { Panel, PanelView } from "../panel";
 import { buildMoves } from "./moves";
 import { buildSizes } from "./sizes";
 
-export const futures: Panel = { area: "play", applies: ({ pictures, gate }) => !pictures && !gate.on, build };
+export const futures: Panel = { area: "play", applies: ({ pictures, gate, dream }) => !pictures && !gate.on && !dream.on, build };
 
 const PARTICLES = [1, 4, 16, 64];
 const DEEPEST = 8;

@@ -10,7 +10,7 @@ import { compact, fixed, percent, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildOutcomes } from "./outcomes";
 
-export const mind: Panel = { area: "more", build };
+export const mind: Panel = { area: "more", applies: ({ dream }) => !dream.on, build };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;

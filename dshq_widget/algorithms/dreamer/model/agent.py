@@ -18,6 +18,9 @@ from dshq_widget.algorithms.dreamer.model.sizes import SIZES
 from dshq_widget.algorithms.dreamer.model.world_model import WorldModel
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 
+ACTING = ("model", "actor")
+"""The parts that a policy needs to play and to dream."""
+
 
 class Dreamer:
     """`chance` is the only source of random numbers; weights come from `seed`, too."""
@@ -28,7 +31,7 @@ class Dreamer:
         size, self.settings = SIZES[settings.size], settings
         self.device = torch.device(device)
         weights = torch.Generator().manual_seed(seed)
-        self.model = WorldModel(size, n_actions, unpack_impl=settings.unpack_impl)
+        self.model = WorldModel(size, n_actions, unpack_impl=settings.unpack_impl, rare_shades=settings.rare_shades)
         self.actor, self.critic = behaviour.Actor(size, n_actions), behaviour.Critic(size)
         for part in (self.model, self.actor, self.critic):
             initialise(part, weights)
@@ -139,6 +142,21 @@ class Dreamer:
         for each in self.optimisers.values():
             each.forget()
 
+    def acting(self) -> Tensor:
+        """f32 `[acting_floats]` (sizes.py), a copy: what plays and dreams, the weights of the model and the actor."""
+        return torch.cat([self.optimisers[name].weights for name in ACTING]).cpu()
+
+    def act_with(self, weights: Tensor) -> None:
+        """Take over what `acting` returned. Raises ValueError for another size, and nothing changes."""
+        rows = [self.optimisers[name].weights for name in ACTING]
+        if len(weights) != sum(map(len, rows)):
+            raise ValueError(
+                f"the file's policy has {len(weights):,} weights, and one of size {self.settings.size!r} for "
+                f"{self.model.n_actions} actions has {sum(map(len, rows)):,}: choose the file's size and drill"
+            )
+        for row, given in zip(rows, weights.split([len(row) for row in rows]), strict=True):
+            row.copy_(given)
+
     def state(self, moments: bool = True) -> dict[str, Tensor]:
         """Everything that an exact continuation needs, on the processor."""
         rows = {"slow": self.slow_weights, "spread": self.scale.spread, "chance": self.chance.get_state()}
@@ -176,6 +194,13 @@ class Player:
         h, z = dreamer.model.rssm.initial(torch.zeros(n, device=dreamer.device))
         self.h, self.z = h.detach().clone(), z.detach().clone()
         self.action = torch.zeros(n, dreamer.model.n_actions, device=dreamer.device)
+        self.posterior: Tensor | None = None
+        """What the last frames said of z: log probabilities `[n, stoch, classes]`."""
+
+    @property
+    def latent(self) -> Tensor:
+        """f32 `[n, latent]` of the last frames."""
+        return torch.cat([self.z, self.h], -1)
 
     @torch.no_grad()
     def __call__(self, frames: Tensor, is_first: Tensor) -> Tensor:
@@ -183,8 +208,8 @@ class Player:
         model, size = self.dreamer.model, self.dreamer.model.size
         seen = model.rssm.of_frame(model.encoder(model.pixels(frames)))
         uniform = self._uniform(len(frames), size.stoch, size.classes)
-        self.h, self.z, _ = model.rssm.observe_step(self.h, self.z, self.action, is_first, seen, uniform)
-        log_probs = self.dreamer.actor(torch.cat([self.z, self.h], -1))
+        self.h, self.z, self.posterior = model.rssm.observe_step(self.h, self.z, self.action, is_first, seen, uniform)
+        log_probs = self.dreamer.actor(self.latent)
         drawn = dist.drawn(log_probs, self._uniform(*log_probs.shape))
         action = log_probs.argmax(-1) if self.greedy else drawn
         self.action = dist.one_hot(action, model.n_actions)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Head
-from dshq_widget.algorithms.dreamer.model.sizes import Size
+from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 
 LAMBDA = 0.95
 SCALE_DECAY, LOW, HIGH, LEAST_SCALE = 0.99, 0.05, 0.95, 1.0
@@ -33,7 +33,7 @@ class Critic(nn.Module):
 
     def __init__(self, size: Size) -> None:
         super().__init__()
-        self.head = Head(size.latent, size.units, size.behaviour, dist.BINS, zero=True)
+        self.head = Head(size.latent, size.units, size.behaviour, BINS, zero=True)
 
     def forward(self, latents: Tensor) -> Tensor:
         return self.head(latents)

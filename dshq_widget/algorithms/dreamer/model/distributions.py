@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-BINS = 255
+from dshq_widget.algorithms.dreamer.model.sizes import BINS
+
 LARGEST = 20.0
 """Bins are symexp of 255 evenly spaced numbers from -20 to 20 (danijar/dreamerv3)."""
 UNIMIX = 0.01

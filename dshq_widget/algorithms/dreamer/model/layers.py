@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dshq_widget.algorithms.dreamer.model.sizes import KERNEL
+
 EPSILON = 1e-3
 """Of layer norms (dreamerv3-torch)."""
 TRUNCATED = 0.87962566103423978
@@ -58,10 +60,6 @@ def shrunk(height: int, width: int, strides: Sequence[int]) -> tuple[int, int]:
             f"{height} x {width}: use {height // step * step or step} x {width // step * step or step}"
         )
     return height // step, width // step
-
-
-KERNEL = 4
-"""Of all convolutions (DreamerV1 to V3). With stride 2 they overlap, with stride 4 they are patches."""
 
 
 class _Patches(nn.Module):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
 from typing import Any
 
 STRIDES = (2, 2, 2)
 """Convolutions that shrink a frame from 72 x 80 to 9 x 10, where the halves end (gbxcule)."""
 PATCHES = (4, 2)
 """The same in two: patches of 4 x 4 first. Most of the time goes into the large pictures between (docs/LOG.md)."""
+KERNEL = 4
+"""Of all convolutions (DreamerV1 to V3). With stride 2 they overlap, with stride 4 they are patches."""
+BINS = 255
+"""Of rewards and returns (danijar/dreamerv3)."""
 STRIDE = 8
 """Steps between two commits of the ring, and steps at its ends that are left alone (gbxcule)."""
 
@@ -50,6 +56,35 @@ SIZES: dict[str, Size] = {
 has none, so `12m` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
 `pico` half of that (assumed; measured in docs/LOG.md).
 """
+
+
+def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
+    """Weights of the world model and the actor, counted as layers.py, rssm.py, world_model.py and behaviour.py lay them
+    out; a test compares.
+    """
+    wide, latent = size.stoch * size.classes, size.latent
+    small = pixels // prod(size.strides) ** 2
+    channels = [1, *(size.depth * 2**k for k in range(len(size.strides)))]
+    kernels = KERNEL**2 * sum(a * b for a, b in pairwise(channels))
+    last = KERNEL**2 if size.strides[0] == KERNEL else 1
+    biases = last + sum(KERNEL**2 * n for n, k in zip(channels[1:-1], size.strides[1:], strict=True) if k == KERNEL)
+    encoder = kernels + 2 * sum(channels[1:])
+    decoder = kernels + 2 * sum(channels[1:-1]) + biases + (latent + 1) * small * channels[-1]
+    gru = (size.hidden + size.deter + 2) * 3 * size.deter
+    prior = _dense(size.deter, size.hidden) + (size.hidden + 1) * wide
+    posterior = (size.deter + small * channels[-1] + 2) * size.hidden + (size.hidden + 1) * wide
+    rssm = _dense(wide + n_actions, size.hidden) + gru + prior + posterior + size.deter
+    heads = [(size.predictors, BINS), (size.predictors, 1), (size.behaviour, n_actions)]
+    return encoder + decoder + rssm + sum(_head(latent, size.units, layers, n_out) for layers, n_out in heads)
+
+
+def _dense(n_in: int, n_out: int) -> int:
+    """A linear layer without bias, and a layer norm."""
+    return (n_in + 2) * n_out
+
+
+def _head(n_in: int, units: int, layers: int, n_out: int) -> int:
+    return _dense(n_in, units) + (layers - 1) * _dense(units, units) + (units + 1) * n_out
 
 
 def rows_needed(sequence: int) -> int:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
 from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
-from dshq_widget.algorithms.dreamer.model.sizes import Size
+from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 from dshq_widget.pixels import packing, unpackers
 
 FREE = 1.0
@@ -25,7 +25,7 @@ dreamerv3-torch have 0.5 and 0.1).
 
 @dataclass
 class Losses:
-    """Of a batch, each a mean over its steps, nats but `image` (squared error summed over a frame)."""
+    """Of a batch, each a mean over its steps, nats but `image` (squared error summed over a frame, weighted)."""
 
     image: Tensor
     reward: Tensor
@@ -51,14 +51,16 @@ class WorldModel(nn.Module):
         height: int = packing.HEIGHT,
         width: int = packing.WIDTH,
         unpack_impl: str = "lut",
+        rare_shades: float = 0.0,
     ) -> None:
         """Raises ValueError for frames that cannot be halved often enough."""
         super().__init__()
         self.size, self.n_actions, self.width, self.unpack_impl = size, n_actions, width, unpack_impl
+        self.rare_shades = rare_shades
         self.encoder = Encoder(height, width, size.depth, size.strides)
         self.rssm = RSSM(size, n_actions, self.encoder.features)
         self.decoder = Decoder(height, width, size.depth, size.latent, size.strides)
-        self.reward_head = Head(size.latent, size.units, size.predictors, dist.BINS, zero=True)
+        self.reward_head = Head(size.latent, size.units, size.predictors, BINS, zero=True)
         self.continue_head = Head(size.latent, size.units, size.predictors, 1)
         self.register_buffer("bins", dist.bins(), persistent=False)
         self.bins: Tensor
@@ -88,7 +90,7 @@ class WorldModel(nn.Module):
         latents = states.latent
         drawn = self.decoder(latents.flatten(0, 1)).unflatten(0, pixels.shape[:2])
         return Losses(
-            image=(drawn - pixels).square().sum((-3, -2, -1)).mean(),
+            image=(shade_weights(pixels, self.rare_shades) * (drawn - pixels).square()).sum((-3, -2, -1)).mean(),
             reward=dist.two_hot_loss(self.reward_head(latents), batch["reward"], self.bins).mean(),
             continues=functional.binary_cross_entropy_with_logits(
                 self.continue_head(latents).squeeze(-1), batch["continues"]
@@ -96,6 +98,17 @@ class WorldModel(nn.Module):
             dynamics=free(dist.divergence(states.posterior.detach(), states.prior)),
             representation=free(dist.divergence(states.posterior, states.prior.detach())),
         ), states
+
+
+def shade_weights(pixels: Tensor, most: float) -> Tensor:
+    """The weight of each pixel f32 `[..., height, width]`, from -0.5 to 0.5: all shades of the batch weigh the same in
+    all, but no pixel more than `most`. With 0 every pixel weighs 1.
+    """
+    if not most:
+        return pixels.new_ones(())
+    shades = ((pixels + 0.5) * (packing.SHADES - 1)).round().long()
+    counts = torch.bincount(shades.flatten(), minlength=packing.SHADES).clamp(min=1)
+    return (shades.numel() / (packing.SHADES * counts)).clamp(max=most).to(pixels.dtype)[shades]
 
 
 def free(divergence: Tensor) -> Tensor:
