@@ -18,7 +18,7 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE_MAJOR = 20  # package.json, "engines"
-BUNDLE = ("dshq_widget/static/widget.js", "dshq_widget/static/widget.css", "dshq_widget/static/compute.js")
+BUNDLE = tuple(f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js"))
 SOURCES = ("js", "package.json", "package-lock.json")
 NUMBA = "0.68"  # the newest series that kernels/dshq_kernels/backends/wasm_numba.py knows
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD

@@ -35,7 +35,7 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
-    wanted = {"dshq_widget/static/widget.js", "dshq_widget/static/widget.css", "dshq_widget/static/compute.js"}
+    wanted = {f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js")}
     wanted |= {"dshq_kernels/language/rules.py"}
     wanted |= {"dshq_widget/py.typed", "dshq_kernels/py.typed"}
     assert wanted <= set(names)
