@@ -46,6 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
         shown = lesson_pages.recorded(row, text, 2) if row.number == PLAYED else [""] * len(cells)
         (pages / f"{row.stem}.html").write_text(lesson_pages.page(row, text, shown), encoding="utf-8")
+    lesson_pages.share(pages)
     build(root / PATH, tmp_path_factory.mktemp("stage") / "pages", pages)
     return root
 
@@ -106,6 +107,10 @@ def test_the_home_page_plays_above_the_fold(page: Page, place: str):
     widget = plays(page)
     box = widget.root.locator("canvas").first.bounding_box()
     assert box and box["y"] < 350 and box["width"] > 500
+    button = widget.control("Train").bounding_box()
+    assert button and button["y"] + button["height"] < 800, "Train stands above the fold"
+    widget.control("Train").click()
+    widget.wait_number("version", lambda version: version >= 2, timeout=120)
     page.wait_for_function("document.querySelector('iframe.match').style.height !== ''")
 
 
@@ -124,6 +129,7 @@ def test_a_drill_and_a_rung_play(page: Page, place: str, name: str):
     widget = plays(page)
     if name.startswith("play"):
         assert "You" in widget.root.get_by_label("Scoreboard").inner_text()
+    assert widget.control("Train").is_visible()
 
 
 def test_a_lesson_shows_its_match(page: Page, place: str):

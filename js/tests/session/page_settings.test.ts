@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import type { ConfigSchemaEntry, DrillSpec } from "../../contract/protocol";
+import { SceneList } from "../../session/training/scene_list";
+import { checkSetting } from "../../session/training/settings_check";
+
+const entry = (kind: string, more: Partial<ConfigSchemaEntry> = {}): ConfigSchemaEntry => ({ label: "", help: "", unit: "", kind, effect: "now", ...more });
+
+describe("a hyper-parameter that was changed in the page", () => {
+  it.each([
+    ["num_envs", "64", entry("int", { min: 16, max: 65536, multiple: 16 }), 64],
+    ["gamma", "0.5", entry("float", { min: 0, max: 1 }), 0.5],
+    ["clip_value", "true", entry("bool"), true],
+    ["activation", "relu", entry("choice", { choices: ["tanh", "relu"] }), "relu"],
+    ["hidden_sizes", "32, 64", entry("sizes", { min: 1, max: 1024 }), [32, 64]],
+    ["opponents", "self=.75, random=.25", entry("shares", { min: 0, max: 1 }), "self=.75, random=.25"],
+  ])("%s = %s is taken", (key, value, kind, wanted) => {
+    expect(checkSetting(key, value, kind, ["self", "random"])).toEqual(wanted);
+  });
+
+  it.each([
+    ["num_envs", "24", entry("int", { min: 16, max: 65536, multiple: 16 }), "num_envs must be a multiple of 16, got 24."],
+    ["num_envs", "many", entry("int", { min: 16, max: 65536, unit: "games" }), "num_envs must be a whole number from 16 to 65536 games, got many."],
+    ["gamma", "2", entry("float", { min: 0, max: 1 }), "gamma must be a number from 0 to 1, got 2."],
+    ["gamma", "", entry("float", { min: 0, max: 1 }), "gamma must be a number from 0 to 1, got nothing."],
+    ["clip_value", "maybe", entry("bool"), "clip_value must be true or false, got maybe."],
+    ["activation", "gelu", entry("choice", { choices: ["tanh", "relu"] }), "activation must be one of tanh, relu, got gelu."],
+    ["opponents", "self=.75", entry("shares", { min: 0, max: 1 }), "opponents must be shares that add to 1, like self=.75,random=.25, got self=.75."],
+    ["opponents", "nobody=1", entry("shares", { min: 0, max: 1 }), "opponents must be among self, random, got nobody=1."],
+  ])("%s = %s is refused with a sentence", (key, value, kind, sentence) => {
+    expect(() => checkSetting(key, value, kind, ["self", "random"])).toThrow(sentence);
+  });
+
+  it("is refused where nobody knows it", () => {
+    expect(() => checkSetting("no_such", 1, undefined)).toThrow("Unknown setting no_such.");
+  });
+});
+
+const SPEC = {
+  name: "toy",
+  fields: [
+    ["rng_key", "u32", 0],
+    ["rng_count", "u32", 0],
+    ["practice", "i32", 0],
+    ["ticks", "i32", 0],
+    ["action", "i32", 1],
+    ["x", "f32", 2],
+  ],
+  drag: [{ name: "one", x: "x", y: "x", vx: "x", vy: "x", index: 1, kind: "ball" }],
+} as unknown as DrillSpec;
+
+function state(x: number, key = 7): string {
+  const words = new Uint32Array(7);
+  words[0] = key;
+  new Float32Array(words.buffer)[6] = x;
+  return [...new Uint8Array(words.buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+describe("arranged scenes", () => {
+  it("are the same scene whatever their generator, with results in their order", () => {
+    const scenes = new SceneList(SPEC);
+    scenes.add(state(1.5, 7));
+    scenes.add(state(1.5, 8));
+    scenes.add(state(-2));
+    expect(scenes.rows.map(({ places }) => places)).toEqual([[[1.5, 1.5]], [[-2, -2]]]);
+    expect(scenes.words.map((words) => words[0])).toEqual([0, 0]);
+    scenes.measured([
+      { share: 0.1, version: 1 },
+      { share: 0.2, version: 1 },
+    ]);
+    scenes.measured([{ share: 0.5, version: 9 }]);
+    expect(scenes.rows.map(({ before, now }) => [before?.share, now?.share])).toEqual([
+      [0.1, 0.5],
+      [0.2, 0.2],
+    ]);
+    scenes.remove(scenes.rows[0]!.key);
+    expect(scenes.rows).toHaveLength(1);
+  });
+
+  it("are at most eight, and whole", () => {
+    const scenes = new SceneList(SPEC);
+    for (let k = 0; k < 8; k++) scenes.add(state(k));
+    expect(() => scenes.add(state(99))).toThrow("The limit of 8 scenes is reached: remove one first.");
+    expect(() => scenes.add("0011")).toThrow("A scene of toy has 7 words, got 0.");
+  });
+});
