@@ -202,7 +202,7 @@ export type KernelToPage =
   | { type: "STEP"; unit: StepUnit; count: number }
   | { type: "LOG"; level: string; text: string }
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
-  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module are its buffers
+  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module and the drill's WGSL are its buffers
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
 /** What the queen of the Territory Drill may spawn. */
