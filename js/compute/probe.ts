@@ -4,6 +4,7 @@ import type { NetworkDescription } from "./network";
 import type { Hyper } from "./update";
 
 const SAMPLES = 4096; // at most
+const FEW = 256;
 const HYPER: Hyper = {
   learning_rate: 1e-3,
   clip_epsilon: 0.2,
@@ -22,12 +23,20 @@ export interface Probed {
 }
 
 /**
- * Learns from 4,096 made-up samples again and again for about `seconds`, after one update that compiles, with this network and minibatches of
- * this size (4,096 where they are larger). `wasm`: samples/s by which WebAssembly learns the same.
+ * Learns from 4,096 made-up samples again and again for about `seconds`, with this network and minibatches of this size (4,096 where they are
+ * larger). First from 256: a device that takes longer for them than WebAssembly for all has lost. `wasm`: samples/s by which WebAssembly learns.
  */
 export async function probe(device: GPUDevice, network: NetworkDescription, minibatchSize: number, wasm: number, seconds = 0.3): Promise<Probed> {
-  const rows = Math.min(minibatchSize, SAMPLES);
-  const samples = rows * Math.floor(SAMPLES / rows);
+  const few = await rateOf(device, network, FEW, minibatchSize, 0);
+  const lost = FEW / few > SAMPLES / wasm;
+  const webgpu = lost ? few : await rateOf(device, network, SAMPLES, minibatchSize, seconds);
+  return { wins: !lost && webgpu > wasm ? "webgpu" : "wasm", webgpu, wasm };
+}
+
+/** Samples a second, from one update at least, after one that compiles. */
+async function rateOf(device: GPUDevice, network: NetworkDescription, most: number, minibatchSize: number, seconds: number): Promise<number> {
+  const rows = Math.min(minibatchSize, most);
+  const samples = rows * Math.floor(most / rows);
   const { layers } = network;
   const [observations, actions] = [layers[0]!, layers.at(-1)! - 1];
   const wave = (length: number, scale: number) => Float32Array.from({ length }, (_, k) => scale * Math.sin(1.7 * k + 0.3));
@@ -45,8 +54,7 @@ export async function probe(device: GPUDevice, network: NetworkDescription, mini
       updates += 1;
       passed = (performance.now() - begin) / 1000;
     } while (passed < seconds);
-    const webgpu = (updates * samples) / passed;
-    return { wins: webgpu > wasm ? "webgpu" : "wasm", webgpu, wasm };
+    return (updates * samples) / passed;
   } finally {
     learner.destroy();
   }
