@@ -28,8 +28,8 @@ describe("the bundle", () => {
   });
   afterAll(() => rmSync(out, { recursive: true }));
 
-  it("is one module and one style sheet within the budget, two pages of their own, and the kernels of WebGPU", () => {
-    expect(readdirSync(out).sort()).toEqual(["compute.js", "match_replay.js", "play.js", "standalone.js", "widget.css", "widget.js"]);
+  it("is one module and one style sheet within the budget, two pages of their own, the trainer, and the kernels of WebGPU", () => {
+    expect(readdirSync(out).sort()).toEqual(["compute.js", "match_replay.js", "play.js", "standalone.js", "trainer.js", "widget.css", "widget.js"]);
     expect(statSync(join(out, "widget.js")).size + css.length).toBeLessThan(300 * 1024);
   });
 
