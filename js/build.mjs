@@ -97,7 +97,7 @@ const standalone = {
 };
 
 /** The trainer's worker: not a part of widget.js, since few pages train by themselves. */
-const trainer = { ...common, entryPoints: [{ in: join(here, "trainer", "worker.ts"), out: "trainer" }], format: "iife", outdir: out };
+const trainer = { ...common, entryPoints: [{ in: join(here, "trainer", "worker.ts"), out: "trainer" }], format: "iife", outdir: out, plugins: [shadersAsText] };
 
 const play = { ...common, entryPoints: [join(here, "play.ts")], format: "esm", outdir: out };
 

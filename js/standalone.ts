@@ -71,7 +71,7 @@ interface SavedLearner {
   code: string; // of the worker, gzip in base64
   learner: Builds;
 }
-type SavedTrainer = Partial<SavedLearner> & { drill: Builds };
+type SavedTrainer = Partial<SavedLearner> & { drill: Builds & { wgsl: string } }; // the rules for WebGPU, gzip in base64
 
 /** Of the script "x-trainer", JSON. */
 async function trainerOf(text: string): Promise<TrainerPackage> {
@@ -79,8 +79,9 @@ async function trainerOf(text: string): Promise<TrainerPackage> {
   const { code, learner } = { ...(globalThis as { dshqLearner?: SavedLearner }).dshqLearner, ...saved };
   if (!code || !learner) throw new Error("This page lacks the learner's code: open it beside the files that it came with.");
   const build = hasRelaxedSimd() ? "relaxed" : "plain";
-  const [worker, ...modules] = await Promise.all([unpack(code), unpackBytes(learner[build]), unpackBytes(saved.drill[build])]);
-  return { code: worker, modules: { learner: modules[0]!, drill: modules[1]! } };
+  const [worker, wgsl] = await Promise.all([unpack(code), unpack(saved.drill.wgsl)]);
+  const [ofLearner, ofDrill] = await Promise.all([unpackBytes(learner[build]), unpackBytes(saved.drill[build])]);
+  return { code: worker, modules: { learner: ofLearner, drill: ofDrill }, wgsl };
 }
 
 // the match in script "x-match" plays in element "x"

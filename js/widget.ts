@@ -114,10 +114,11 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
   };
   const history = () => {
     const { win_rate_ema: scripted, win_rate_random: random, agent_steps: steps, evaluated_return: alone } = session.model.get("metrics") ?? {};
-    set("win-rate", scripted?.toFixed(4) ?? "");
-    set("win-rate-random", random?.toFixed(4) ?? "");
-    set("return", alone?.toFixed(4) ?? "");
-    set("agent-steps", steps ?? "");
+    const number = (value: unknown, digits: number) => (typeof value === "number" ? value.toFixed(digits) : ""); // whatever a kernel says
+    set("win-rate", number(scripted, 4));
+    set("win-rate-random", number(random, 4));
+    set("return", number(alone, 4));
+    set("agent-steps", number(steps, 0));
   };
   const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");
   const ready = ({ view, renderer, thread, reason }: Ready) => {

@@ -1,5 +1,5 @@
-"""What a page needs to train by itself: the code of its worker (js/trainer) and the WebAssembly modules of the learner
-and of the drill.
+"""What a page needs to train by itself: the code of its worker (js/trainer), the WebAssembly modules of the learner and
+of the drill, and the drill's rules for WebGPU.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def why_not(trainer: Trainer) -> str:
     return ""
 
 
-def parts(drill: CompiledDrill, relaxed: bool) -> tuple[bytes, bytes, bytes]:
-    """Code, learner's module, drill's module; `relaxed` for a browser with relaxed SIMD. Compiles what is not cached.
-    Raises RuntimeError if this machine cannot make them.
+def parts(drill: CompiledDrill, relaxed: bool) -> tuple[bytes, bytes, bytes, bytes]:
+    """Code, learner's module, drill's module, its WGSL; `relaxed` for a browser with relaxed SIMD. Compiles what is not
+    cached. Raises RuntimeError if this machine cannot make them.
     """
-    return code(), _learner(relaxed), drill.wasm(relaxed)
+    return code(), _learner(relaxed), drill.wasm(relaxed), drill.wgsl.encode()
 
 
 def embedded(drill: CompiledDrill) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def shared() -> dict[str, Any]:
 
 
 def embedded_drill(drill: CompiledDrill) -> dict[str, str]:
-    """A drill's module in both builds. Raises RuntimeError as `parts`."""
-    return _builds(drill.wasm)
+    """A drill's module in both builds, and its WGSL. Raises RuntimeError as `parts`."""
+    return {**_builds(drill.wasm), "wgsl": _packed(drill.wgsl.encode())}
 
 
 def _learner(relaxed: bool) -> bytes:

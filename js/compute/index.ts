@@ -3,7 +3,7 @@
  * command buffers. What does not: pages, workers, and when to train. The rules' kernels come from dshq_kernels/backends/wgsl.py.
  */
 export type { Discounts } from "./games";
-export { GpuLearner, type LearnerOptions } from "./learner";
+export { GpuLearner, type LearnerOptions, type LearnerState } from "./learner";
 export type { NetworkDescription } from "./network";
 export { type Probed, probe } from "./probe";
 export type { GamesDescription, RolloutMetrics } from "./rollout";

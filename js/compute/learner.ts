@@ -13,6 +13,14 @@ import { type GamesDescription, Rollout, type RolloutMetrics } from "./rollout";
 import { type GivenSamples, PLANES, type Plane, Samples } from "./samples";
 import { type Hyper, Update, type UpdateMetrics } from "./update";
 
+export interface LearnerState {
+  weights: Float32Array;
+  first: Float32Array;
+  second: Float32Array;
+}
+
+const BETAS = [0.9, 0.999]; // of Adam, as in norm.wgsl
+
 /** Either `games` that are played here, or the number of `samples` that are given to each update. */
 export interface LearnerOptions {
   network: NetworkDescription;
@@ -92,6 +100,33 @@ export class GpuLearner {
   writeWeights(weights: Float32Array): void {
     if (weights.length !== this.network.floats) throw new Error(`Wanted ${this.network.floats} weights, got ${weights.length}.`);
     this.kit.write(this.network.weights, weights);
+  }
+
+  /** The flat weights and Adam's moments, as all that was submitted before leaves them. */
+  async readState(): Promise<LearnerState> {
+    const { moments } = this.learning;
+    const { floats, weights } = this.network;
+    const read = await this.kit.read(weights, moments.first, moments.second);
+    const [own, first, second] = read.map((words) => words.subarray(0, floats));
+    return { weights: own!, first: first!, second: second! };
+  }
+
+  /** Replaces Adam's moments by those after `steps` steps. Throws an Error where their number is another. */
+  writeMoments(first: Float32Array, second: Float32Array, steps: number): void {
+    const { floats } = this.network;
+    for (const moment of [first, second]) if (moment.length !== floats) throw new Error(`Wanted ${floats} numbers as a moment, got ${moment.length}.`);
+    const { moments } = this.learning;
+    this.kit.write(moments.first, first);
+    this.kit.write(moments.second, second);
+    this.kit.write(
+      moments.powers,
+      Float32Array.from(BETAS, (beta) => -Math.expm1(steps * Math.log(beta))),
+    );
+  }
+
+  /** Weights of reward terms from the next rollout on, where they differ from the drill's. */
+  setRewards(weights: Readonly<Record<string, number>>): void {
+    this.games?.setRewards(weights);
   }
 
   /** The last minibatch's gradient, before its norm was limited. */

@@ -47,6 +47,7 @@ export class Rollout {
 
   readonly samples: Samples;
   private readonly groups: Games[];
+  private readonly pays: GPUBuffer; // weights of the reward terms, then which of them are potentials
 
   private constructor(
     private readonly kit: Kit,
@@ -55,21 +56,27 @@ export class Rollout {
     private readonly games: GamesDescription,
   ) {
     const { spec, opponents, length, seed = 0, practice = true, weights = {} } = games;
-    const { terms, sides } = spec;
+    const { sides } = spec;
     const wanted = Object.entries(opponents).filter(([, count]) => count > 0);
     const rows = wanted.reduce((sum, [opponent, count]) => sum + rowsOf(count, sides, opponent), 0);
     this.samples = new Samples(kit, rows * length, spec.n_obs, spec.masked ? Math.ceil(spec.n_actions / 32) : 0);
     this.timer = new Timer(kit.device);
-    const pays = kit.filled(
-      Float32Array.from([...terms.map(({ name, weight }) => weights[name] ?? weight), ...terms.map(({ kind }) => Number(kind === "potential"))]),
-    );
+    this.pays = kit.zeros(2 * spec.terms.length);
+    this.setRewards(weights);
     let [base, first] = [0, seed];
     this.groups = wanted.map(([opponent, count]) => {
-      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, seed: first, practice, base, pays });
+      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, seed: first, practice, base, pays: this.pays });
       base += group.rows * length;
       first += count;
       return group;
     });
+  }
+
+  /** Weights of reward terms, where they differ from the drill's. */
+  setRewards(weights: Readonly<Record<string, number>>): void {
+    const { terms } = this.games.spec;
+    const values = [...terms.map(({ name, weight }) => weights[name] ?? weight), ...terms.map(({ kind }) => Number(kind === "potential"))];
+    this.kit.write(this.pays, Float32Array.from(values));
   }
 
   /** Plays `length` decisions of every game into `samples`; equal `draws` give equal draws. */

@@ -13,7 +13,7 @@ import { Timer } from "./timer";
 
 const ADAM_EPSILON = 1e-8;
 const KL_MARGIN = 1.5; // times target_kl: where an update stops, as everywhere in this project
-const REPORT = 11; // numbers of norm.wgsl and moments.wgsl
+const REPORT = 12; // numbers of norm.wgsl and moments.wgsl
 
 /** Settings of one update, by the names of docs/contract.md. */
 export interface Hyper {
@@ -36,6 +36,7 @@ export interface UpdateMetrics {
   clip_fraction: number;
   grad_norm: number;
   explained_variance: number;
+  mean_return: number; // of the samples
   minibatches: number; // those applied
   skipped: number; // those whose gradient was not finite
   stopped: boolean; // at target_kl
@@ -43,6 +44,7 @@ export interface UpdateMetrics {
 }
 
 export class Update {
+  readonly moments: { first: GPUBuffer; second: GPUBuffer; powers: GPUBuffer }; // of Adam; powers: 1 - beta^steps of both
   private readonly timer: Timer;
   private readonly control: GPUBuffer;
   private readonly report: GPUBuffer;
@@ -64,7 +66,8 @@ export class Update {
     const { floats, nObs, nOut } = network;
     [this.control, this.report, this.order] = [kit.zeros(6), kit.zeros(REPORT), kit.zeros(samples.count * most)];
     const [x, outputs, slopes, parts] = [kit.zeros(rows * nObs), kit.zeros(rows * nOut), kit.zeros(rows * nOut), kit.zeros(5 * rows)];
-    const [firstMoment, secondMoment, powers] = [kit.zeros(floats), kit.zeros(floats), kit.zeros(2)];
+    const [first, second, powers] = [kit.zeros(floats), kit.zeros(floats), kit.zeros(2)];
+    this.moments = { first, second, powers };
     const nothing = [0, 0, 0, 0];
     this.uniforms = { loss: kit.uniform(nothing), norm: kit.uniform(nothing), adam: kit.uniform(nothing), moments: kit.uniform(nothing) };
     const { planes, masks, observations, words, count } = samples;
@@ -72,7 +75,7 @@ export class Update {
     const [picked, judged] = [kit.uniform([rows, nObs]), kit.uniform([rows, nOut - 1, words, count])];
     const ofLoss = { 0: judged, 1: this.uniforms.loss, 2: this.control, 3: this.order, 4: planes, 5: masks, 6: outputs, 7: slopes, 8: parts };
     const ofNorm = { 0: this.uniforms.norm, 1: network.slope, 2: parts, 3: this.control, 4: powers, 5: this.report };
-    const ofAdam = { 0: this.uniforms.adam, 1: this.control, 2: powers, 3: network.slope, 4: network.weights, 5: firstMoment, 6: secondMoment };
+    const ofAdam = { 0: this.uniforms.adam, 1: this.control, 2: powers, 3: network.slope, 4: network.weights, 5: first, 6: second };
     this.first = kit.step(common + sum + moments, "moments", { 0: this.uniforms.moments, 1: planes, 2: this.control, 3: this.report }, [1]);
     this.minibatch = [
       kit.step(common + pick, "pick", { 0: picked, 1: this.control, 2: this.order, 3: observations, 4: x }, groupsOf(rows)),
@@ -116,7 +119,8 @@ export class Update {
 }
 
 function metrics(report: Float32Array): Omit<UpdateMetrics, "gpu_time_ms"> {
-  const [policy, value, entropy, divergence, clipped, samples, norms, minibatches, skipped, stopped, explained] = Array.from(report) as [
+  const [policy, value, entropy, divergence, clipped, samples, norms, minibatches, skipped, stopped, explained, returned] = Array.from(report) as [
+    number,
     number,
     number,
     number,
@@ -137,6 +141,7 @@ function metrics(report: Float32Array): Omit<UpdateMetrics, "gpu_time_ms"> {
     clip_fraction: clipped / samples,
     grad_norm: norms / minibatches,
     explained_variance: explained,
+    mean_return: returned,
     minibatches,
     skipped,
     stopped: stopped !== 0,

@@ -213,7 +213,7 @@ export type KernelToPage =
   | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; reward: number[]; continues: number[] } // frames are its buffer
   | { type: "DREAMT"; page: number; plan: number; reward: number; continues: number } // a frame is its buffer
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
-  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module are its buffers
+  | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module and the drill's WGSL are its buffers
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
 /** From where a policy elsewhere plays the match ahead (match/ahead.ts). */

@@ -33,6 +33,8 @@ export type ToTrainer =
       paused: boolean;
       asked: number; // updates to make while paused
       scenes: readonly Uint32Array[]; // a game's words each
+      wgsl: string; // of TrainerPackage
+      prefer: "" | "wasm" | "webgpu"; // "": whichever is measured to be faster; the others are for tests
       lanes: MessagePort[]; // to threads that play the games; none: they are played by the one that learns
     }
   | { type: "STOP" }
@@ -49,7 +51,7 @@ export type ToTrainer =
   | { type: "READ"; spec: DrillSpec; file: Uint8Array; name: string }; // answered by FILE
 
 export type FromTrainer =
-  | { type: "PHASE"; text: string } // it trains now
+  | { type: "PHASE"; text: string } // it trains, and where; again when that changes
   | ({ type: "POLICY" } & TrainedPolicy)
   | { type: "METRICS"; values: MetricsRow }
   | { type: "LEAGUE"; rows: LeagueRow[] }
@@ -61,8 +63,9 @@ export type FromTrainer =
   /** `exact`: it was trained with these rules, so a run may continue where the file ends. */
   | { type: "FAILED"; text: string };
 
-/** A trainer as it travels: the worker's code, and both modules. */
+/** A trainer as it travels: the worker's code, both modules, and the rules for WebGPU, "" where there are none. */
 export interface TrainerPackage {
   code: string;
   modules: ModuleBytes;
+  wgsl: string;
 }

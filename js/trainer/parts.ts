@@ -1,6 +1,6 @@
 /** What the parts of a run know of one another: dshq_widget/learning/parts.py. */
 import type { FromTrainer } from "../contract/training";
-import type { Games } from "./games/games";
+import type { Engine } from "./engines/engine";
 import type { Player } from "./games/players";
 import type { Hyper } from "./ppo/schedule";
 import type { Settings } from "./settings";
@@ -21,8 +21,7 @@ export type Play = (first: Player, second: Player, matches: number, seed: number
 /** The run, as far as the league and the guard steer it. */
 export interface Steered {
   readonly settings: Settings;
-  readonly games: Pick<Games, "setOpponents">;
-  readonly learner: { readonly weights: Float32Array };
+  readonly engine: Pick<Engine, "setOpponents" | "weights">;
   readonly hyper: Hyper;
   readonly version: number;
   readonly agentSteps: number;

@@ -4,23 +4,22 @@
  */
 import type { Activation, DrillSpec, MetricsRow } from "../contract/protocol";
 import type { ToTrainer, TrainedPolicy, Values } from "../contract/training";
+import type { Engine, Update } from "./engines/engine";
+import { FasterEngine, type Other } from "./engines/faster";
+import { WasmEngine } from "./engines/wasm";
 import { EntropyGuard } from "./exploration";
 import { general } from "./files/format";
 import type { PolicyFile } from "./files/policy_file";
 import { number, type Tensors, tensor } from "./files/tensors";
 import { Evaluator } from "./games/evaluator";
-import type { Experience, Games } from "./games/games";
 import type { Lanes } from "./games/lanes";
 import { Matches } from "./games/matches";
 import type { Modules } from "./games/modules";
-import { Rollouts } from "./games/rollouts";
-import { LANES } from "./games/samples";
 import { ScenePractice } from "./games/scenes";
 import { Competition } from "./league/competition";
 import { Generator } from "./numpy/random";
 import { Pace } from "./pace";
 import type { Post, Steered } from "./parts";
-import { Learner } from "./ppo/learner";
 import { layersOf, untrained } from "./ppo/network";
 import { makePlan } from "./ppo/plan";
 import { hyperAt } from "./ppo/schedule";
@@ -33,11 +32,10 @@ const SIGN_OF_LIFE_MS = 500;
 const WEIGHTS = 0x1417; // of the generator of fresh weights
 
 /** How a run begins. */
-export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "file" | "lanes"> & { file: PolicyFile | null };
+export type Job = Omit<Extract<ToTrainer, { type: "START" }>, "type" | "spec" | "modules" | "wgsl" | "prefer" | "file" | "lanes"> & { file: PolicyFile | null };
 
 export class Run implements Steered {
-  readonly learner: Learner;
-  readonly games: Games;
+  readonly engine: Engine;
   settings: Settings;
   agentSteps: number;
   updates = 0;
@@ -52,7 +50,8 @@ export class Run implements Steered {
   private tally = new Tally(0);
   private stopping = false;
   private wake: (() => void) | null = null;
-  private readonly threads: number; // of games, besides this one
+  private place = ""; // where it trains, as the page was told
+  private readonly layers: readonly number[];
   private readonly pace: Pace;
   private readonly evaluator: Evaluator;
   private readonly competition: Competition;
@@ -64,6 +63,7 @@ export class Run implements Steered {
     private readonly modules: Modules,
     job: Job,
     lanes: Lanes | null = null,
+    other: Other | null = null, // what may play and learn in place of WebAssembly
   ) {
     const { spec } = modules;
     this.values = { ...job.values };
@@ -74,9 +74,8 @@ export class Run implements Steered {
     const fits = given !== null && given.activation === activation && String(given.layers) === String(layers);
     const begun = fits ? given : freshPolicy(layers, this.settings);
     const plan = makePlan(layers, activation, separate);
-    this.learner = new Learner(modules, plan, this.settings, begun.weights);
-    this.games = lanes ?? new Rollouts(modules, plan, this.learner.planBlock, this.settings);
-    this.threads = lanes?.threads ?? 0;
+    this.layers = layers;
+    this.engine = new FasterEngine(new WasmEngine(modules, plan, this.settings, begun.weights, lanes), other, (text) => this.warn(text));
     const { play } = new Matches(modules, { layers, activation });
     this.evaluator = new Evaluator(spec, seed, play);
     this.competition = new Competition(this, spec, plan, play);
@@ -93,10 +92,7 @@ export class Run implements Steered {
 
   /** Trains until told to stop. Rejects with an Error of one sentence if it cannot go on. */
   async train(): Promise<void> {
-    this.post({
-      type: "PHASE",
-      text: `training in this page, ${this.settings.num_envs.toLocaleString("en")} games in parallel${this.threads ? `, played on ${this.threads} more thread${this.threads > 1 ? "s" : ""}` : ""}`,
-    });
+    this.tellPlace();
     this.competition.begin();
     let evaluated = performance.now();
     this.tally = new Tally(evaluated);
@@ -107,25 +103,25 @@ export class Run implements Steered {
         continue;
       }
       const begin = performance.now();
-      const experience = await this.games.next(this.learner.at, () => this.learner.weights, this.settings);
-      const played = performance.now();
-      const learned = this.learn(experience);
+      const update = await this.engine.update(this.settings, this.hyper);
+      this.tellPlace();
+      this.follow(update);
       const now = performance.now();
-      this.tally.add(experience, learned, played - begin, now - played);
+      this.tally.add(update);
       this.seconds += (now - begin) / 1000;
-      this.explore(experience, learned);
-      this.competition.afterUpdate(learned);
+      this.explore(update);
+      this.competition.afterUpdate(update.learned);
       this.tally.began += this.scenes.afterUpdate(this.published, this.version); // rates leave this time out
-      this.pace.made(begin / 1000, experience.units.length * LANES);
+      this.pace.made(begin / 1000, update.agentSteps);
       if (performance.now() - evaluated >= 1000 * this.evaluator.pause(this.settings)) {
-        this.evaluator.play(this.learner.weights);
+        this.evaluator.play(this.engine.weights);
         evaluated = performance.now();
       }
       if (now - this.tally.began >= 1000 * RUN.report_seconds) this.report(performance.now());
       await turn();
     }
     if (this.tally.updates) this.report(performance.now());
-    this.games.close();
+    this.engine.close();
   }
 
   /** A message from the page. */
@@ -160,7 +156,7 @@ export class Run implements Steered {
 
   /** Loads other weights with a fresh optimiser, and publishes them at once. */
   replaceWeights(weights: Float32Array): void {
-    this.learner.load(weights);
+    this.engine.load(weights);
     this.competition.weightsReplaced();
     this.publish();
   }
@@ -178,33 +174,26 @@ export class Run implements Steered {
     return hyperAt(this.settings, this.agentSteps, this.rate, this.exploration.bonus);
   }
 
-  private learn(experience: Experience): Record<string, number> {
-    const before = this.learner.skipped;
-    const learned = this.learner.update(experience, this.hyper);
-    this.agentSteps += experience.units.length * LANES;
-    const skipped = this.learner.skipped - before;
-    if (skipped) {
-      this.skip(skipped);
-      return learned;
+  /** Publishes what an update led to, or reverts it. */
+  private follow({ agentSteps, skipped }: Update): void {
+    this.agentSteps += agentSteps;
+    if (skipped) this.skip(skipped);
+    else if (!this.engine.weights.every(Number.isFinite)) this.goBack("the learner's weights are not finite");
+    else {
+      this.publish();
+      this.updates += 1;
+      this.skips = this.returns = 0;
     }
-    if (!this.learner.weights.every(Number.isFinite)) {
-      this.goBack("the learner's weights are not finite");
-      return learned;
-    }
-    this.publish();
-    this.updates += 1;
-    this.skips = this.returns = 0;
-    return learned;
   }
 
   private publish(): void {
     this.version += 1;
-    this.published = this.learner.weights;
+    this.published = this.engine.weights;
     this.post({ type: "POLICY", ...this.policy });
   }
 
   private skip(minibatches: number): void {
-    this.games.mend();
+    this.engine.mend();
     this.skips += 1;
     const what = `${minibatches} minibatches had a non-finite gradient; check the rewards and observations`;
     if (this.skips >= RUN.most_skips) this.goBack(`${this.skips} updates in a row were skipped; in the last one ${what}`);
@@ -219,20 +208,15 @@ export class Run implements Steered {
     }
     this.skips = 0;
     this.rate *= RUN.rollback_rate;
-    this.learner.load(this.published);
+    this.engine.load(this.published);
     this.warn(`reverted to version ${this.version}; continuing with the learning rate times ${general(this.rate)}: ${why}`);
   }
 
   /** Reverts to weights that still explored when the policy has stopped exploring: learning/exploration.py. */
-  private explore({ samples, units }: Experience, learned: Record<string, number>): void {
+  private explore({ learned, meanReturn }: Update): void {
     if (this.skips || this.returns) return;
     const guard = this.exploration;
-    const problem = guard.afterUpdate(
-      learned.entropy ?? Number.POSITIVE_INFINITY,
-      mean(samples.returns!.f32, units),
-      this.settings.min_entropy,
-      this.published,
-    );
+    const problem = guard.afterUpdate(learned.entropy ?? Number.POSITIVE_INFINITY, meanReturn, this.settings.min_entropy, this.published);
     if (!problem) return;
     if (guard.awake) this.replaceWeights(guard.awake);
     const done = guard.awake ? "reverted to an earlier policy that still explored; continuing" : "continuing";
@@ -240,6 +224,15 @@ export class Run implements Steered {
   }
 
   // ---- what it reports and keeps
+
+  /** Says where it trains, if that is not known yet. */
+  private tellPlace(): void {
+    const { place, threads } = this.engine;
+    if (place === this.place) return;
+    this.place = place;
+    const played = threads ? `, played on ${threads} more thread${threads > 1 ? "s" : ""}` : "";
+    this.post({ type: "PHASE", text: `training ${place}, ${this.settings.num_envs.toLocaleString("en")} games in parallel${played}` });
+  }
 
   private report(now: number): void {
     const { tally } = this;
@@ -260,16 +253,20 @@ export class Run implements Steered {
   }
 
   private get policy(): TrainedPolicy {
-    const { layers } = this.learner.plan;
-    return { version: this.version, step: this.agentSteps, layers: [...layers], activation: this.settings.activation as Activation, weights: this.published };
+    return {
+      version: this.version,
+      step: this.agentSteps,
+      layers: [...this.layers],
+      activation: this.settings.activation as Activation,
+      weights: this.published,
+    };
   }
 
   /** Everything needed for an exact continuation, here or in Python. Call it between two updates. */
   file(): PolicyFile {
     const { guard, league } = this.competition;
     const own: Tensors = {
-      ...this.learner.state(),
-      ...this.games.state(),
+      ...this.engine.state(),
       "train.updates": number("I64", this.updates),
       "train.rate": number("F64", this.rate),
       ...this.exploration.state(),
@@ -281,9 +278,7 @@ export class Run implements Steered {
   }
 
   private resume(state: Tensors): void {
-    this.learner.restore(state);
-    this.learner.normalizer.fresh &&= this.version === 0;
-    this.games.restore(state);
+    this.engine.restore(state, this.version > 0);
     this.exploration.restore(state);
     this.competition.restore(state);
     this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
@@ -292,7 +287,7 @@ export class Run implements Steered {
   }
 
   private practise(scenes: readonly Uint32Array[]): void {
-    this.games.practise(scenes);
+    this.engine.practise(scenes);
     this.scenes.set(scenes);
   }
 
@@ -333,10 +328,4 @@ function turn(): Promise<void> {
     };
     port2.postMessage(null);
   });
-}
-
-function mean(values: Float32Array, units: Int32Array): number {
-  let sum = 0;
-  for (const unit of units) for (let at = unit * LANES; at < (unit + 1) * LANES; at++) sum += values[at]!;
-  return sum / (units.length * LANES);
 }

@@ -1,6 +1,6 @@
 /** Turns sums over many rollouts into one row of metrics: dshq_widget/learning/report.py. */
 import type { DrillSpec, MetricsRow } from "../contract/protocol";
-import type { Experience } from "./games/games";
+import type { Update } from "./engines/engine";
 import { merged } from "./games/lanes";
 import { STATS } from "./tables";
 
@@ -18,7 +18,7 @@ export class Tally {
     return this.learned.length;
   }
 
-  add({ stats, lag }: Pick<Experience, "stats" | "lag">, learned: Record<string, number>, rolloutMs: number, updateMs: number): void {
+  add({ stats, lag, learned, rolloutMs, updateMs }: Update): void {
     this.total = this.total ? merged([this.total, stats]) : stats;
     this.lag = Math.max(this.lag, lag);
     this.learned.push(learned);

@@ -13,7 +13,7 @@ from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.policy.network import Policy, PolicySpec
-from tests.harness.browser.compute import ComputePage
+from tests.harness.browser.compute import ComputePage, packed
 from tests.harness.games.samples import make_samples
 from tests.harness.games.toy_drills import Barred, Race
 
@@ -115,6 +115,26 @@ def test_steps_of_adam_are_the_processors(page, max_grad_norm):
     apart = np.abs(page.ask("readWeights") - learner.blob())
     assert np.abs(learner.blob() - weights).max() > 3e-3, "it did learn"
     assert apart.max() <= WEIGHTS
+
+
+def test_it_continues_from_an_optimisers_state(page):
+    """Two updates, and one with another learner that was given what the first one led to."""
+    samples, weights = make_samples(32, SMALL), weights_of(SMALL, 5)
+    hyper = settings(dataclasses.replace(HYPER, normalize_advantages=False))
+    learner_for(page, SMALL, samples, weights)
+    page.ask("update", hyper)
+    half = page.ask("readState")
+    assert np.abs(half["first"]).max() > 0 and half["second"].min() >= 0 < half["second"].max()
+    told = page.ask("update", hyper)
+    assert told["mean_return"] == pytest.approx(samples.returns.mean(), abs=1e-5)
+    whole = page.ask("readState")
+    learner_for(page, SMALL, samples, half["weights"])
+    page.ask("writeMoments", half["first"], half["second"], 1)
+    page.ask("update", hyper)
+    again = page.ask("readState")
+    assert np.abs(whole["weights"] - half["weights"]).max() > 5e-4, "it did learn"
+    for name, values in whole.items():
+        assert np.abs(again[name] - values).max() <= 1e-6, name
 
 
 def test_time_is_the_gpus_where_it_has_a_clock(page):
@@ -260,6 +280,18 @@ def agree(drill: CompiledDrill, policy: Policy, found: dict, opponent: str, game
     return int((terminated | truncated)[:, :games].sum())
 
 
+def test_weights_of_rewards_may_change(page):
+    drill = compile_drill(drills["cartpole"])
+    spec = PolicySpec.for_drill(drill.spec, (16,))
+    policy = Policy(spec.layers, spec.activation, weights_of(spec, 2))
+    play(page, drill, policy, {"self": 16}, 4)
+    assert set(page.samples()["reward"]) == {1.0}
+    (term,) = drill.spec["terms"]
+    page.ask("setRewards", {term["name"]: 2.5})
+    page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
+    assert set(page.samples()["reward"]) == {2.5}
+
+
 def test_it_learns(page):
     """Play and learning together: CartPole's pole stands longer."""
     drill = compile_drill(drills["cartpole"])
@@ -277,7 +309,9 @@ def test_it_learns(page):
 
 
 def test_the_probe_measures(page):
-    slow, fast = (page.page.evaluate("given => probe(given)", [rate, 0.1]) for rate in (1.0, 1e12))
+    network = packed({"layers": list(SMALL.layers), "activation": "tanh", "data": weights_of(SMALL)})
+    ask = "given => probe(given)"
+    slow, fast = (page.page.evaluate(ask, [network, 10_000, rate, 0.1]) for rate in (1.0, 1e12))
     assert slow["wins"] == "webgpu" and fast["wins"] == "wasm"
     assert slow["webgpu"] > 100 and (slow["wasm"], fast["wasm"]) == (1.0, 1e12)
 
@@ -305,6 +339,7 @@ def test_what_it_cannot_do_is_said(page):
         ("update", (settings(HYPER), 1, np.zeros(63, np.uint32)), "1 to 1 times, got 63"),
         ("write", ({"observations": np.zeros(3, np.float32)},), "wanted 1792 numbers as observations"),
         ("writeWeights", (weights[:-1],), f"Wanted {SMALL.floats} weights"),
+        ("writeMoments", (weights, weights[:-1], 1), f"Wanted {SMALL.floats} numbers as a moment"),
     ):
         with pytest.raises(Exception, match=said):
             page.ask(method, *arguments)

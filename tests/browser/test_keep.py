@@ -42,7 +42,7 @@ def test_a_policy_is_saved_and_dropped(plain_chromium, open_page: OpenPage, tmp_
 
 def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     with DrillWidget(policy="gold", seed=3) as made:
-        path = made.export_html(tmp_path / "match.html")
+        path = made.export_html(tmp_path / "match.html", train=False)
     context = plain_chromium.new_context(offline=True, viewport={"width": 900, "height": 900})
     page = context.new_page()
     problems: list[str] = []

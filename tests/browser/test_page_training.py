@@ -8,19 +8,17 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Request
 
 from dshq_widget import DrillWidget, Trainer
 from dshq_widget.policy import checkpoint
 from tests.browser.conftest import OpenPage
-from tests.harness.browser.console import Console
+from tests.harness.browser.exported_page import PATIENCE, Opened, train
 from tests.harness.browser.files import drop, saved
 from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.watching import begin
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 240  # s; the modules may have to be compiled
 CELL = """
 from dshq_widget import DrillWidget
 w = DrillWidget("approach", num_envs=64, workers=0, **{more!r})
@@ -33,41 +31,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drill of one side as one file; it learns within seconds."""
     with DrillWidget("approach", seed=3) as made:
         return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
-
-
-class Opened:
-    """A file in a browser that reaches no network."""
-
-    def __init__(self, browser: Browser, path: Path):
-        self.context: BrowserContext = browser.new_context(offline=True, viewport={"width": 1280, "height": 1000})
-        self.console = Console()
-        self.page = self.context.new_page()
-        self.console.watch(self.page)
-        self.requests: list[str] = []
-        self.page.on("request", self._asked)
-        self.page.goto(path.as_uri())
-
-    def _asked(self, request: Request) -> None:
-        if request.url.startswith("http"):
-            self.requests.append(request.url)
-
-    def widget(self) -> WidgetPage:
-        widget = WidgetPage(self.page, self.page.locator(".dshq-widget"))
-        widget.root.wait_for()
-        return widget
-
-    def close(self) -> None:
-        assert self.requests == []
-        assert self.console.problems == []
-        self.context.close()
-
-
-def train(widget: WidgetPage, versions: int) -> int:
-    """Press Train and wait for that many more versions; the newest."""
-    before = widget.number("version")
-    widget.control("Train").click()
-    widget.wait_attribute("status", lambda status: status == "training", timeout=PATIENCE)
-    return int(widget.wait_number("version", lambda version: version >= before + versions, timeout=PATIENCE))
 
 
 def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):

@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "renderer": {"contract", "match"},
     "mind": {"contract", "match", "renderer"},
     "worker": {"contract", "match", "mind", "renderer"},
-    "trainer": {"contract"},
+    "trainer": {"compute", "contract"},
     "session": {"contract", "match", "renderer"},
     "panels": {"contract", "match", "session", "ui"},
     "view": {"contract", "input", "panels", "session", "ui"},

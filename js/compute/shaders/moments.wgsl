@@ -25,6 +25,7 @@ fn moments(@builtin(local_invocation_index) me: u32) {
   if (me == 0u) {
     control.mean = select(0.0, mean.x, sizes.normalize != 0u);
     control.inverse = select(1.0, 1.0 / (sqrt(spread.x) + 1e-8), sizes.normalize != 0u);
+    report[11] = mean.y;
     report[10] = select(0.0, 1.0 - spread.z / spread.y, spread.y > 0.0);
   }
 }

@@ -7,7 +7,7 @@ const BETA_2 = 0.999;
 @group(0) @binding(2) var<storage, read> parts: array<f32>; // [5, rows]
 @group(0) @binding(3) var<storage, read_write> control: Control;
 @group(0) @binding(4) var<storage, read_write> powers: array<f32>; // 1 - beta^steps of both moments
-@group(0) @binding(5) var<storage, read_write> report: array<f32>; // 5 sums, samples, norms, applied, skipped, stopped, explained
+@group(0) @binding(5) var<storage, read_write> report: array<f32>; // 5 sums, samples, norms, applied, skipped, stopped, explained, mean return
 
 @compute @workgroup_size(256)
 fn norm(@builtin(local_invocation_index) me: u32) {

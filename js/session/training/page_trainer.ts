@@ -118,6 +118,8 @@ export class PageTrainer {
       type: "START",
       spec: drill.spec,
       modules: trainer.modules,
+      wgsl: trainer.wgsl,
+      prefer: "",
       values: this.values,
       file: this.file,
       policy: policyIn(model.get("policy")),
@@ -202,8 +204,8 @@ export class PageTrainer {
     const { model } = this;
     switch (message.type) {
       case "PHASE":
-        this.keepAt = performance.now() + KEEP_FIRST_MS;
-        this.say("training", message.text);
+        if (model.get("status") === "starting") this.keepAt = performance.now() + KEEP_FIRST_MS;
+        if (model.get("status") !== "stopping") this.say("training", message.text);
         return;
       case "POLICY":
         this.waiting = message;

@@ -116,9 +116,9 @@ export class PageTraining {
       const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
         if (message.type !== "TRAINER") return;
         answered.abort();
-        const [code, learner, drill] = buffers.map((view) => view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+        const [code, learner, drill, wgsl] = buffers.map((view) => view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
         if (!code || !learner || !drill) reject(new Error(message.problem || "The kernel sent no trainer."));
-        else resolve({ code: new TextDecoder().decode(code), modules: { learner, drill } });
+        else resolve({ code: new TextDecoder().decode(code), modules: { learner, drill }, wgsl: new TextDecoder().decode(wgsl) });
       };
       listen(this.base, "msg:custom", receive, answered.signal);
       this.base.send({ type: "FETCH_TRAINER", relaxed: hasRelaxedSimd() });

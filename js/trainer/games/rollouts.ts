@@ -20,7 +20,8 @@ export function slotCount({ opponents, num_envs }: Settings): number {
 }
 
 /** Shares of the games by the codes of players; the pool's is split evenly over its slots. */
-function opponentShares(settings: Settings, spec: DrillSpec): Map<number, number> {
+export function opponentShares(settings: Settings, spec: DrillSpec): Map<number, number> {
+  if (spec.sides === 1) return new Map([[SELF, 1]]);
   const shares = new Map<number, number>();
   for (const [name, share] of Object.entries(settings.opponents)) if (name !== POOL) shares.set(kindOf(name, spec), share);
   const slots = slotCount(settings);
@@ -89,7 +90,7 @@ export class Rollouts implements Games {
     const tiles = games / LANES;
     const { sides, n_obs: observations, terms } = spec;
     const length = settings.rollout_length;
-    const kinds = shareTiles(tiles, sides === 2 ? opponentShares(settings, spec) : new Map([[SELF, 1]]));
+    const kinds = shareTiles(tiles, opponentShares(settings, spec));
     const generator = Generator.seeded(seed >>> 0, 0x51de);
     const inOrder = makeGroups(kinds, sides);
     this.groups = Array.from(generator.permutation(inOrder.length), (k) => inOrder[k]!);

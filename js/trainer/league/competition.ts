@@ -37,7 +37,7 @@ export class Competition {
   begin(): void {
     const { league, pool } = this;
     if (league.empty && league.due(0, 0, 1)) this.holdRound();
-    if (pool) this.run.games.setOpponents(league.opponents.length === pool ? league.opponents : league.draw(pool));
+    if (pool) this.run.engine.setOpponents(league.opponents.length === pool ? league.opponents : league.draw(pool));
   }
 
   /** Rates the policy when due, draws new opponents, and reverts to the champion if training has collapsed. */
@@ -49,7 +49,7 @@ export class Competition {
       problem ||= guard.afterRound(points, matches, league.best!.points / league.best!.matches);
     }
     if (problem && run.settings.collapse_guard && league.best) this.revert(problem);
-    if (this.pool && run.updates % this.rolloutsPerMatch === 0) run.games.setOpponents(league.draw(this.pool));
+    if (this.pool && run.updates % this.rolloutsPerMatch === 0) run.engine.setOpponents(league.draw(this.pool));
   }
 
   weightsReplaced(): void {
@@ -73,7 +73,7 @@ export class Competition {
   private holdRound(): { points: number; matches: number } {
     const { run, league } = this;
     const { best } = league;
-    const result = league.holdRound(run.learner.weights, run.version, run.agentSteps, run.updates, run.hyper);
+    const result = league.holdRound(run.engine.weights, run.version, run.agentSteps, run.updates, run.hyper);
     if (league.best !== best) run.rate = Math.min(run.rate / RUN.rollback_rate, 1); // a new one: raise the learning rate again
     run.sendLeague();
     return result;

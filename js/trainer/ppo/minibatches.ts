@@ -12,7 +12,7 @@ export interface Minibatches {
 /** `advantage` is f32 `[all units, 16]`. */
 export function planMinibatches(generator: Generator, units: Int32Array, advantage: Float32Array, hyper: Hyper): Minibatches {
   const { epochs } = hyper;
-  const count = Math.min(Math.max(1, roundHalfEven((units.length * LANES) / hyper.minibatch_size)), units.length);
+  const count = minibatchCount(units.length, hyper.minibatch_size);
   const bounds = new Int32Array(epochs * count + 1);
   for (let epoch = 0; epoch < epochs; epoch++) {
     for (let k = 0; k < count; k++) bounds[epoch * count + k] = epoch * units.length + Math.floor((k * units.length) / count);
@@ -38,6 +38,11 @@ export function planMinibatches(generator: Generator, units: Int32Array, advanta
     for (let k = 0; k < units.length; k++) order[epoch * units.length + k] = units[shuffled ? shuffled[k]! : k]!;
   }
   return { order, importance, bounds };
+}
+
+/** Minibatches of an epoch over that many units, of about `size` agent steps each. */
+export function minibatchCount(units: number, size: number): number {
+  return Math.min(Math.max(1, roundHalfEven((units * LANES) / size)), units);
 }
 
 /** How likely each unit is drawn, and by which factor its advantages then count; the original says whose rule it is. */

@@ -51,7 +51,7 @@ window.make = async (options) => {
     window.learner = await compute.GpuLearner.create(device, read(options));
 };
 window.ask = async (method, given) => write(await window.learner[method](...read(given)));
-window.probe = async (given) => write(await compute.probe(device, ...given));
+window.probe = async (given) => write(await compute.probe(device, ...read(given)));
 window.ready = true;
 </script>
 """

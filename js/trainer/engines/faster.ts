@@ -1,0 +1,148 @@
+/**
+ * WebAssembly at first, and the page's GPU from the moment when that was measured to be faster. Whoever holds it need not know which. Back to
+ * WebAssembly where the GPU fails, or is asked for what it lacks.
+ */
+import type { Tensors } from "../files/tensors";
+import type { Hyper } from "../ppo/schedule";
+import type { Settings } from "../settings";
+import type { Engine, Update } from "./engine";
+
+const LOOK_MS = 2_000; // of WebAssembly first: the first versions come at once, and its rate is known
+const LOOK_UPDATES = 3;
+
+/** An engine that takes over. */
+export interface Away extends Engine {
+  /** Whether it can do the next update with these settings. */
+  fits(settings: Settings): boolean;
+}
+
+/** What the other engine begins with, and has to beat: agent steps a second. */
+export interface Beginning {
+  settings: Settings;
+  hyper: Hyper;
+  weights: Float32Array;
+  state: Tensors;
+  rates: { learning: number; whole: number };
+}
+
+/** Opens the other engine; null where it is not faster, or cannot do this. Rejects with an Error of one sentence where it fails. */
+export interface Other {
+  open(beginning: Beginning): Promise<Away | null>;
+  /** Open it at once. */
+  forced: boolean;
+}
+
+export class FasterEngine implements Engine {
+  private away: Away | null = null;
+  private scenes = 0;
+  private since = performance.now();
+  private updates = 0; // by WebAssembly, since then
+  private steps = 0; // of them, but the first
+  private readonly spent = { learning: 0, whole: 0 }; // ms, for these steps
+
+  constructor(
+    private readonly home: Engine,
+    private other: Other | null,
+    private readonly warn: (text: string) => void,
+  ) {}
+
+  get place(): string {
+    return this.present.place;
+  }
+
+  get threads(): number {
+    return this.present.threads;
+  }
+
+  get weights(): Float32Array {
+    return this.present.weights;
+  }
+
+  async update(settings: Settings, hyper: Hyper): Promise<Update> {
+    if (this.away && (this.scenes > 0 || !this.away.fits(settings))) this.comeHome(this.away);
+    if (!this.away && this.other && this.due(this.other)) await this.look(this.other, settings, hyper);
+    if (!this.away) return this.counted(await this.home.update(settings, hyper));
+    const before = this.away.weights;
+    try {
+      const update = await this.away.update(settings, hyper);
+      if (update.skipped || !this.away.weights.every(Number.isFinite)) throw new Error("a result was not finite");
+      return update;
+    } catch (error) {
+      this.warn(`training continues without the GPU, from the last published weights and with a fresh optimiser: ${(error as Error).message}`);
+      this.away.close();
+      this.away = this.other = null;
+      this.home.load(before);
+      return this.home.update(settings, hyper);
+    }
+  }
+
+  load(weights: Float32Array): void {
+    this.present.load(weights);
+  }
+
+  setOpponents(policies: readonly Float32Array[]): void {
+    this.home.setOpponents(policies);
+  }
+
+  practise(scenes: readonly Uint32Array[]): void {
+    this.scenes = scenes.length;
+    this.home.practise(scenes);
+  }
+
+  mend(): void {
+    this.present.mend();
+  }
+
+  state(): Tensors {
+    return this.present.state();
+  }
+
+  restore(state: Tensors, begun: boolean): void {
+    this.present.restore(state, begun);
+  }
+
+  close(): void {
+    this.away?.close();
+    this.home.close();
+  }
+
+  private get present(): Engine {
+    return this.away ?? this.home;
+  }
+
+  private due({ forced }: Other): boolean {
+    if (this.scenes > 0) return false;
+    return forced || (this.updates >= LOOK_UPDATES && performance.now() - this.since >= LOOK_MS);
+  }
+
+  private async look({ open }: Other, settings: Settings, hyper: Hyper): Promise<void> {
+    const { home, steps, spent } = this;
+    const rates = { learning: (1000 * steps) / spent.learning, whole: (1000 * steps) / spent.whole };
+    try {
+      this.away = await open({ settings, hyper, weights: home.weights, state: home.state(), rates });
+    } catch (error) {
+      this.warn(`this page's GPU cannot train: ${(error as Error).message}`);
+    }
+    if (!this.away) this.other = null;
+  }
+
+  /** With the optimiser's state; the games are those of before. */
+  private comeHome(away: Away): void {
+    this.home.load(away.weights);
+    this.home.restore(away.state(), true);
+    away.close();
+    this.away = null;
+    this.since = performance.now();
+    this.updates = this.steps = this.spent.learning = this.spent.whole = 0;
+  }
+
+  private counted(update: Update): Update {
+    this.updates += 1;
+    if (this.updates > 1) {
+      this.steps += update.agentSteps;
+      this.spent.learning += update.updateMs;
+      this.spent.whole += update.rolloutMs + update.updateMs;
+    }
+    return update;
+  }
+}

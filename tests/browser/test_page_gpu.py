@@ -1,0 +1,134 @@
+"""Training in the page on software WebGPU: it is measured and not chosen, and works where it is forced."""
+
+import math
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Worker
+
+from dshq_widget import DrillWidget, Trainer
+from dshq_widget.policy import checkpoint
+from tests.harness.browser.exported_page import PATIENCE, Opened, train
+from tests.harness.browser.files import saved
+from tests.harness.browser.page import WidgetPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ON_GPU, IN_PAGE = "Training on this page's GPU", "Training in this page"
+FORCED = """
+const send = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (message, ...more) {
+    return send.call(this, message?.type === "START" ? { ...message, prefer: "webgpu" } : message, ...more);
+};
+"""
+WATCHED = """
+const code = `
+    globalThis.opened = [];
+    globalThis.closed = [];
+    if (globalThis.GPUAdapter) {
+        const ask = GPUAdapter.prototype.requestDevice;
+        GPUAdapter.prototype.requestDevice = function (...given) {
+            globalThis.opened.push(performance.now());
+            return ask.apply(this, given);
+        };
+        const end = GPUDevice.prototype.destroy;
+        GPUDevice.prototype.destroy = function () {
+            globalThis.closed.push(performance.now());
+            return end.call(this);
+        };
+    }
+`;
+const make = URL.createObjectURL;
+URL.createObjectURL = (blob) => make.call(URL, blob.type === "text/javascript" ? new Blob([code, blob]) : blob);
+"""
+"""Every worker notes when it opened and closed a device."""
+MEASURING_MS = 4000
+"""The measurement takes about a second on two free cores."""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Policy and value in networks of their own, and few games: the software adapter is slow."""
+    with DrillWidget("cartpole", num_envs=64, minibatch_size=512, seed=3) as made:
+        return made.export_html(tmp_path_factory.mktemp("exported") / "cartpole.html", train=True)
+
+
+def text_has(widget: WidgetPage, words: str) -> None:
+    widget.until(widget.root.inner_text, lambda text: words in text, 60, words)
+
+
+def trainer_of(opened: Opened) -> Worker:
+    return next(worker for worker in opened.page.workers if worker.evaluate("self.name") == "dshq-widget trainer")
+
+
+def test_forced_it_trains_and_its_files_go_on_in_python(chromium, exported, tmp_path):
+    opened = Opened(chromium, exported, FORCED)
+    widget = opened.widget()
+    train(widget, 3)
+    text_has(widget, ON_GPU)
+    before = widget.number("version")
+    widget.wait_number("version", lambda version: version >= before + 4, timeout=PATIENCE)
+    running = checkpoint.load(saved(widget, "Save policy", tmp_path))
+    metrics = running.metrics
+    assert metrics["gpu_time_ms"] > 0 and all(math.isfinite(value) for value in metrics.values())
+    assert metrics["agent_steps"] == running.step > 0 and metrics["agent_steps_per_second"] > 0
+    assert 0 < metrics["entropy"] <= math.log(2) + 1e-6
+    assert int(running.state["adam_step"]) > 0 and running.state["adam_v"].max() > 0
+    assert running.state["adam_m"].shape == running.weights.shape
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+    path = saved(widget, "Save policy", tmp_path)
+    kept = checkpoint.load(path)
+    with Trainer(path, workers=0) as trainer:
+        trainer.train_for(updates=2, progress=False)
+        assert trainer.version == kept.version + 2
+    train(widget, 2)  # from its own file
+    text_has(widget, ON_GPU)
+    opened.close()
+
+
+def test_settings_that_it_lacks_bring_it_back(chromium, exported):
+    opened = Opened(chromium, exported, FORCED)
+    widget = opened.widget()
+    train(widget, 2)
+    text_has(widget, ON_GPU)
+    trainer_of(opened).evaluate(
+        """() => self.onmessage({ data: { type: "SET_HYPER", key: "priority_alpha", value: 0.5 } })"""
+    )
+    text_has(widget, IN_PAGE)
+    before = widget.number("version")
+    widget.wait_number("version", lambda version: version >= before + 3)
+    opened.close()
+
+
+def test_a_software_adapter_is_measured_and_not_chosen(chromium, exported):
+    opened = Opened(chromium, exported, WATCHED)
+    widget = opened.widget()
+    train(widget, 1)
+    worker = trainer_of(opened)
+    closed = widget.until(lambda: worker.evaluate("closed"), bool, 60, "a measurement that ended")
+    (begun,) = worker.evaluate("opened")
+    assert 0 < closed[0] - begun < MEASURING_MS
+    before = widget.number("version")
+    widget.wait_number("version", lambda version: version >= before + 20, timeout=PATIENCE)
+    assert ON_GPU not in widget.root.inner_text() and IN_PAGE in widget.root.inner_text()
+    assert len(worker.evaluate("opened")) == len(worker.evaluate("closed")) == 1
+    opened.close()
+
+
+def test_a_gpu_that_is_gone_is_replaced(chromium, exported):
+    opened = Opened(chromium, exported, FORCED)
+    widget = opened.widget()
+    train(widget, 3)
+    text_has(widget, ON_GPU)
+    widget.root.locator("details.log summary").click()
+    told = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    for process in (int(one["id"]) for one in told if one["type"] == "GPU"):
+        os.kill(process, signal.SIGKILL)
+    text_has(widget, "Training continues without the GPU, from the last published weights")
+    version = widget.number("version")
+    widget.wait_number("version", lambda now: now > version + 5, timeout=PATIENCE)
+    assert widget.attribute("status") == "training"
+    opened.context.close()
