@@ -70,7 +70,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
 
 
 def _check_tracking(track: str | None) -> None:
-    from dshq_widget.learning import trackers
+    from dshq_widget.learning.telemetry import trackers
 
     try:
         trackers.parse(track or "")

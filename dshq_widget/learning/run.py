@@ -20,9 +20,9 @@ from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
 from dshq_widget.learning.parts import Evaluator, Experience, Learner, Progress, Source
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.report import Tally
-from dshq_widget.learning.trackers import Tracking
-from dshq_widget.learning.writers import Logs
+from dshq_widget.learning.telemetry.report import Tally
+from dshq_widget.learning.telemetry.trackers import Tracking
+from dshq_widget.learning.telemetry.writers import Logs
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb

@@ -1,4 +1,4 @@
-/** Turns sums over many rollouts into one row of metrics: dshq_widget/learning/report.py. */
+/** Turns sums over many rollouts into one row of metrics: dshq_widget/learning/telemetry/report.py. */
 import type { DrillSpec, MetricsRow } from "../contract/protocol";
 import type { Update } from "./engines/engine";
 import { merged } from "./games/lanes";

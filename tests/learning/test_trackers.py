@@ -6,8 +6,8 @@ import types
 import pytest
 
 from dshq_widget.cli.main import main
-from dshq_widget.learning import trackers
-from dshq_widget.learning.trackers import Tracking, parse
+from dshq_widget.learning.telemetry import trackers
+from dshq_widget.learning.telemetry.trackers import Tracking, parse
 
 
 class Wandb(types.ModuleType):

@@ -8,8 +8,8 @@ import pytest
 
 from dshq_widget.cli.main import main
 from dshq_widget.contract import protocol
-from dshq_widget.learning import tensorboard_events
-from dshq_widget.learning.writers import Logs, columns, full_name
+from dshq_widget.learning.telemetry import tensorboard_events
+from dshq_widget.learning.telemetry.writers import Logs, columns, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import SMALL

@@ -72,7 +72,7 @@ class FrameGames:
 
     def step(self, actions: NDArray) -> NDArray:
         """One decision in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead. Returns
-        stats f64 (learning/report.py).
+        stats f64 (learning/telemetry/report.py).
         """
         given = np.zeros((self.n, self.batch.sides), np.int32)
         if self.batch.sides == 2:

@@ -17,7 +17,7 @@ from dshq_widget.algorithms.dreamer.model.tensors import from_arrays, to_arrays
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.parts import Experience
-from dshq_widget.learning.report import merge
+from dshq_widget.learning.telemetry.report import merge
 
 MEMORY, SAMPLING, COUNTS = "train.dreamer.player.", "train.dreamer.sampling", "train.dreamer.counts"
 MOST_ROWS = 16

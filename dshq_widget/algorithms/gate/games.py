@@ -20,7 +20,7 @@ from dshq_widget.algorithms.gate.territories import Territories
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.learning.parts import Experience
-from dshq_widget.learning.report import merge
+from dshq_widget.learning.telemetry.report import merge
 
 LONGEST_WAIT = 0.05
 """Seconds that the real clock waits before it lets the run look for commands."""

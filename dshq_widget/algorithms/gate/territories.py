@@ -35,7 +35,9 @@ class Territories:
         return observe(self.batch.tiles[territory // LANES], territory % LANES)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out actions i64 `[n]`. Returns the windows' rewards f64 `[n]` and stats (learning/report.py) f64."""
+        """Carry out actions i64 `[n]`. Returns the windows' rewards f64 `[n]` and stats f64
+        (learning/telemetry/report.py).
+        """
         rewards, paid, terminated, truncated = self.batch.step(actions[:, None])
         over = terminated | truncated
         self._returns += rewards[:, 0]

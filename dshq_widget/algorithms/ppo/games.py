@@ -14,7 +14,7 @@ from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
-from dshq_widget.learning.report import merge
+from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, slot_count
 from dshq_widget.runtime.ring import Lane

@@ -132,7 +132,7 @@ function startLane(port: MessagePort, order: ToLane): Promise<Lane | null> {
   });
 }
 
-/** Sums, and extremes of the extremes: learning/report.py's `merge`. */
+/** Sums, and extremes of the extremes: learning/telemetry/report.py's `merge`. */
 export function merged(parts: readonly Float64Array[]): Float64Array {
   const [low, high] = [STATS.indexOf("return_min"), STATS.indexOf("return_max")];
   return parts.reduce((all, part) =>

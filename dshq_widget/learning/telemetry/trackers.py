@@ -10,7 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from dshq_widget.learning.writers import full_name
+from dshq_widget.learning.telemetry.writers import full_name
 
 PROJECT = "dshq"
 """Where runs go unless a project is named."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dshq_widget.contract import protocol
-from dshq_widget.learning.tensorboard_events import EventFile
+from dshq_widget.learning.telemetry.tensorboard_events import EventFile
 
 CSV_NAME = "metrics.csv"
 TIME = "time"
