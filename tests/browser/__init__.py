@@ -1,1 +1,1 @@
-"""Tests that drive a real JupyterLab in a real, headless Chromium with software WebGPU."""
+"""Tests that drive a real, headless Chromium with software WebGPU: bare pages, and folders for the rest."""

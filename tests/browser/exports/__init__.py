@@ -1,0 +1,1 @@
+"""Pages without a kernel: exported matches, the site, training in the page."""

@@ -1,0 +1,1 @@
+"""The widget in the real front ends: JupyterLab, the hub, and others."""

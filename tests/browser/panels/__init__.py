@@ -1,0 +1,1 @@
+"""The panels beside the pitch, each with a real kernel."""
