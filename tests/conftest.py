@@ -6,15 +6,12 @@ is done takes what is left, file by file, the longest files first.
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
+from tests.harness.apart import BROWSER, TESTS, BrowserApart
 from tests.harness.counts import go_easy
 
-TESTS = Path(__file__).parent
-BROWSER = TESTS / "browser"
 LONGEST = (
     "lessons/test_lessons.py",
     "kernels/test_network.py",
@@ -28,18 +25,6 @@ LONGEST = (
     "gpu/test_resident.py",
 )
 """Files that should not be the last to begin."""
-
-
-class BrowserApart(LoadScopeScheduling):
-    """File by file, in the order in which they were collected; the browser's files are one."""
-
-    def __init__(self, config: pytest.Config, log: object = None):
-        super().__init__(config, log)
-        config.option.loadscopereorder = False
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::", 1)[0]
-        return "browser" if BROWSER in (TESTS.parent / file).parents else file
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,0 +1,41 @@
+"""Which process of pytest-xdist runs which tests."""
+
+from pathlib import Path
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+TESTS = Path(__file__).parents[1]
+BROWSER = TESTS / "browser"
+
+
+class BrowserApart(LoadScopeScheduling):
+    """File by file, in the order in which they were collected; the browser's files are one."""
+
+    def __init__(self, config: pytest.Config, log: object = None):
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return "browser" if BROWSER in (TESTS.parent / file).parents else file
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """A test during which its process died has failed, and is not tried again: pytest-xdist 3.8 would, up to eight
+        times.
+        """
+        work = self.assigned_work.pop(node)
+        died = next((test for tests in work.values() for test, done in tests.items() if not done), None)
+        if died is not None:
+            work[self._split_scope(died)][died] = True
+            self.workqueue.update({scope: tests for scope, tests in work.items() if not all(tests.values())})
+            for other in self.nodes:
+                self._reschedule(other)
+        return died
+
+    def schedule(self) -> None:
+        """A process that comes late and gets one test alone begins it only when it knows that no other follows."""
+        super().schedule()
+        for node in self.nodes:
+            self._reschedule(node)
