@@ -2,8 +2,8 @@
 
 import os
 import shutil
-import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,19 +18,16 @@ def postgres_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL of our own, on a socket in a folder of its own."""
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL of our own, on a socket in a folder of its own: pytest's are closed to other users."""
     programs = postgres_folder()
     if programs is None:
         pytest.skip("no PostgreSQL server: install Debian's package postgresql")
     pytest.importorskip("psycopg", reason="pip install 'psycopg[binary]'")
-    folder = tmp_path_factory.mktemp("pg")
+    folder = Path(tempfile.mkdtemp(prefix="dshq-pg-"))
     who: dict = {}
     if os.geteuid() == 0:  # the server refuses to run as root
         shutil.chown(folder, "postgres", "postgres")
-        for parent in folder.parents[:3]:  # pytest's own, which nobody else may look into
-            if not parent.stat().st_mode & stat.S_IXOTH:
-                parent.chmod(0o755)
         who = {"user": "postgres", "group": "postgres", "extra_groups": []}
     data = folder / "data"
 
@@ -43,6 +40,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     run(*control, "-o", f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off", "start")
     yield f"postgresql+psycopg://league@/postgres?host={folder}"
     run(*control, "-m", "immediate", "stop")
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
