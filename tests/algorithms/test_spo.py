@@ -147,6 +147,16 @@ class TestGames:
         others = games.tiles["action"][np.arange(2), 1 - games.sides]
         assert len(np.unique(others)) > 3
 
+    def test_earlier_policies_of_the_pool_play_the_other_side(self):
+        games, learner, config, _ = parts("sumo", decisions=2, opponents={"pool": 1.0})
+        for option in (2, 5):
+            always = np.zeros(learner.spec.floats, np.float32)
+            learner.spec.split(always)[-1][1][option] = 50.0
+            games.set_opponents([always])
+            games.next(learner, config, 0)
+            others = games.tiles["action"][np.arange(2), 1 - games.sides]
+            assert (others[games.tiles["ticks"] > 0] == option).all()
+
     def test_the_same_seed_plays_the_same(self):
         one, other, third = (parts("sumo", seed=seed)[0] for seed in (4, 4, 5))
         assert one.tiles.tobytes() == other.tiles.tobytes() != third.tiles.tobytes()

@@ -69,6 +69,25 @@ def test_against_the_script_of_a_drill_of_two_sides():
         assert trainer.metrics["agent_steps"] == 4 * 32 * 16 and 0 <= trainer.metrics["searched_win_rate"] <= 1
 
 
+def test_earlier_versions_play_and_are_rated(tmp_path):
+    """Games and searches of the pool are against the league's choice, and a file goes on with the same ones."""
+    few = {"opponents": {"self": 0.5, "pool": 0.5}, "num_envs": 64, "rollout_length": 16, "hidden_sizes": (16,)}
+    how = {"algorithm": "spo", "seed": 3, "deterministic": True, "spo": FEW, **few}
+    with Trainer("sumo", **how) as whole:
+        whole.train_for(updates=8, progress=False)
+        rows, ahead, numbers = whole.league, whole.latest_policy(), whole.metrics
+    assert {row["version"] for row in rows if not row["pinned"]} == {0} and {"random", "pusher"} & {
+        row["name"] for row in rows
+    }
+    with Trainer("sumo", **how) as first:
+        first.train_for(updates=4, progress=False)
+        path = first.save(tmp_path / "half.dshq")
+    with Trainer(path) as second:
+        second.train_for(updates=4, progress=False)
+        assert np.array_equal(second.latest_policy().weights, ahead.weights)
+        assert second.metrics["elo"] == pytest.approx(numbers["elo"])
+
+
 def test_settings_change_while_it_runs():
     with Trainer("bandit", algorithm="spo", spo=FEW, **QUICK) as trainer:
         trainer.start()
@@ -91,7 +110,6 @@ def test_settings_change_while_it_runs():
         ("bandit", {"spo": {"particles": 5}}, "unknown setting 'particles' in section spo"),
         ("bandit", {"spo": {"search_depth": 0}}, "spo.search_depth must be a whole number from 1 to 64"),
         ("bandit", {"normalize_rewards": True}, "normalize_rewards cannot be set: the algorithm spo needs False"),
-        ("ball", {"opponents": {"pool": 1.0}}, "spo has no league"),
         ("bandit", {"device": "cuda"}, "spo searches on the CPU"),
     ],
 )

@@ -19,7 +19,9 @@ def postgres_folder() -> Path | None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL of our own, on a socket in a folder of its own: pytest's are closed to other users."""
+    """The address of a PostgreSQL of our own, on a socket in a folder of its own: pytest's folders are closed to other
+    users.
+    """
     programs = postgres_folder()
     if programs is None:
         pytest.skip("no PostgreSQL server: install Debian's package postgresql")

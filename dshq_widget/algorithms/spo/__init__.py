@@ -38,6 +38,5 @@ ALGORITHM = Algorithm(
         "cuda": "spo searches on the CPU: leave out --device cuda",
         "page": "spo does not train in the page: leave out --engine page",
         "ray": "spo does not run on Ray: leave out --engine ray",
-        "league": "spo has no league: leave out the opponent pool",
     },
 )

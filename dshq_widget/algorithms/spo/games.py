@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,7 +24,6 @@ from dshq_kernels.play.rollout import (
     WINS_0,
     WINS_1,
     empty_stats,
-    opponent_kind,
     share_tiles,
 )
 from dshq_kernels.search.matches import OTHERS_SEED
@@ -37,6 +36,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.opponents import Opponents, opponent_shares, slot_count
 
 
 class Player(Protocol):
@@ -97,9 +97,10 @@ class SearchedGames:
         self.kinds = np.array([term["kind"] == "potential" for term in drill.spec["terms"]], bool)
         two = drill.spec["sides"] == 2
         self.sides = np.arange(n) % 2 if two else np.zeros(n, np.int64)
-        shares = {opponent_kind(who, drill.spec): share for who, share in config.opponents.items() if share}
-        kinds = share_tiles(n, shares if two else {SELF: 1.0})
-        self.kinds_of_others = np.where(kinds == SELF, POLICY, kinds)  # the newest policy plays the other side
+        kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
+        earlier = slot_count(config) if two else 0
+        self.policies = Opponents(self.search.plan, earlier + 1)  # the last one is the newest
+        self.kinds_of_others = np.where(kinds == SELF, POLICY - earlier, kinds)
         rng = np.random.default_rng([config.seed, 0x590])
         self.seed, self.count = int(rng.integers(1 << 32)), 0
         self.tiles = self.game.new(n)
@@ -131,8 +132,10 @@ class SearchedGames:
     def next(self, learner: Player, config: TrainConfig, version: int) -> Played:
         """Play one rollout, or as many as it takes until there is a sequence to learn from."""
         weights, chosen = self.drill.term_weights(config.reward_weights), self.how(learner)
-        params = mlp.pack(self.search.plan, learner.blob())
-        others = Others(self.kinds_of_others, params[None])
+        policies = self.policies.params
+        assert policies is not None
+        params = mlp.pack(self.search.plan, learner.blob(), policies[-1])
+        others = Others(self.kinds_of_others, policies)
         stats, begun, began = empty_stats(len(weights)), self.replay.decisions, time.monotonic()
         while self.replay.decisions - begun < config.rollout_length or not self.replay.ready:
             self._decide(params, chosen, others, weights, config.gamma, stats)
@@ -200,6 +203,10 @@ class SearchedGames:
         stats[RETURN_MIN], stats[RETURN_MAX] = min(stats[RETURN_MIN], gains.min()), max(stats[RETURN_MAX], gains.max())
         self.running[over] = 0
         self.game.reset(tiles, over.astype(np.uint8))
+
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
+        """Play the pool's games, and search in them, against these earlier policies from now on, one blob per slot."""
+        self.policies.set_opponents(policies)
 
     def mend(self, samples: Any) -> None:
         """Forget what was kept, since something in it is not finite, and begin new games."""

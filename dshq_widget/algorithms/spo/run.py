@@ -13,13 +13,16 @@ from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.learning.exploration import Exploration
+from dshq_widget.learning.league import League
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import slot_count
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -36,7 +39,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     spec = PolicySpec.for_config(drill.spec, config)
     warm_up(drill, config, settings, spec)
     announce(channel, "preparing the replay (3 of 3)")
-    games = SearchedGames(drill, config, settings, spec, threads)
+    games, two = SearchedGames(drill, config, settings, spec, threads), drill.spec["sides"] == 2
     training = Run(
         channel,
         job,
@@ -47,7 +50,12 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         source=games,
         evaluator=Evaluator(drill, spec, config.seed),
         publisher=Publisher(WeightSlots.attach(blocks["weights"], spec.floats)),
-        companions=(Exploration(), SearchReport(drill, games, config.seed), NewSettings()),
+        companions=(
+            Exploration(),
+            SearchReport(drill, games, config.seed),
+            *([Competition(League(drill, spec, config.seed), games, slot_count(config))] if two else []),
+            NewSettings(),
+        ),
     )
     training.evaluator.play(training.learner.blob())  # compiles what is left
     text = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -328,6 +328,42 @@ class Matches:
     actions: np.ndarray  # i32 [games, decisions, sides]; a game's own are the first `length` of them
 
 
+class Starts(NamedTuple):
+    """Matches before their first decision, 16 to a tile; lanes that are not in `pick` are played for nobody."""
+
+    tiles: np.ndarray
+    side_of: np.ndarray
+    """Which side the first player has, int `[tiles]`."""
+    pick: np.ndarray
+    """The lane of each match, int `[matches]`."""
+
+
+def match_starts(game: Any, spec: Mapping[str, Any], games: int, seed: int, scene: np.ndarray | None = None) -> Starts:
+    """Proper starts of `games` matches; the first player has side 0 in the first half and side 1 in the second. With
+    `scene`, u32 `[words]`, all begin there and the first player has side 0. Raises ValueError for no matches.
+    """
+    if games < 1:
+        raise ValueError(f"the number of matches must be at least 1, got {games}")
+    halves = ((games + 1) // 2, games // 2) if int(spec["sides"]) == 2 and scene is None else (games, 0)
+    tiles_of = [-(-half // LANES) for half in halves]
+    count = sum(tiles_of)
+    tiles = game.new(count)
+    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
+        0, 1 << 32, (count, LANES), np.uint32
+    )
+    reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
+    if scene is not None:
+        words = tiles.view(np.uint32).reshape(count, -1, LANES)
+        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
+    pick = np.concatenate([np.arange(halves[0]), tiles_of[0] * LANES + np.arange(halves[1])])
+    return Starts(tiles, np.repeat(np.arange(2), tiles_of), pick)
+
+
+def match_pay(spec: Mapping[str, Any]) -> np.ndarray:
+    """What a term pays in a match, f32 `[terms]`: potentials nothing."""
+    return np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
+
+
 def play_matches(
     game: Any,
     spec: Mapping[str, Any],
@@ -343,21 +379,8 @@ def play_matches(
     """Plays `games` matches, each once, from proper starts; the first player has side 0 in the first half and side 1
     in the second. With `scene`, u32 `[words]`, all begin there and the first player has side 0 in all of them. With
     `keep_actions` the result says how each began and what was done in it."""
-    if games < 1:
-        raise ValueError(f"the number of matches must be at least 1, got {games}")
-    sides = int(spec["sides"])
-    halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
-    tiles_of = [-(-half // LANES) for half in halves]
-    side_of = np.repeat(np.arange(2), tiles_of)
-    count = len(side_of)
-    tiles = game.new(count)
-    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
-        0, 1 << 32, (count, LANES), np.uint32
-    )
-    reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
-    if scene is not None:
-        words = tiles.view(np.uint32).reshape(count, -1, LANES)
-        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
+    tiles, side_of, pick = match_starts(game, spec, games, seed, scene)
+    sides, count = int(spec["sides"]), len(side_of)
     players = (first, second)
     plans = tuple(make_plan(player.layers) for player in players)
     blocks = [aligned(16) if p.blob is None else pack(plan, p.blob) for p, plan in zip(players, plans, strict=True)]
@@ -369,7 +392,6 @@ def play_matches(
                 f"{spec['name']} needs a policy of {spec['n_obs']} inputs and {spec['n_actions'] + 1} outputs; "
                 f"got layers {list(player.layers)}"
             )
-    weights = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
     results, lengths = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
     most = -(-int(spec["time_limit"]) // int(spec["action_repeat"])) if keep_actions else 0
@@ -389,15 +411,13 @@ def play_matches(
         int(spec["n_actions"]),
         greedy,
         seed & 0xFFFFFFFF,
-        weights,
+        match_pay(spec),
         results,
         lengths,
         returns,
         actions.ctypes.data if keep_actions else 0,
         scratch.ctypes.data,
     )
-    split = tiles_of[0] * LANES
-    pick = np.concatenate([np.arange(halves[0]), split + np.arange(halves[1])])
     start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
     taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
     rows = [array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES))]

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dshq_kernels.network.mlp import make_plan, pack
-from dshq_kernels.play.loops import KEPT_WORDS
 from dshq_kernels.play.players import POLICY
-from dshq_kernels.play.rollout import Matches, Player
+from dshq_kernels.play.rollout import Matches, Player, match_pay, match_starts
 from dshq_kernels.search.memory import How
 from dshq_kernels.search.searcher import Others, Search
 from dshq_kernels.simd.lanes import LANES
@@ -42,23 +41,10 @@ def play_searched_matches(
     """As `rollout.play_matches`, from the same starts; also the trace of all searches (particles.py). In the searches
     the second player plays the other side, too. The first player must be a policy.
     """
-    if games < 1:
-        raise ValueError(f"the number of matches must be at least 1, got {games}")
     if first.kind > POLICY or first.blob is None:
         raise ValueError("only a policy can search")
-    sides = int(spec["sides"])
-    halves = ((games + 1) // 2, games // 2) if sides == 2 and scene is None else (games, 0)
-    tiles_of = [-(-half // LANES) for half in halves]
-    side_of = np.repeat(np.arange(2), tiles_of).astype(np.int64)
-    count = len(side_of)
-    tiles = game.new(count)
-    tiles["rng_key"] = np.random.default_rng([seed & 0xFFFFFFFF, 0x3A7C4]).integers(
-        0, 1 << 32, (count, LANES), np.uint32
-    )
-    game.reset(tiles, np.ones((count, LANES), np.uint8))
-    if scene is not None:
-        words = tiles.view(np.uint32).reshape(count, -1, LANES)
-        words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
+    tiles, side_of, pick = match_starts(game, spec, games, seed, scene)
+    sides, count = int(spec["sides"]), len(side_of)
     rival = second.blob is not None
     search = Search(
         game,
@@ -78,11 +64,9 @@ def play_searched_matches(
         second.layers if rival else (),
         second.activation,
     )
-    paid = np.array([0.0 if t["kind"] == "potential" else t["weight"] for t in spec["terms"]], np.float32)
-    each = np.arange(count)
+    paid, each = match_pay(spec), np.arange(count)
     open_games = np.zeros((count, LANES), bool)
-    for half, begin in zip(halves, (0, tiles_of[0]), strict=True):
-        open_games.reshape(-1)[begin * LANES : begin * LANES + half] = True
+    open_games.ravel()[pick] = True
     result, length = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
     for t in range(-(-int(spec["time_limit"]) // int(spec["action_repeat"]))):
@@ -111,7 +95,6 @@ def play_searched_matches(
         open_games &= ~ended
         if not open_games.any():
             break
-    pick = np.concatenate([np.arange(halves[0]), tiles_of[0] * LANES + np.arange(halves[1])])
     rows = [array.ravel()[pick] for array in (result, length, returns, side_of.repeat(LANES))]
     nothing = np.zeros((0, tiles.itemsize // (4 * LANES)), np.uint32)
     return Matches(rows[0], rows[1], rows[2], rows[3], nothing, np.zeros((0, 0, sides), np.int32)), search.trace
