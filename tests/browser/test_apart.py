@@ -24,6 +24,7 @@ w._outbox.flow.sent = noted
 """
 
 
+@pytest.mark.slow
 def test_a_line_with_a_second_of_latency_each_way(plain_chromium, open_page: OpenPage):
     with SlowLine() as line:
         opened, widget = begin(open_page, plain_chromium, where=line.way)

@@ -26,6 +26,7 @@ for kernels in (False, True) if importlib.util.find_spec("triton") else (False,)
 """
 
 
+@pytest.mark.slow
 def test_every_line_in_the_simulator():
     run = subprocess.run(
         [sys.executable, "-c", IN_THE_SIMULATOR],
@@ -46,6 +47,7 @@ def test_every_line_in_the_simulator():
             assert said["ratios"][f"{name}_to_floor"] == pytest.approx(found / floor)
 
 
+@pytest.mark.slow
 def test_floors_count_what_cannot_be_left_out():
     kernel = """
 def tick(s, n):

@@ -153,6 +153,7 @@ def test_kernels_write_what_torch_writes(case):
     simulated(f"compare({case!r})")
 
 
+@pytest.mark.slow
 def test_a_few_launches_and_nothing_of_torch_follow_a_decision():
     assert simulated("launches('opponents')") == "3"
     assert simulated("launches('masked scenes')") == "5"

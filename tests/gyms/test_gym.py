@@ -257,6 +257,7 @@ def test_pendulum_swings_up(distribution):
         assert trainer.metrics["agent_steps"] <= 120_000
 
 
+@pytest.mark.slow
 def test_a_target_ends_training_by_itself():
     with Trainer(WORLDS + "Easy-v0", **QUICK, normalize_observations=False) as trainer:
         trainer.start(until_solved=True)
@@ -265,6 +266,7 @@ def test_a_target_ends_training_by_itself():
         assert trainer.status_text.startswith("solved")
 
 
+@pytest.mark.slow
 def test_training_can_be_held_steered_and_started_over():
     with Trainer(WORLDS + "Several-v0", **QUICK) as trainer:
         trainer.next_update()

@@ -292,6 +292,7 @@ def test_weights_of_rewards_may_change(page):
     assert set(page.samples()["reward"]) == {2.5}
 
 
+@pytest.mark.slow
 def test_it_learns(page):
     """Play and learning together: CartPole's pole stands longer."""
     drill = compile_drill(drills["cartpole"])

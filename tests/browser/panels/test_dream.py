@@ -75,6 +75,7 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     assert ticks_on(widget)
 
 
+@pytest.mark.slow
 def test_new_versions_take_over_and_a_person_may(plain_chromium, open_page: OpenPage, file: Path):
     notebook = open_page(plain_chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({str(file)!r}); w")
     notebook.run_all()

@@ -140,6 +140,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     notebook.kernel.run("w.close(); again.close()")
 
 
+@pytest.mark.slow
 def test_the_settings_of_an_algorithm_reach_the_learner_and_are_the_same_in_python(plain_chromium, open_page: OpenPage):
     def may_copy(context):
         context.grant_permissions(["clipboard-read", "clipboard-write"])
