@@ -1,4 +1,4 @@
-"""Writes the copies of the tables in dshq_widget's settings.py, protocol.py and palette.py: `python -m tools.tables`.
+"""Writes the copies of the tables in dshq_widget's contract and palette.py: `python -m tools.tables`.
 
 `js/contract/tables.ts` and `js/trainer/tables.ts` for the page, `docs/contract.md` and `docs/algorithms.md` for people;
 a test holds them equal to their sources.
@@ -15,9 +15,10 @@ from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
 from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, PLAN_COLUMNS, REALS, ROLLOUT, UPDATE
 from dshq_widget import algorithms
-from dshq_widget.algorithms import algorithm, uses
+from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import presets, protocol, run_file, sections, settings
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.drill import palette
 from dshq_widget.learning import evaluator, run, schedule
 from dshq_widget.policy import network
@@ -48,12 +49,12 @@ def tables_ts() -> str:
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
-        "METRICS": {name: dataclasses.asdict(protocol.METRICS[name]) for name in EXPLAINED},
-        "REWARD_TERM": dataclasses.asdict(protocol.REWARD_TERM),
+        "METRICS": {name: dataclasses.asdict(METRICS[name]) for name in EXPLAINED},
+        "REWARD_TERM": dataclasses.asdict(REWARD_TERM),
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},
     }
-    head = "// Written by `python -m tools.tables` from contract/protocol.py and drill/palette.py: change it there.\n"
+    head = "// Written by `python -m tools.tables` from dshq_widget/contract and drill/palette.py: change it there.\n"
     body = [f"export const {name} = {json.dumps(value, indent=2)} as const;\n" for name, value in constants.items()]
     return "\n".join([head, *body])
 
@@ -113,7 +114,7 @@ def contract_md() -> str:
     """`docs/contract.md`: every setting, metric and message with its unit, range and meaning."""
     parts = [
         "# Contract",
-        "Written by `python -m tools.tables` from dshq_widget/contract's settings.py and protocol.py: change it there.",
+        "Written by `python -m tools.tables` from the files of dshq_widget/contract: change it there.",
         "## Hyper-parameters",
         "The same key in Python (`DrillWidget`, `Trainer`, `train`, `set_hyper`), in YAML, as `--flag-with-dashes` and "
         "in messages. Precedence: defaults < YAML < flags < keywords. A change takes effect now, at the next update, "
@@ -143,12 +144,12 @@ def contract_md() -> str:
         + ": those that it does not name are the drill's own, fitted to the machine.",
         _table(("preset", "sets", "meaning"), [_preset(name) for name in presets.PRESETS]),
         "## Metrics",
-        "Flat names. Each reward term of the drill adds `reward_<term>`: " + protocol.REWARD_TERM.text,
+        "Flat names. Each reward term of the drill adds `reward_<term>`: " + REWARD_TERM.text,
     ]
-    for category in protocol.METRIC_CATEGORIES:
+    for category in METRIC_CATEGORIES:
         rows = [
             (f"`{name}`", metric.unit, {True: "rise", False: "fall", None: ""}[metric.should_rise], metric.text)
-            for name, metric in protocol.METRICS.items()
+            for name, metric in METRICS.items()
             if metric.category == category
         ]
         parts += [f"### {category}", _table(("name", "unit", "should", "meaning"), rows)]
@@ -213,8 +214,8 @@ def algorithms_md() -> str:
     for each in known:
         if each.settings is not None:
             shared = ", ".join(
-                f"`{key}`" + " (at the next start)" * ((each.name, key) in uses.AT_START)
-                for key in uses.keys(each.name)
+                f"`{key}`" + " (at the next start)" * ((each.name, key) in settings_read.AT_START)
+                for key in settings_read.keys(each.name)
             )
             parts += [
                 f"## Settings of {each.name}",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.cli.outputs import UsageError
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
 from dshq_widget.training.history import Progress
 
 try:
@@ -42,7 +42,7 @@ def table(category: str, metrics: Mapping[str, float]) -> Table | None:
     rows = [
         (name, value, known)
         for name, value in metrics.items()
-        if (known := protocol.metric(name)) is not None and known.category == category
+        if (known := metric_named(name)) is not None and known.category == category
     ]
     if not rows:
         return None
@@ -50,7 +50,7 @@ def table(category: str, metrics: Mapping[str, float]) -> Table | None:
     made.add_column(style="dim", ratio=3, no_wrap=True, overflow="ellipsis")
     made.add_column(justify="right", style="bold", ratio=2, no_wrap=True)
     made.add_column(style="dim", ratio=2, no_wrap=True, overflow="ellipsis")
-    order = [*protocol.METRICS]
+    order = [*METRICS]
     for name, value, known in sorted(rows, key=lambda row: order.index(row[0]) if row[0] in order else len(order)):
         made.add_row(name, number(name, value), known.unit)
     return made
@@ -84,7 +84,7 @@ class Dashboard(Progress):
             grid.add_column(ratio=1)
         cells = [
             Group(Text(category, style="bold cyan"), made)
-            for category in protocol.METRIC_CATEGORIES
+            for category in METRIC_CATEGORIES
             if (made := table(category, metrics)) is not None
         ]
         step = 2 if two else 1

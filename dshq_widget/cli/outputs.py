@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dshq_widget.cli.arguments import UsageError
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 
 
 @contextlib.contextmanager
@@ -44,7 +44,7 @@ def folder(name: str, path: str) -> Path:
     except OSError as error:
         raise UsageError(f"{name}: cannot create the folder {path!r}: {error.strerror or error}") from error
     with written(name, path):
-        whole.check_writable(made / "probe")
+        atomic.check_writable(made / "probe")
     return made
 
 
@@ -56,5 +56,5 @@ def writable(name: str, path: str, ending: str) -> Path:
     if not target.absolute().parent.is_dir():
         raise UsageError(f"{name}: the folder {str(target.absolute().parent)!r} does not exist: create it first")
     with written(name, path):
-        whole.check_writable(target)
+        atomic.check_writable(target)
     return target

@@ -17,7 +17,7 @@ from dshq_widget.contract.protocol import REST_SECONDS
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.picture import Painter
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import Policy
 
@@ -138,6 +138,6 @@ def save_gif(path: str | os.PathLike[str], film: Iterator[NDArray[np.uint8]]) ->
     palette = Image.fromarray(np.concatenate(thirds)).quantize(256, Image.Quantize.MEDIANCUT)
     flat = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     delays = [1000 // RATE] * (len(flat) - 1) + [round(1000 * LINGER_SECONDS)]
-    with whole.aside(path) as file:
+    with atomic.aside(path) as file:
         flat[0].save(file, "GIF", save_all=True, append_images=flat[1:], duration=delays, loop=0, optimize=False)
     return len(flat)

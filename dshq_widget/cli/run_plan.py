@@ -14,7 +14,7 @@ from dshq_widget import algorithms
 from dshq_widget.cli import outputs
 from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.contract import run_file, settings
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 
 if TYPE_CHECKING:
     from dshq_widget.training.trainer import Trainer
@@ -126,7 +126,7 @@ class Written:
             for file in self._files:
                 content = run_file.text(file, run, trainer.config, sides, trainer.algorithm, own)
                 try:
-                    whole.write(file, content.encode())
+                    atomic.write(file, content.encode())
                 except OSError as error:
                     return f"cannot write {str(file)!r}: {error.strerror or error}"
         return ""

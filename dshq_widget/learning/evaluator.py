@@ -23,7 +23,7 @@ MOST_SHARE = 0.1
 
 
 class Evaluator:
-    """Measures how good a policy is: `metrics`, by the flat names of protocol.py."""
+    """Measures how good a policy is: `metrics`, by the flat names of contract/metrics.py."""
 
     def __init__(self, drill: CompiledDrill, spec: PolicySpec, seed: int):
         self.drill, self.spec, self.seed = drill, spec, seed

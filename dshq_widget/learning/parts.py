@@ -63,7 +63,7 @@ class Learner(Protocol):
         ...
 
     def update(self, experience: Experience, progress: Progress) -> dict[str, float]:
-        """Make one update. Returns metrics by the flat names of protocol.py."""
+        """Make one update. Returns metrics by the flat names of contract/metrics.py."""
         ...
 
     def schedule(self, progress: Progress) -> dict[str, float]:
@@ -128,7 +128,7 @@ class Evaluator(Protocol):
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The newest results by the flat names of protocol.py."""
+        """The newest results by the flat names of contract/metrics.py."""
         ...
 
     @property

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dshq_widget.contract import protocol, settings
+from dshq_widget.contract import settings
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.limits import Limits
 from dshq_widget.learning.pace import Pace
@@ -303,7 +304,7 @@ class Run:
         """Send one row of metrics and begin the next."""
         tally, self.tally = self.tally, Tally(now)
         row = tally.row(self.drill.spec, now)
-        row |= {key: value for key, value in self.learner.schedule(self.progress).items() if protocol.metric(key)}
+        row |= {key: value for key, value in self.learner.schedule(self.progress).items() if metric_named(key)}
         row["memory_mb"] = peak_memory_mb() + self.source.memory_mb
         if now - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
             rates = ("agent_steps_per_second", "updates_per_second")

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 
 SOURCES = tuple(Path(__file__).parents[above] / "notebooks" for above in (1, 2))
 """Folders of the notebooks: in an installed package, in a checkout."""
@@ -18,7 +18,7 @@ def copy_notebooks(folder: Path) -> Path:
     names = sorted(path.name for path in source.glob("*.ipynb"))
     for name in names:
         if not (folder / name).exists():
-            whole.write(folder / name, (source / name).read_bytes())
+            atomic.write(folder / name, (source / name).read_bytes())
     return folder / names[0]
 
 

@@ -31,7 +31,7 @@ import safetensors.numpy
 
 from dshq_kernels.network.layers import is_network
 from dshq_widget.contract import protocol
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
 from dshq_widget.policy.gym_policy import GymPolicy
@@ -125,13 +125,13 @@ def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
     """Write `checkpoint` so that `path` always holds the old file or the whole new one; returns the absolute path.
 
-    Raises CheckpointError; then the old file is unchanged (files/whole.py).
+    Raises CheckpointError; then the old file is unchanged (files/atomic.py).
     """
     content = encode(checkpoint)
     try:
-        return whole.write(path, content)
+        return atomic.write(path, content)
     except OSError as error:
-        raise CheckpointError(f"cannot save {str(whole.absolute(path))!r}: {error.strerror or error}") from error
+        raise CheckpointError(f"cannot save {str(atomic.absolute(path))!r}: {error.strerror or error}") from error
 
 
 def encode(checkpoint: Checkpoint) -> bytes:

@@ -26,7 +26,7 @@ import numpy as np
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget import drills
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import onnx_graph
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy
@@ -84,7 +84,7 @@ def save_onnx(policy: Policy, path: str | os.PathLike[str], drill: CompiledDrill
 
     Raises ImportError and ExportError as `to_onnx` does, or OSError.
     """
-    return whole.write(path, to_onnx(policy, drill).SerializeToString())
+    return atomic.write(path, to_onnx(policy, drill).SerializeToString())
 
 
 def actions_of(policy: Policy) -> Actions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dshq_widget.algorithms import uses
+from dshq_widget.algorithms import settings_read
 from dshq_widget.algorithms.algorithm import Algorithm
 from dshq_widget.contract import sections, settings
 from dshq_widget.contract.sections import Section
@@ -85,7 +85,7 @@ class RunConfig:
     def effect(self, key: str) -> str:
         """When a change of this setting takes effect."""
         if key in settings.FIELDS:
-            return uses.effect(self.algorithm.name, key)
+            return settings_read.effect(self.algorithm.name, key)
         assert self.algorithm.settings is not None
         return str(sections.fields(self.algorithm.settings)[key.partition(".")[2]]["effect"])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -39,7 +39,7 @@ class RunFiles:
             self.log_dir.mkdir(parents=True, exist_ok=True)
         self._name, self._keep_in, self._warn = name, keep_in, warn
         self._folder: Run | Scratch | None = None
-        self._autosave = None if autosave is None or self.log_dir else whole.absolute(autosave)
+        self._autosave = None if autosave is None or self.log_dir else atomic.absolute(autosave)
         self.resume: str | None = None
         """The file of this run that the next learner continues from."""
         self.awaited: dict[str, bool] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshq_widget import algorithms
-from dshq_widget.algorithms import uses
+from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import presets, settings
 
 
@@ -18,7 +18,7 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     """
     algorithm = algorithms.get(name)
     base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.fixed)
-    schema = uses.schema(name)
+    schema = settings_read.schema(name)
     offered = {
         preset: {**row, "values": {key: value for key, value in row["values"].items() if key in schema}}
         for preset, row in presets.described(base).items()

@@ -25,7 +25,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
 from dshq_widget.policy.ladder import RUNGS
@@ -275,7 +275,7 @@ class DrillWidget(anywidget.AnyWidget):
         """
         warn = functools.partial(self._outbox.log, "warning")
         trainer = None if train is False else page_training.for_export(self._trainer, bool(train), warn)
-        return whole.write(path, self._document(trainer=trainer).encode())
+        return atomic.write(path, self._document(trainer=trainer).encode())
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It

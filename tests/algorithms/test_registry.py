@@ -9,7 +9,7 @@ import pytest
 from dshq_widget import algorithms
 from dshq_widget.cli import arguments, main, run_plan
 from dshq_widget.cli.train import train
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import RESTART, setting
 from dshq_widget.policy import checkpoint
@@ -69,7 +69,7 @@ def test_every_algorithm_is_evaluated_under_the_same_keys():
             trainer.start()
             until(lambda trainer=trainer: "episodes" in trainer.metrics)
             keys[name] = {
-                key for key in trainer.metrics if (known := protocol.metric(key)) and known.category == "EVALUATOR"
+                key for key in trainer.metrics if (known := metric_named(key)) and known.category == "EVALUATOR"
             }
     assert keys["ppo"] == keys["random_search"] >= {"evaluated_return", "solved", "episodes", "duration_ms"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.cli.main import main
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
@@ -58,8 +58,8 @@ def test_it_learns_and_says_what_the_searches_cost():
         assert metrics["simulated_steps"] == trainer.summary["simulated_steps"]
         assert metrics["agent_steps"] * 8 < metrics["simulated_steps"] <= metrics["agent_steps"] * 16
         assert 0 < metrics["search_ess"] <= 1 and 0 <= metrics["search_alive"] <= 1
-        assert all(protocol.metric(key) for key in metrics)
-        evaluated = {key for key in metrics if protocol.metric(key).category == "EVALUATOR"}
+        assert all(metric_named(key) for key in metrics)
+        evaluated = {key for key in metrics if metric_named(key).category == "EVALUATOR"}
         assert evaluated == {"evaluated_return", "solved", "episodes", "duration_ms"}
 
 

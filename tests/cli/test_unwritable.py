@@ -11,7 +11,7 @@ import time
 import pytest
 
 from dshq_widget.cli import main
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 
 PATIENCE = 300.0  # seconds
@@ -90,19 +90,19 @@ def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path):
     target = tmp_path / "here"
     target.mkdir()
     with full(target):
-        path = whole.write(target / "page.html", b"old")
+        path = atomic.write(target / "page.html", b"old")
         with pytest.raises(OSError):
-            whole.write(path, bytes(100_000))
+            atomic.write(path, bytes(100_000))
         with pytest.raises(OSError):
-            whole.check_writable(path)
+            atomic.check_writable(path)
         assert path.read_bytes() == b"old" and list(target.iterdir()) == [path]
     with pytest.raises(IsADirectoryError):
-        whole.check_writable(tmp_path)
+        atomic.check_writable(tmp_path)
 
 
 def test_a_block_that_fails_leaves_the_old_file(tmp_path):
-    path = whole.write(tmp_path / "a", b"old")
-    with pytest.raises(KeyboardInterrupt), whole.aside(path) as file:
+    path = atomic.write(tmp_path / "a", b"old")
+    with pytest.raises(KeyboardInterrupt), atomic.aside(path) as file:
         file.write(b"new")
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM, metric_named
 from dshq_widget.contract.protocol import blob_floats, shape_hash
 from tools import tables
 
@@ -33,12 +34,12 @@ def test_shape_hash_and_blob_size():
 
 
 def test_metrics_are_described():
-    assert {metric.category for metric in protocol.METRICS.values()} == set(protocol.METRIC_CATEGORIES)
-    for name, metric in protocol.METRICS.items():
+    assert {metric.category for metric in METRICS.values()} == set(METRIC_CATEGORIES)
+    for name, metric in METRICS.items():
         assert name.isidentifier() and name == name.lower()
         assert re.fullmatch(r"[A-Z1-9].*\.", metric.text), name
-    assert protocol.metric("reward_goal") is protocol.REWARD_TERM
-    assert protocol.metric("sps") is None
+    assert metric_named("reward_goal") is REWARD_TERM
+    assert metric_named("sps") is None
 
 
 def page_union(name: str) -> dict[str, set[str]]:

@@ -9,7 +9,7 @@ import pytest
 from dshq_kernels.play.rollout import POLICY, SELF
 from dshq_widget.algorithms.ppo.games import RingGames
 from dshq_widget.algorithms.ppo.processes import _ring
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
@@ -344,7 +344,7 @@ def test_training_with_a_pool(workers, tmp_path):
         assert t.wait(updates=3, progress=False) and t.error == ""
         names = {row["name"] for row in t.league}
         assert {"random", "chaser"} < names
-        assert {"elo", "elo_low", "elo_high"} <= set(t.metrics) <= {name for name in t.metrics if protocol.metric(name)}
+        assert {"elo", "elo_low", "elo_high"} <= set(t.metrics) <= {name for name in t.metrics if metric_named(name)}
         path = t.save(tmp_path / "pool.dshq")
         state = checkpoint.load(path).state
         assert state["train.league.champion"].shape == t.latest_policy().weights.shape

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from dshq_widget.cli.main import main
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
 from dshq_widget.learning.telemetry import tensorboard_events
 from dshq_widget.learning.telemetry.writers import Logs, columns, full_name
 from dshq_widget.policy import checkpoint
@@ -54,8 +54,8 @@ def test_a_record_as_the_format_says():
 def test_columns_are_grouped_and_complete():
     names = columns(["goal"])
     groups = [full_name(name).split("/")[0] for name in names]
-    assert groups == sorted(groups, key=protocol.METRIC_CATEGORIES.index)
-    assert set(names) == {*protocol.METRICS, "reward_goal"}
+    assert groups == sorted(groups, key=METRIC_CATEGORIES.index)
+    assert set(names) == {*METRICS, "reward_goal"}
     assert full_name("reward_goal") == "ACTOR/reward_goal" and full_name("entropy") == "TRAINER/entropy"
 
 

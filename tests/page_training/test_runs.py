@@ -10,7 +10,8 @@ from dshq_kernels.play.records import learner_module
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.contract import protocol, settings
+from dshq_widget.contract import settings
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import get
 from dshq_widget.learning.league import League
@@ -74,7 +75,7 @@ def test_a_run_in_the_page_goes_on_in_python_and_back():
     assert settings.TrainConfig.from_values(saved.config) == config
     assert found["kinds"][:2] == ["POLICY", "PHASE"] and found["kinds"].count("POLICY") == 4
     metrics = found["metrics"]["values"]
-    assert all(protocol.metric(name) or name in ("seconds", "agent_steps", "updates", "version") for name in metrics)
+    assert all(metric_named(name) or name in ("seconds", "agent_steps", "updates", "version") for name in metrics)
     assert metrics["updates"] == 3 and metrics["agent_steps"] == saved.step
     league = League(drill, PolicySpec.for_config(drill.spec, config), config.seed)
     league.restore(saved.state)

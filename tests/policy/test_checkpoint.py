@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dshq_widget.contract import protocol
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from tests.harness.counts import times
@@ -309,7 +309,7 @@ def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, 
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, step, fail)
+        patch.setattr(atomic.os, step, fail)
         with pytest.raises(CheckpointError, match=os.strerror(code)):
             checkpoint.save(path, sample(version=2))
     assert checkpoint.load(path).version == 1

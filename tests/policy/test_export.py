@@ -13,7 +13,7 @@ from dshq_kernels.network.layers import Grid, Pairs, written
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.snake import Snake
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint, convolutions
 from dshq_widget.policy import network as policies
 from dshq_widget.policy.action_spaces import Actions
@@ -201,7 +201,7 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
     (tmp_path / "bot.onnx").write_bytes(b"old")
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(atomic.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left")))
         with pytest.raises(OSError, match="No space left"):
             save_onnx(policy, tmp_path / "bot.onnx")
     assert os.listdir(tmp_path) == ["bot.onnx"] and (tmp_path / "bot.onnx").read_bytes() == b"old"

@@ -15,6 +15,7 @@ import pytest
 
 from dshq_widget.algorithms.ppo.processes import share_out
 from dshq_widget.contract import protocol, settings
+from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
@@ -231,7 +232,7 @@ def test_start_returns_at_once_and_versions_rise(trained):
 def test_metrics_are_those_of_the_table(trained):
     t = running(trained)
     until(lambda: t.metrics.get("updates"))
-    unknown = [name for name in t.metrics if protocol.metric(name) is None]
+    unknown = [name for name in t.metrics if metric_named(name) is None]
     assert unknown == [] and {"version", "agent_steps", "loss_policy", "reward_far"} <= set(t.metrics)
     assert t.history[-1] == t.metrics or len(t.history) > 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dshq_widget import algorithms
-from dshq_widget.algorithms import uses
+from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import sections, settings
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 
@@ -29,7 +29,7 @@ def reads(*places: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_settings_that_an_algorithm_uses_are_those_that_its_sources_read(name):
-    declared, own = set(uses.keys(name)), reads(ROOT / name)
+    declared, own = set(settings_read.keys(name)), reads(ROOT / name)
     assert own <= declared, "the page must show these, too"
     assert declared - own <= reads(*SHARED), "nothing reads these"
     assert not declared & set(OWN[name].fixed), "nobody can choose these"
@@ -39,7 +39,7 @@ def test_the_settings_that_an_algorithm_uses_are_those_that_its_sources_read(nam
 def test_the_page_gets_the_settings_of_the_algorithm(make, name, drill):  # noqa: F811
     widget = make(drill, algorithm=name)
     config = widget.config
-    assert list(config["schema"]) == uses.keys(name)
+    assert list(config["schema"]) == settings_read.keys(name)
     own, kind = config["algorithm"], algorithms.get(name).settings
     assert own["name"] == name and list(own["schema"]) == list(own["values"]) == list(own["defaults"])
     assert own["schema"] == sections.schema(kind) and own["values"] == own["defaults"]

@@ -25,7 +25,7 @@ from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
 from dshq_widget.contract.settings import TrainConfig, of_drill
 from dshq_widget.contract.version import __version__
-from dshq_widget.files import whole
+from dshq_widget.files import atomic
 from dshq_widget.runtime import budget
 
 FREE = ("num_envs", "rollout_length", "minibatch_size")
@@ -239,7 +239,7 @@ def remember(rates: Rates, drill: Mapping[str, Any], config: TrainConfig, machin
         return
     path = _path(drill, config, machine)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole.write(path, json.dumps(dataclasses.asdict(rates)).encode())
+    atomic.write(path, json.dumps(dataclasses.asdict(rates)).encode())
 
 
 def _path(drill: Mapping[str, Any], config: TrainConfig, machine: Machine) -> Any:

@@ -1,4 +1,4 @@
-"""Turns sums over many rollouts into one row of metrics, by the flat names of protocol.py."""
+"""Turns sums over many rollouts into one row of metrics, by the flat names of contract/metrics.py."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dshq_widget.contract import protocol
+from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, metric_named
 from dshq_widget.learning.telemetry.tensorboard_events import EventFile
 
 CSV_NAME = "metrics.csv"
@@ -20,14 +20,14 @@ TIME = "time"
 
 def full_name(name: str) -> str:
     """A metric's name with its category before it: `TRAINER/entropy`."""
-    known = protocol.metric(name)
+    known = metric_named(name)
     return f"{known.category if known else 'MISC'}/{name}"
 
 
 def columns(terms: list[str]) -> list[str]:
     """Flat names of every metric of a drill with these reward terms, category by category."""
-    names = [*protocol.METRICS, *(f"reward_{term}" for term in terms)]
-    return sorted(names, key=lambda name: protocol.METRIC_CATEGORIES.index(full_name(name).split("/")[0]))
+    names = [*METRICS, *(f"reward_{term}" for term in terms)]
+    return sorted(names, key=lambda name: METRIC_CATEGORIES.index(full_name(name).split("/")[0]))
 
 
 class CsvFile:

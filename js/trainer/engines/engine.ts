@@ -11,7 +11,7 @@ export interface Update {
   stats: Float64Array;
   /** How many versions the policy that played was behind. */
   lag: number;
-  /** Metrics by the names of protocol.py. */
+  /** Metrics by the names of contract/metrics.py. */
   learned: Record<string, number>;
   /** Minibatches left out because their gradient was not finite. */
   skipped: number;

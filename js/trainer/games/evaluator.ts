@@ -7,7 +7,7 @@ import { kindOf } from "./opponents";
 import { IDLE, type Player, POLICY, RANDOM } from "./players";
 
 export class Evaluator {
-  /** The newest results by the flat names of protocol.py. */
+  /** The newest results by the flat names of contract/metrics.py. */
   metrics: Record<string, number> = {};
   private episodes = 0;
   private took = 0; // s

@@ -57,7 +57,7 @@ export class Learner {
     return this.params.at;
   }
 
-  /** Learns from a rollout. Returns metrics by the names of protocol.py. */
+  /** Learns from a rollout. Returns metrics by the names of contract/metrics.py. */
   update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
     const { normalizer, plan, modules } = this;
     if (normalizer.active) this.set(normalizer.unfold(this.weights));

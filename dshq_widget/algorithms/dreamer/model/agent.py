@@ -49,7 +49,8 @@ class Dreamer:
 
     def learn(self, batch: Mapping[str, Tensor], rate: float = 1.0) -> dict[str, float]:
         """One update of everything from sequences `[T, B]` (pixels/ring.py); `rate` is a factor of the learning rates.
-        Returns metrics by the flat names of protocol.py; none, and nothing changes, where a gradient is not finite.
+        Returns metrics by the flat names of contract/metrics.py; none, and nothing changes, where a gradient is not
+        finite.
         """
         settings, before = self.settings, self.scale.spread
         found, states = self.model_gradients(batch)

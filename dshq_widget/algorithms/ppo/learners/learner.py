@@ -70,7 +70,7 @@ class Learner(Protocol):
     skipped: int
 
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
-        """Learn from the `units` (int64 indices) of a rollout; returns metrics by the names of protocol.py."""
+        """Learn from the `units` (int64 indices) of a rollout; returns metrics by the names of contract/metrics.py."""
         ...
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
