@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
 from dshq_widget.drills.ball import (
-    BALL,
-    LINE,
     NOBODY,
-    PALETTE,
     PER_BALL_SPEED,
     PER_HALF_LENGTH,
     PER_HALF_WIDTH,
@@ -20,14 +17,9 @@ from dshq_widget.drills.ball import (
     PER_PLAYER_SPEED,
     PER_TURN_SPEED,
     PI,
-    PLAYER0,
-    THICK,
-    TURF,
-    WALL,
     Ball,
     jitter,
     place,
-    player,
     seen,
     spot,
 )
@@ -49,6 +41,7 @@ from dshq_widget.drills.ball_physics import (
     roll,
     run,
 )
+from dshq_widget.drills.ball_scene import BALL, LINE, PALETTE, PLAYER0, THICK, TURF, WALL, player
 
 TIME_LIMIT = 480  # ticks: 4 s; the longest way takes about 3
 PER_TIME = 1 / TIME_LIMIT
@@ -184,5 +177,5 @@ class Approach(Drill):
             side = 1.0 if k == 0 else -1.0
             line(-wall_x, side * wall_y, wall_x, side * wall_y, THICK, WALL)
             line(side * wall_x, -wall_y, side * wall_x, wall_y, THICK, WALL)
-        player(s, i, 0, PLAYER0)
+        player(s, i, 0, PLAYER0, 0.0)
         circle(s.ball_px[i], s.ball_py[i], BALL_RADIUS, BALL)

@@ -16,7 +16,6 @@ from dshq_widget.drills.ball_physics import (
     GOAL_DEPTH,
     GOAL_HALF_WIDTH,
     HALF_LENGTH,
-    HALF_SIDE,
     HALF_WIDTH,
     PLAYER_SPEED,
     RUN_SPEED,
@@ -30,13 +29,27 @@ from dshq_widget.drills.ball_physics import (
     roll,
     run,
 )
+from dshq_widget.drills.ball_scene import (
+    BALL,
+    GOAL0,
+    GOAL1,
+    LINE,
+    MARK,
+    PALETTE,
+    PLAYER0,
+    PLAYER1,
+    POST,
+    THICK,
+    TURF,
+    WALL,
+    player,
+)
 
 TIME_LIMIT = 1200  # ticks: 10 s
 PI = 3.14159265358979
 HALF_PI = 1.5707963267949
 NOBODY = 100.0  # a coordinate far from everything
 STALLED = 0.6  # u/s
-THICK = 0.05  # half the thickness of walls as drawn
 
 PER_LENGTH = 1 / 8  # observation scales
 PER_BALL_SPEED = 1 / BALL_SPEED
@@ -46,11 +59,6 @@ PER_HALF_LENGTH = 1 / HALF_LENGTH
 PER_HALF_WIDTH = 1 / HALF_WIDTH
 PER_COOLDOWN = 1 / DASH_TICKS
 PER_TIME = 1 / TIME_LIMIT
-
-PALETTE = (
-    "turf", "line", "mark", "goal0", "goal1", "wall", "post", "player0", "player1", "heading", "cooldown", "ball",
-)  # fmt: skip
-TURF, LINE, MARK, GOAL0, GOAL1, WALL, POST, PLAYER0, PLAYER1, HEADING, COOLDOWN, BALL = range(len(PALETTE))
 
 
 @rule
@@ -114,18 +122,6 @@ def end(toward, colour):
         line(wall_x, up * wall_y, back_x, up * wall_y, THICK, WALL)
         line(wall_x, up * wall_y, wall_x, up * (HALF_WIDTH + THICK), THICK, WALL)
         circle(wall_x, up * wall_y, 1.42 * THICK, POST)
-
-
-@rule
-def player(s, i, side, colour):
-    """A player: body, heading, and the part of the cooldown that is left as an arc."""
-    x = s.p_px[side, i]
-    y = s.p_py[side, i]
-    hx = s.p_cos[side, i]
-    hy = s.p_sin[side, i]
-    box(x, y, HALF_SIDE, HALF_SIDE, hx, hy, 0.09, colour)
-    box(x + 0.19 * hx, y + 0.19 * hy, 0.05, 0.19, hx, hy, 0.04, HEADING)
-    ring(x, y, 0.48, 0.03, s.p_cooldown[side, i] / DASH_TICKS, HALF_PI, COOLDOWN)
 
 
 class Ball(Drill):
@@ -412,6 +408,6 @@ class Ball(Drill):
         wall_y = HALF_WIDTH + THICK
         line(-wall_x, wall_y, wall_x, wall_y, THICK, WALL)
         line(-wall_x, -wall_y, wall_x, -wall_y, THICK, WALL)
-        player(s, i, 0, PLAYER0)
-        player(s, i, 1, PLAYER1)
+        player(s, i, 0, PLAYER0, float(s.goal[i]))
+        player(s, i, 1, PLAYER1, -float(s.goal[i]))
         circle(s.ball_px[i], s.ball_py[i], BALL_RADIUS, BALL)
