@@ -27,7 +27,7 @@ test: setup .venv/.triton chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
-test-all: setup .venv/.triton chromium
+test-all: setup .venv/.triton .venv/.site chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
