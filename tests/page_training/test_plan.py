@@ -1,14 +1,19 @@
 """The page's plan of a network beside Python's: sizes, places of the weights, scratch memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from dshq_kernels.network.gradient import learn_scratch
-from dshq_kernels.network.mlp import ACTIVATIONS, ITEMS, MEAN, _places, make_plan, plan_floats, play_scratch
+from dshq_kernels.network.layers import Grid
+from dshq_kernels.network.mlp import ACTIVATIONS, ITEMS, MEAN, make_plan, pack, plan_floats, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
+from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
-from dshq_widget.drills import get
+from dshq_widget.drills import drills, get
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.widget import page_training
 from tests.harness.typescript import run
 
 SOURCE = """
@@ -36,53 +41,65 @@ NETWORKS = {
     "pairs": ((31, *PAIRS, 32, 48, 9), False),
     "pairs and nothing else": ((26, *PAIRS, 9), False),
 }
+EVERY = [*NETWORKS, *drills]
 REFUSED = {
     "a grid and two networks": (((80, *GRID, 16, 5), True), "separate_value_net works only with dense networks"),
     "outputs that do not fit": (((26, *PAIRS, 8), False), "These layers are not those of a network: 26, -2, -3"),
 }
 
 
+def network(name):
+    """Layers, and whether they are two networks: one of these, or that of a drill with its own settings."""
+    if name in NETWORKS:
+        return NETWORKS[name]
+    drill = compile_drill(get(name))
+    shape = PolicySpec.for_config(drill.spec, settings.of_drill(drill.spec))
+    return shape.layers, shape.separate
+
+
 @pytest.fixture(scope="module")
 def page():
     """What the page makes of each network, by its name."""
-    asked = NETWORKS | {name: network for name, (network, _) in REFUSED.items()} | {"bin pack": bin_pack()}
+    asked = {name: network(name) for name in EVERY} | {name: given for name, (given, _) in REFUSED.items()}
     return dict(zip(asked, run(SOURCE, list(asked.values())), strict=True))
 
 
-def bin_pack():
-    return PolicySpec.for_drill(compile_drill(get("binpack")).spec, (64, 64)).layers, False
-
-
-@pytest.mark.parametrize("name", [*NETWORKS, "bin pack"])
+@pytest.mark.parametrize("name", EVERY)
 def test_plans_are_pythons(page, name):
-    layers, separate = NETWORKS.get(name) or bin_pack()
+    layers, separate = network(name)
     plan, found = make_plan(layers, separate), page[name]
     if plan[0, ITEMS]:
         plan[0, MEAN:] = 1 + np.arange(len(ENTRIES))  # of the function table
     assert (found["rows"], found["numbers"]) == (len(plan), plan.ravel().tolist())
-    assert found["places"] == _places(plan.tobytes()).tolist()
+    block = pack(plan, np.arange(len(found["places"]), dtype=np.float32))
+    assert block[found["places"]].tolist() == list(range(len(found["places"])))
     assert found["floats"] == plan_floats(plan)
     assert (found["playScratch"], found["learnScratch"]) == (play_scratch(plan), learn_scratch(plan))
     assert found["activation"] == ACTIVATIONS["relu"]
 
 
-@pytest.mark.parametrize("name", [*NETWORKS, "bin pack"])
-def test_fresh_weights_are_distributed_as_pythons(page, name):
-    """Layer by layer the same size, and zero where Python's are; orthonormal columns or rows have no other freedom."""
-    layers, separate = NETWORKS.get(name) or bin_pack()
+@pytest.mark.parametrize("name", EVERY)
+def test_fresh_weights_are_as_large_as_pythons(page, name):
+    """Each layer, and each output of the last; the weights of a grid are drawn one by one, and only nearly so large."""
+    layers, separate = network(name)
     shape = PolicySpec(layers, "relu", separate)
-    weights = np.array(page[name]["weights"], np.float32)
+    weights, wanted = np.array(page[name]["weights"], np.float32), shape.untrained(3)
     assert shape.fits(weights)
-    for (mine, bias), (wanted, none) in zip(shape.split(weights), shape.split(shape.untrained(3)), strict=True):
-        loose = shape.front is not None and name == "a grid" and mine.shape == (2, 8)  # drawn one by one
-        np.testing.assert_allclose(np.linalg.norm(mine), np.linalg.norm(wanted), rtol=0.5 if loose else 1e-5)
-        assert loose or bias.tobytes() == none.tobytes()
-    front = 5 if len(layers) > 6 and name != "a grid" else 0
-    last, other = shape.split(weights)[-1][0], shape.split(shape.untrained(3))[-1][0]
-    np.testing.assert_allclose(np.linalg.norm(last, axis=0), np.linalg.norm(other, axis=0), rtol=1e-5)
-    if front:
-        weigh = shape.split(weights)[4][0]
-        np.testing.assert_allclose(np.linalg.norm(weigh), 0.01, rtol=1e-5)
+    for k, ((mine, bias), (its, its_bias)) in enumerate(zip(shape.split(weights), shape.split(wanted), strict=True)):
+        if k == 0 and isinstance(shape.front, Grid):
+            np.testing.assert_allclose(mine.std(), its.std(), rtol=0.7)
+            continue
+        np.testing.assert_allclose(np.linalg.norm(mine), np.linalg.norm(its), rtol=1e-5)
+        assert not bias.any() and not its_bias.any()
+    last, its_last = shape.split(weights)[-1][0], shape.split(wanted)[-1][0]
+    if len(last) >= last.shape[1] - 1:
+        np.testing.assert_allclose(np.linalg.norm(last, axis=0), np.linalg.norm(its_last, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", drills)
+def test_every_drill_is_trained_in_its_page(name):
+    drill = compile_drill(get(name))
+    assert page_training.why_not(SimpleNamespace(drill=drill, algorithm="ppo")) == ""
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -28,8 +28,8 @@ ENTRIES = {"mean_lanes": 4, "mean_slope": 5, "judge_lanes": 9, "judge_slope": 7}
 
 @functools.cache
 def entries() -> tuple[Any, ...]:
-    """`ENTRIES` as C functions of numba, every argument and every size an i64. Compiled here, and not with the networks:
-    most drills have no pairs, and their first training would wait for it (a quarter longer, measured).
+    """`ENTRIES` as C functions of numba, every argument and every size an i64. Compiled here, and not with the
+    networks: most drills have no pairs, and their first training would wait for it (a quarter longer, measured).
     """
     lines = ["from numba import cfunc, types", "from dshq_kernels.network import pairs"]
     for name, count in ENTRIES.items():
