@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dshq_kernels.backends.wasm import STACK_TOP
-from dshq_kernels.network import mlp
+from dshq_kernels.network import mlp, pairs
 from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
 from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, PLAN_COLUMNS, REALS, ROLLOUT, UPDATE
@@ -69,6 +69,7 @@ def trainer_ts() -> str:
         "STATS": loops.STATS,
         "KEPT_WORDS": loops.KEPT_WORDS,
         "PLAN_COLUMNS": PLAN_COLUMNS,
+        "PAIR_ENTRIES": tuple(pairs.ENTRIES),
         "PLAN": {name: getattr(mlp, name) for name in PLAN_NAMES},
         "ACTIVATIONS": mlp.ACTIVATIONS,
         "CHUNK": CHUNK,
@@ -83,6 +84,7 @@ def trainer_ts() -> str:
             "hidden": network.HIDDEN_GAIN,
             "policy": network.POLICY_GAIN,
             "value": network.VALUE_GAIN,
+            "context": network.CONTEXT_GAIN,
             "grid": network.GRID_DEVIATION,
         },
         "MOST_SLOTS": opponents.MOST_SLOTS,

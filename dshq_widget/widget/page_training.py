@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dshq_kernels.network.layers import Pairs, parse
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
@@ -25,9 +24,6 @@ def why_not(trainer: Trainer) -> str:
         return f"{drill.name} cannot be trained in a page: its environment runs in Python"
     if trainer.algorithm != "ppo":
         return f"a page trains by ppo only, and this run's algorithm is {trainer.algorithm}"
-    front, _ = parse((drill.spec["n_obs"], *drill.spec.get("front", ()), drill.spec["n_actions"] + 1))
-    if isinstance(front, Pairs):
-        return f"the network of {drill.name} judges pairs of items and spaces, which a page cannot train"
     return ""
 
 

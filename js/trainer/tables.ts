@@ -168,6 +168,13 @@ export const KEPT_WORDS = 3 as const;
 
 export const PLAN_COLUMNS = 24 as const;
 
+export const PAIR_ENTRIES = [
+  "mean_lanes",
+  "mean_slope",
+  "judge_lanes",
+  "judge_slope"
+] as const;
+
 export const PLAN = {
   "N_IN": 0,
   "IN_WIDTH": 1,
@@ -218,6 +225,7 @@ export const GAINS = {
   "hidden": 1.4142135623730951,
   "policy": 0.01,
   "value": 1.0,
+  "context": 1.0,
   "grid": 0.3
 } as const;
 

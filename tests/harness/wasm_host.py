@@ -12,7 +12,8 @@ import numpy as np
 
 from dshq_kernels.backends.wasm import STACK_TOP, verb_names
 from dshq_kernels.network.gradient import SUMS, learn_scratch
-from dshq_kernels.network.mlp import make_plan, pack, play_scratch
+from dshq_kernels.network.mlp import ITEMS, MEAN, make_plan, pack, play_scratch
+from dshq_kernels.network.pairs import ENTRIES
 from dshq_kernels.play.loops import scratch_floats
 from dshq_kernels.play.records import FORWARD, ROLLOUT, UPDATE, learner_module
 from dshq_kernels.play.rollout import Rollouts, Samples
@@ -70,7 +71,7 @@ class Host:
             flags = ["--experimental-wasm-relaxed-simd"] if self._relaxed else []
             run = subprocess.run(
                 [node(), *flags, str(SCRIPT)],
-                input=json.dumps({**work, "calls": self._calls, "stack_top": STACK_TOP}),
+                input=json.dumps({**work, "calls": self._calls, "entries": list(ENTRIES), "stack_top": STACK_TOP}),
                 capture_output=True,
                 text=True,
                 check=False,
@@ -82,7 +83,10 @@ class Host:
         return [milliseconds / 1e3 for milliseconds in json.loads(run.stdout)]
 
     def network(self, plan: np.ndarray, activation: int, params: np.ndarray | None) -> dict[str, int]:
-        """The fields of a network."""
+        """The fields of a network; a plan with pairs gets the indices of their functions in the table."""
+        if plan[0, ITEMS] > 0:
+            plan = plan.copy()
+            plan[0, MEAN:] = 1 + np.arange(len(ENTRIES))
         fields = {"plan": self.put(plan), "layers": len(plan), "activation": activation}
         return fields if params is None else {**fields, "params": self.put(params)}
 
@@ -114,7 +118,7 @@ class Host:
             {
                 **self.network(games.plan, games.activation, params),
                 **written,
-                "verbs": self.put(1 + np.arange(len(verb_names(spec)))),
+                "verbs": self.put(1 + len(ENTRIES) + np.arange(len(verb_names(spec)))),
                 "n_verbs": len(verb_names(spec)),
                 "tile_bytes": games.tiles.itemsize,
                 "n_tiles": games.n_tiles,

@@ -13,6 +13,7 @@ from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.binpack import BinPack
 from dshq_widget.policy.network import PolicySpec, initial_weights
 from tests.harness.wasm_host import SAMPLES, Host, fuses
 
@@ -51,8 +52,9 @@ def compare(found, wanted, exact):
 
 
 @BUILDS
-def test_forward(relaxed):
-    drill = compile_drill(Ball)
+@pytest.mark.parametrize("game", [Ball, BinPack])  # dense layers; and pairs in front, whose functions the plan calls
+def test_forward(game, relaxed):
+    drill = compile_drill(game)
     layers, plan, params = network(drill.spec)
     x = np.random.default_rng(0).standard_normal((2, layers[0], 16)).astype(np.float32)
     scratch = aligned(play_scratch(plan) + 64)

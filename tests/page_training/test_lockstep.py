@@ -45,6 +45,7 @@ RUNS = {
     "priorities": ("approach", {"priority_alpha": 0.6, "epochs": 3, "normalize_advantages": False}),
     "a mask": ("bandit", {}),
     "a grid": ("maze", {"num_envs": 32}),
+    "pairs": ("binpack", {"num_envs": 32}),
 }
 
 

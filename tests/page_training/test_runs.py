@@ -102,8 +102,9 @@ def test_a_run_in_the_page_goes_on_in_python_and_back():
     np.testing.assert_allclose(checkpoint.decode(back).weights, python.learner.blob(), atol=5e-4)
 
 
-def test_python_trains_on_from_the_pages_file(tmp_path):
-    drill, config = setting("approach")
+@pytest.mark.parametrize("name", ["approach", "binpack"])
+def test_python_trains_on_from_the_pages_file(tmp_path, name):
+    drill, config = setting(name)
     _, file = page(drill, config, 2)
     path = tmp_path / "page.dshq"
     path.write_bytes(file)

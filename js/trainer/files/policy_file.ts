@@ -6,8 +6,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Activation } from "../../contract/protocol";
+import { countFloats, parse, shapesOf } from "../layers";
+import { countConvolutionFloats } from "./convolutions";
 import { quoted, thousands } from "./format";
-import { countConvolutionFloats, countFloats } from "./network_size";
 import { PolicyFileError, readTensors, writeTensors } from "./policy_tensors";
 import type { Tensor } from "./tensor";
 
@@ -171,9 +172,9 @@ function readLayers(metadata: Metadata): { layers: number[]; floats: number } {
   const layers = parsed<unknown[]>(text, "list of layers", Array.isArray);
   const good = layers.every((n) => typeof n === "number" && Number.isInteger(n) && Math.abs(n) >= 1 && Math.abs(n) <= MAX_WIDTH);
   const sized = good && !/[.e]/i.test(text) && layers.length >= 2 && layers.length <= MAX_LAYERS;
-  const floats = sized ? countFloats(layers as number[]) : null;
-  if (floats === null) throw new PolicyFileError("its list of layers is not one of a network");
-  return { layers: layers as number[], floats };
+  const network = sized ? parse(layers as number[]) : null;
+  if (!network) throw new PolicyFileError("its list of layers is not one of a network");
+  return { layers: layers as number[], floats: countFloats(shapesOf(network)) };
 }
 
 /** The description of a Gymnasium environment, as far as weights depend on it. */

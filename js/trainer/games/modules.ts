@@ -1,7 +1,8 @@
 /** The two WebAssembly modules of a trainer, on one memory: the drill's verbs, reached through the function table, and the learner's functions. */
 import type { DrillSpec } from "../../contract/protocol";
 import type { ModuleBytes } from "../../contract/training";
-import { REALS, RECORDS, STACK_TOP } from "../tables";
+import { ENTRY_INDICES } from "../ppo/plan";
+import { PAIR_ENTRIES, REALS, RECORDS, STACK_TOP } from "../tables";
 import { type Block, Memory } from "./memory";
 
 export type RecordName = keyof typeof RECORDS;
@@ -29,10 +30,16 @@ export class Modules {
     table: WebAssembly.Table,
     readonly memory: Memory,
   ) {
+    for (const [k, name] of PAIR_ENTRIES.entries()) table.set(ENTRY_INDICES[k]!, learner[name]);
     const names = Object.keys(drill);
-    for (const name of names) table.set(table.grow(1), drill[name]);
     this.verbCount = names.length;
-    this.verbs = memory.i64(names.map((_, k) => k + 1));
+    this.verbs = memory.i64(
+      names.map((name) => {
+        const index = table.grow(1);
+        table.set(index, drill[name]);
+        return index;
+      }),
+    );
     this.maskVerb = spec.masked ? names.indexOf("mask") : 0;
     this.resetVerb = drill.reset as Verb;
     this.tileWords = spec.fields.reduce((sum, [, , length]) => sum + (length || 1), 0);
@@ -44,7 +51,7 @@ export class Modules {
   /** Throws an Error of one sentence for bytes that are no such modules. */
   static async load(spec: DrillSpec, bytes: ModuleBytes): Promise<Modules> {
     const memory = new Memory();
-    const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
+    const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 + PAIR_ENTRIES.length });
     const stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);
     const env = { memory: memory.wasm, __stack_pointer: stack, __indirect_function_table: table, pow: Math.pow };
     const load = async (which: keyof ModuleBytes, wanted: readonly string[]) => {
@@ -59,7 +66,7 @@ export class Modules {
       return exports;
     };
     const drill = await load("drill", ["reset", "decide", "tick", "observe", "terms", "status", "random"]);
-    const learner = await load("learner", Object.keys(RECORDS));
+    const learner = await load("learner", [...Object.keys(RECORDS), ...PAIR_ENTRIES]);
     return new Modules(spec, drill, learner, table, memory);
   }
 

@@ -1,9 +1,9 @@
 /** The policy network of a run: its layers, which weights learn, and fresh ones. dshq_widget/policy/network.py. */
 import type { DrillSpec } from "../../contract/protocol";
+import { asNetwork, countFloats, parts, shapesOf } from "../layers";
 import type { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { GAINS } from "../tables";
-import { floatsOf, parse, parts } from "./plan";
 
 /** Observations, what stands in front, hidden sizes, actions and the value. */
 export function layersOf(spec: DrillSpec, settings: Pick<Settings, "hidden_sizes" | "separate_value_net">): number[] {
@@ -23,8 +23,8 @@ interface Piece {
 
 /** The matrices of each network: one, or the policy's and the value's, which lie side by side. A grid's are not among them. */
 function networks(layers: readonly number[], separate: boolean): Piece[][] {
-  const { grid } = parse(layers);
-  const matrices = parts(layers).slice(grid ? 1 : 0);
+  const { front } = asNetwork(layers);
+  const matrices = parts(layers).slice(front?.kind === "grid" ? 1 : 0);
   const whole = ({ at, inputs, outputs }: (typeof matrices)[number]): Piece => ({ at, stride: outputs, row: 0, rows: inputs, column: 0, columns: outputs });
   if (!separate) return [matrices.map(whole)];
   const last = matrices.length - 1;
@@ -40,7 +40,7 @@ function networks(layers: readonly number[], separate: boolean): Piece[][] {
 
 /** 1 for weights that learn, 0 for those between separate networks; flat. */
 export function learningMask(layers: readonly number[]): Float32Array {
-  const mask = new Float32Array(floatsOf(layers));
+  const mask = new Float32Array(countFloats(shapesOf(asNetwork(layers))));
   for (const { at, inputs, outputs } of parts(layers)) mask.fill(1, at + inputs * outputs, at + (inputs + 1) * outputs);
   for (const network of networks(layers, true)) for (const piece of network) fill(mask, piece, () => 1);
   return mask;
@@ -48,22 +48,22 @@ export function learningMask(layers: readonly number[]): Float32Array {
 
 /** Fresh flat weights: orthogonal, biases zero. The same distribution as in Python; not the same numbers, which come from another method. */
 export function untrained(layers: readonly number[], separate: boolean, generator: Generator): Float32Array {
-  const weights = new Float32Array(floatsOf(layers));
+  const weights = new Float32Array(countFloats(shapesOf(asNetwork(layers))));
   const all = networks(layers, separate);
   const put = (piece: Piece, gain: number) => {
     const matrix = orthogonal(generator, piece.rows, piece.columns);
     fill(weights, piece, (i, j) => matrix[i * piece.columns + j]! * gain);
   };
   for (const network of all) for (const piece of network.slice(0, -1)) put(piece, GAINS.hidden);
-  const { grid } = parse(layers);
-  if (grid) {
+  const { front } = asNetwork(layers);
+  if (front?.kind === "grid") {
     const { inputs, outputs } = parts(layers)[0]!;
     for (let k = 0; k < (inputs + 1) * outputs; k++) weights[k] = normal(generator) * GAINS.grid;
   }
+  if (front?.kind === "pairs") put(all[0]![front.shapes.length - 1]!, GAINS.policy); // from the sum of parts to the logit
   const [head, judge] = [all[0]!.at(-1)!, all.at(-1)!.at(-1)!];
-  const outputs = layers.at(-1)!;
-  put({ ...head, columns: outputs - 1 }, GAINS.policy);
-  put({ ...judge, column: outputs - 1, columns: 1 }, GAINS.value);
+  put({ ...head, columns: Math.min(head.columns, layers.at(-1)! - 1) }, front?.kind === "pairs" ? GAINS.context : GAINS.policy);
+  put({ ...judge, column: judge.stride - 1, columns: 1 }, GAINS.value);
   return weights;
 }
 

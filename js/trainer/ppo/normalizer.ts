@@ -2,9 +2,9 @@
 
 import type { Tensors } from "../files/tensors";
 import { LANES, type Samples } from "../games/samples";
+import { parts } from "../layers";
 import type { Settings } from "../settings";
 import { FIRST_COUNT, SMALLEST } from "../tables";
-import { parts } from "./plan";
 
 /** Vectors added in single precision before the sum goes on in double. */
 const RUN = 64;

@@ -1,18 +1,13 @@
-/** Where a network's parameters lie in memory: dshq_kernels/network/mlp.py's `make_plan`, for dense networks and grids. */
-import { ACTIVATIONS, CHUNK, PLAN, PLAN_COLUMNS } from "../tables";
+/** Where a network's parameters lie in memory: dshq_kernels/network/mlp.py's `make_plan`. */
+import { asNetwork, countFloats, type Front } from "../layers";
+import { ACTIVATIONS, CHUNK, PAIR_ENTRIES, PLAN, PLAN_COLUMNS } from "../tables";
 
 const LANES = 16;
-const GRID_NUMBERS = 5; // rows, columns, planes, maps, sweeps
-const WAYS = 4;
-
-/** A grid layer's sizes, dshq_kernels/network/layers.py. */
-interface Grid {
-  rows: number;
-  columns: number;
-  planes: number;
-  maps: number;
-  sweeps: number;
-}
+/**
+ * Indices in the function table of `PAIR_ENTRIES`, the learner's functions that judge pairs: there a plan has their addresses on the processor.
+ * `Modules` puts them there.
+ */
+export const ENTRY_INDICES = PAIR_ENTRIES.map((_, k) => 1 + k); // 0 is nobody's
 
 /** A network's sizes and the places of its parameters. */
 export interface Plan {
@@ -34,13 +29,14 @@ export interface Plan {
 /** `width` rounded up to the 32 columns of a block. */
 const padded = (width: number) => Math.ceil(width / 32) * 32;
 
-/** Throws an Error of one sentence for a network that the page cannot train. */
+/** Throws an Error of one sentence for layers that are not those of a network, and for two side by side behind a grid or pairs. */
 export function makePlan(layers: readonly number[], activation: string, separate: boolean): Plan {
-  const { grid, dense } = parse(layers);
-  const front = grid ? frontFloats(grid) : 0;
+  const { front, dense } = asNetwork(layers);
+  if (front && separate) throw new Error("separate_value_net works only with dense networks, not with a grid or pairs: set it to false.");
+  const frontFloats = front ? countFloats(front.shapes) : 0;
   const rows = dense.length - 1;
   const numbers = new Float64Array(rows * PLAN_COLUMNS);
-  let offset = padded(front);
+  let offset = padded(frontFloats);
   for (let layer = 0; layer < rows; layer++) {
     const [nIn, nOut] = [dense[layer]!, dense[layer + 1]!];
     const biases = offset + padded(nIn) * padded(nOut);
@@ -51,14 +47,14 @@ export function makePlan(layers: readonly number[], activation: string, separate
   const outputs = layers.at(-1)!;
   numbers[PLAN.N_OBS] = layers[0]!;
   numbers[PLAN.N_ACTIONS] = outputs - 1;
-  if (grid) numbers.set([grid.rows, grid.columns, grid.planes, grid.maps, grid.sweeps], PLAN.ROWS);
+  if (front?.kind === "grid") numbers.set(front.sizes, PLAN.ROWS);
+  if (front?.kind === "pairs") numbers.set([...front.sizes, ...ENTRY_INDICES], PLAN.ITEMS);
   const column = (name: keyof typeof PLAN) => dense.slice(1).map((_, row) => numbers[row * PLAN_COLUMNS + PLAN[name]]!);
   const width = Math.max(...column("IN_WIDTH"), ...column("OUT_WIDTH"));
-  const frontUnits = grid ? 2 * grid.rows * grid.columns : 0;
   const inWidth = numbers[PLAN.IN_WIDTH]!;
+  const room = roomInFront(front, inWidth, outputs);
   const widths = column("OUT_WIDTH").reduce((sum, n) => sum + n, 0) + inWidth + 2 * width;
-  const sweeps = grid ? CHUNK * grid.rows * grid.columns * grid.maps * grid.sweeps : 0;
-  const units = 2 * frontUnits + sweeps + column("OUT_WIDTH").at(-1)! + 2 * Math.floor((outputs - 1 + 32) / 32) * 32;
+  const units = room.learning + column("OUT_WIDTH").at(-1)! + 2 * padded(outputs);
   return {
     layers,
     activation: ACTIVATIONS[activation as keyof typeof ACTIVATIONS],
@@ -66,8 +62,8 @@ export function makePlan(layers: readonly number[], activation: string, separate
     numbers,
     rows,
     floats: offset,
-    places: placesOf(numbers, rows, front),
-    playScratch: (4 * width + frontUnits + (grid ? 2 * inWidth : 0)) * LANES,
+    places: placesOf(numbers, rows, frontFloats),
+    playScratch: (4 * width + room.playing) * LANES,
     learnScratch: CHUNK * 16 * widths + 16 * units + offset,
   };
 }
@@ -83,42 +79,21 @@ export function unpack(plan: Plan, block: Float32Array): Float32Array {
   return Float32Array.from(plan.places, (place) => block[place]!);
 }
 
-/** Flat weights layer by layer: where W `[inputs, outputs]` begins; b follows it. Those of a grid come first. */
-export function parts(layers: readonly number[]): { at: number; inputs: number; outputs: number }[] {
-  const { grid, dense } = parse(layers);
-  const shapes = grid ? [[grid.planes, 2 * grid.maps]] : [];
-  for (let k = 1; k < dense.length; k++) shapes.push([dense[k - 1]!, dense[k]!]);
-  let at = 0;
-  return shapes.map(([inputs, outputs]) => {
-    const part = { at, inputs: inputs!, outputs: outputs! };
-    at += inputs! * outputs! + outputs!;
-    return part;
-  });
-}
-
-/** Length of the flat weights. */
-export function floatsOf(layers: readonly number[]): number {
-  return parts(layers).reduce((sum, { inputs, outputs }) => sum + (inputs + 1) * outputs, 0);
-}
-
-export function parse(layers: readonly number[]): { grid: Grid | null; dense: number[] } {
-  const end = layers.findIndex((n, k) => k > 0 && n > 0);
-  const front = layers.slice(1, end).map((n) => -n);
-  if (front.length === 0) return { grid: null, dense: [...layers] };
-  if (front.length !== GRID_NUMBERS) {
-    throw new Error("This drill's network judges pairs of items and spaces, and the page cannot train that: train it from Python.");
+/** Units of scratch memory for what stands in front: maps and ways of a grid's sweeps, traits and parts of pairs with what is said of them. */
+function roomInFront(front: Front | null, inWidth: number, outputs: number): { playing: number; learning: number } {
+  if (!front) return { playing: 0, learning: 0 };
+  if (front.kind === "grid") {
+    const [rows, columns, , maps, sweeps] = front.sizes;
+    const cells = rows * columns;
+    return { playing: 2 * cells + 2 * inWidth, learning: 4 * cells + CHUNK * cells * maps * sweeps };
   }
-  const [rows, columns, planes, maps, sweeps] = front as [number, number, number, number, number];
-  const rest = layers[0]! - (planes + 1) * rows * columns;
-  return { grid: { rows, columns, planes, maps, sweeps }, dense: [WAYS * maps + rest, ...layers.slice(end)] };
+  const [items, , spaces, , traits, width] = front.sizes;
+  const units = (items + spaces) * (traits + width);
+  return { playing: units + 2 * (inWidth + outputs), learning: 2 * units };
 }
 
-function frontFloats({ planes, maps }: Grid): number {
-  return (planes + 1) * 2 * maps;
-}
-
-function placesOf(numbers: Float64Array, rows: number, front: number): Int32Array {
-  const places: number[] = Array.from({ length: front }, (_, k) => k);
+function placesOf(numbers: Float64Array, rows: number, frontFloats: number): Int32Array {
+  const places: number[] = Array.from({ length: frontFloats }, (_, k) => k);
   for (let layer = 0; layer < rows; layer++) {
     const at = (name: keyof typeof PLAN) => numbers[layer * PLAN_COLUMNS + PLAN[name]]!;
     const [nIn, nOut, width, weights, biases] = [at("N_IN"), at("N_OUT"), at("OUT_WIDTH"), at("WEIGHTS"), at("BIASES")];

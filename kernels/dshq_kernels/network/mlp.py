@@ -31,7 +31,8 @@ MEAN, MEAN_SLOPE, JUDGE, JUDGE_SLOPE = range(20, 24)
 """Columns of a plan: a dense layer's sizes, padded sizes, and where its weights and biases begin (in floats); in how
 many halves it is calculated, 2 where two networks lie side by side with nothing between them, else 1. In the first row
 also the observations and actions, and the grid (grid.py) or the pairs (pairs.py), 0 where there are none: their weights
-begin the block. Behind the pairs stand the addresses of their code in this process."""
+begin the block. Behind the pairs stand the addresses of their code in this process; in WebAssembly, its indices in the
+function table."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
 FORBIDDEN = -1e9
 """The logit of an action that a mask forbids: its probability is 0 in float32."""

@@ -10,6 +10,7 @@ out: in Bin Pack nine of ten are (measured).
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from numba import njit
 
@@ -26,9 +27,9 @@ ENTRIES = {"mean_lanes": 4, "mean_slope": 5, "judge_lanes": 9, "judge_slope": 7}
 
 
 @functools.cache
-def addresses() -> tuple[int, ...]:
-    """Of `ENTRIES` as C functions, every argument and every size an i64. Compiled here, and not with the networks: most
-    drills have no pairs, and their first training would wait for it (a quarter longer, measured).
+def entries() -> tuple[Any, ...]:
+    """`ENTRIES` as C functions of numba, every argument and every size an i64. Compiled here, and not with the
+    networks: most drills have no pairs, and their first training would wait for it (a quarter longer, measured).
     """
     lines = ["from numba import cfunc, types", "from dshq_kernels.network import pairs"]
     for name, count in ENTRIES.items():
@@ -39,7 +40,12 @@ def addresses() -> tuple[int, ...]:
             f"    pairs.{name}(({sizes}), {rest})",
         ]
     module = load_module("\n".join(lines) + "\n")
-    return tuple(getattr(module, name).address for name in ENTRIES)
+    return tuple(getattr(module, name) for name in ENTRIES)
+
+
+def addresses() -> tuple[int, ...]:
+    """Where they lie in this process."""
+    return tuple(entry.address for entry in entries())
 
 
 def scratch_units(pairs: Pairs) -> int:

@@ -11,6 +11,7 @@ from numba import carray, cfunc
 from numba.core import types
 
 from dshq_kernels.backends.lanes import pointer, record_at
+from dshq_kernels.network import pairs
 from dshq_kernels.network.mlp import forward_lanes
 from dshq_kernels.network.update import learn as learn_on
 from dshq_kernels.play import loops
@@ -18,6 +19,7 @@ from dshq_kernels.play.records import FORWARD, MATCHES, PLAN_COLUMNS, ROLLOUT, U
 
 f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32
 ONE = types.void(types.int64)
+mean_lanes, mean_slope, judge_lanes, judge_slope = pairs.entries()  # called through the table, as a plan says
 OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 
 

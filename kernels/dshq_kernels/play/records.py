@@ -12,6 +12,7 @@ import numpy as np
 
 from dshq_kernels.backends.wasm import LEARNER_DATA, compiled_module
 from dshq_kernels.network.mlp import JUDGE_SLOPE
+from dshq_kernels.network.pairs import ENTRIES
 
 EXPORTS = ("forward", "play", "learn", "matches")
 PLAN_COLUMNS = JUDGE_SLOPE + 1
@@ -47,12 +48,13 @@ MATCHES = record(
 
 
 def learner_module(relaxed: bool = False) -> bytes:
-    """The module of `EXPORTS`, the same for every drill and every network: the one that came with the package, else one
-    made now or earlier on this machine.
+    """The module of `EXPORTS`, and of the functions that judge pairs, which plans call by their indices in the module's
+    table. The same for every drill and every network: the one that came with the package, else one made now or earlier
+    on this machine.
 
     Raises RuntimeError if it cannot be made here.
     """
     built = Path(__file__).with_name("learner_relaxed.wasm" if relaxed else "learner.wasm")
     if built.is_file():
         return built.read_bytes()
-    return compiled_module({"module": "dshq_kernels.play.exported"}, EXPORTS, LEARNER_DATA, relaxed)
+    return compiled_module({"module": "dshq_kernels.play.exported"}, (*EXPORTS, *ENTRIES), LEARNER_DATA, relaxed)

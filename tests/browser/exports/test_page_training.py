@@ -209,6 +209,23 @@ def test_a_drill_of_a_cell_trains_in_its_page(plain_chromium, open_page: OpenPag
 
 
 @pytest.mark.slow
+def test_a_network_that_judges_pairs_learns_in_its_page(plain_chromium, tmp_path):
+    with DrillWidget("binpack", workers=0, num_envs=64) as made:
+        path = made.export_html(tmp_path / "binpack.html", train=True)
+    opened = Opened(plain_chromium, path)
+    widget = opened.widget()
+    train(widget, 2)
+    widget.wait_number("return", lambda filled: filled > 0.7, timeout=PATIENCE)  # chance: .58
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped")
+    with Trainer(saved(widget, "Save policy", tmp_path), workers=0) as trainer:  # Python goes on from there
+        version = trainer.version
+        trainer.train_for(updates=1, progress=False)
+        assert trainer.version == version + 1
+    opened.close()
+
+
+@pytest.mark.slow
 def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
     with DrillWidget("approach", workers=2, num_envs=64) as made:
         path = made.export_html(tmp_path / "threads.html", train=True)

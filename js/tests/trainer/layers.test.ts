@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import type { DrillSpec } from "../../contract/protocol";
+import { lacks } from "../../trainer/engines/gpu";
+import { asNetwork, countFloats, parse, parts, shapesOf } from "../../trainer/layers";
+import type { Settings } from "../../trainer/settings";
+
+const GRID = [80, -5, -5, -2, -4, -6, 16, 5]; // 3 planes of 25 cells and 5 more observations
+const PAIRS = [31, -2, -3, -4, -5, -8, -16, 32, 9]; // 26 observations of items and spaces and 5 more
+
+describe("layers", () => {
+  it("are dense, or have a grid or pairs in front", () => {
+    expect(parse([5, 8, 4])).toEqual({ front: null, dense: [5, 8, 4] });
+    expect(parse(GRID)).toMatchObject({ front: { kind: "grid", inputs: 75, features: 16 }, dense: [21, 16, 5] });
+    expect(parse(PAIRS)).toMatchObject({ front: { kind: "pairs", inputs: 26, features: 16 }, dense: [21, 32, 17] });
+  });
+
+  it("say where the weights of each begin", () => {
+    const found = parts(PAIRS);
+    expect(found.map(({ inputs, outputs }) => [inputs, outputs])).toEqual([
+      [3, 8],
+      [5, 8],
+      [8, 16],
+      [8, 16],
+      [16, 1],
+      [21, 32],
+      [32, 17],
+    ]);
+    expect(found.map(({ at }) => at)).toEqual([0, 32, 80, 224, 368, 385, 1089]);
+    expect(countFloats(shapesOf(asNetwork(PAIRS)))).toBe(1089 + 33 * 17);
+  });
+
+  it.each([
+    { what: "outputs that are not the pairs", layers: [31, -2, -3, -4, -5, -8, -16, 32, 8] },
+    { what: "traits that are no multiple of 8", layers: [31, -2, -3, -4, -5, -7, -16, 32, 9] },
+    { what: "fewer observations than pairs read", layers: [25, ...PAIRS.slice(1)] },
+    { what: "four negative numbers", layers: [80, -5, -5, -2, -4, 16, 5] },
+    { what: "nothing behind", layers: PAIRS.slice(0, 7) },
+  ])("with $what are no network", ({ layers }) => {
+    expect(parse(layers)).toBeNull();
+    expect(() => asNetwork(layers)).toThrow("These layers are not those of a network");
+  });
+
+  it.each([GRID, PAIRS])("with something in front are not for the GPU", (...layers: number[]) => {
+    const spec = { n_obs: layers[0], front: layers.filter((n) => n < 0), n_actions: layers.at(-1)! - 1 } as unknown as DrillSpec;
+    const settings = { hidden_sizes: [layers.at(-2)!], separate_value_net: false } as Settings;
+    expect(lacks(spec, settings)).toBe("It learns dense networks only.");
+  });
+});

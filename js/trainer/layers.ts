@@ -1,0 +1,92 @@
+/** The meaning of a network's `layers`: dense layers, and what may stand in front of them. dshq_kernels/network/layers.py. */
+const WAYS = 4; // up, right, down, left
+const BLOCK = 8; // traits and parts of pairs are multiples of this
+
+/** Inputs and outputs of one layer. */
+type Shape = readonly [inputs: number, outputs: number];
+
+/** What stands in front of the dense layers: its sizes, what it reads and gives, and its own layers. */
+interface Common {
+  inputs: number;
+  features: number;
+  shapes: readonly Shape[];
+}
+export interface Grid extends Common {
+  kind: "grid";
+  sizes: readonly [rows: number, columns: number, planes: number, maps: number, sweeps: number];
+}
+export interface Pairs extends Common {
+  kind: "pairs";
+  sizes: readonly [items: number, ofItem: number, spaces: number, ofSpace: number, traits: number, width: number];
+}
+export type Front = Grid | Pairs;
+
+export interface Network {
+  front: Front | null;
+  /** Sizes of the dense layers. With pairs the last one says a context and the value, not logits. */
+  dense: readonly number[];
+}
+
+/** Null where `layers`, whole numbers, are not those of a network. */
+export function parse(layers: readonly number[]): Network | null {
+  const behind = layers.slice(1).findIndex((n) => n > 0);
+  const count = behind < 0 ? layers.length - 1 : behind;
+  const front = count > 0 ? readFront(layers.slice(1, 1 + count).map((n) => -n)) : null;
+  const dense = layers.slice(1 + count);
+  if ((count > 0 && !front) || dense.length === 0) return null;
+  if (front && front.inputs > layers[0]!) return null;
+  if (front?.kind === "pairs") {
+    const [items, , spaces, , , width] = front.sizes;
+    if (dense.at(-1) !== items * spaces + 1) return null;
+    dense[dense.length - 1] = width + 1;
+  }
+  dense.unshift(front ? front.features + layers[0]! - front.inputs : layers[0]!);
+  return Math.min(layers[0]!, ...dense) < 1 ? null : { front, dense };
+}
+
+/** The same, of layers that are a network's. Throws an Error of one sentence for others. */
+export function asNetwork(layers: readonly number[]): Network {
+  const network = parse(layers);
+  if (!network) throw new Error(`These layers are not those of a network: ${layers.join(", ")}.`);
+  return network;
+}
+
+/** Inputs and outputs of each layer, those in front first. */
+export function shapesOf({ front, dense }: Network): Shape[] {
+  return [...(front?.shapes ?? []), ...dense.slice(1).map((width, k): Shape => [dense[k]!, width])];
+}
+
+/** Floats of the weights and biases of such layers. */
+export function countFloats(shapes: readonly Shape[]): number {
+  return shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
+}
+
+/** Flat weights layer by layer: where W `[inputs, outputs]` begins; b follows it. */
+export function parts(layers: readonly number[]): { at: number; inputs: number; outputs: number }[] {
+  let at = 0;
+  return shapesOf(asNetwork(layers)).map(([inputs, outputs]) => {
+    const part = { at, inputs, outputs };
+    at += (inputs + 1) * outputs;
+    return part;
+  });
+}
+
+function readFront(sizes: readonly number[]): Front | null {
+  if (sizes.some((n) => n < 1)) return null;
+  if (sizes.length === 5) {
+    const [rows, columns, planes, maps] = sizes as Grid["sizes"];
+    if (Math.min(rows, columns) < 2) return null;
+    return { kind: "grid", sizes: sizes as Grid["sizes"], inputs: (planes + 1) * rows * columns, features: WAYS * maps, shapes: [[planes, 2 * maps]] };
+  }
+  if (sizes.length !== 6) return null;
+  const [items, ofItem, spaces, ofSpace, traits, width] = sizes as Pairs["sizes"];
+  if (traits % BLOCK || width % BLOCK) return null;
+  const part: Shape = [traits, width];
+  return {
+    kind: "pairs",
+    sizes: sizes as Pairs["sizes"],
+    inputs: items * ofItem + spaces * ofSpace,
+    features: 2 * traits,
+    shapes: [[ofItem, traits], [ofSpace, traits], part, part, [width, 1]],
+  };
+}
