@@ -1,8 +1,8 @@
 /** A kernel's end of the traits and a browser's worker, as far as the page can tell. */
 import type { Model, Traits } from "../../contract/model";
 import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, ToWorker } from "../../contract/protocol";
+import widget from "../../page";
 import { registry } from "../../session/registry";
-import widget from "../../widget";
 
 export const spec: DrillSpec = {
   name: "ball",

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DrillSpec, FromWorker } from "../../contract/protocol";
+import widget from "../../page";
 import { csvOf } from "../../panels/charts/chart_export";
 import { nameOf } from "../../panels/move_name";
-import widget from "../../widget";
 import { config, FakeModel, FakeWorker, installBrowser, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);

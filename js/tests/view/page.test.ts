@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Status } from "../../contract/protocol";
+import widget from "../../page";
 import { SENTENCES } from "../../panels/status";
-import widget from "../../widget";
 import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
