@@ -1,60 +1,74 @@
 /** The page of the widget: one session per model, one view per place it is shown in. js/widget.ts loads it. */
 
 import type { Model } from "./contract/model";
+import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
 import { Session } from "./session/session";
 import { PageModel } from "./session/training/page_model";
 import { PageTraining } from "./session/training/page_training";
 import { h, setAttribute } from "./ui/dom";
 import { detectTheme, watchTheme } from "./ui/theme";
+import { buildFrame } from "./view/frame";
 import { buildOffer } from "./view/offer";
 import { placePanels } from "./view/panel_layout";
-import { buildStage } from "./view/stage";
+import { buildRendererNote, buildStage } from "./view/stage";
 import type { View } from "./view/view";
 
 type CleanUp = () => void;
 
 /** A factory, so that every model's session is its own even where hosts share one copy of this module. */
 export default function widget() {
-  let shown: { session: Session; training: PageTraining } | null = null;
+  let shown: Parts | null = null;
   return {
     initialize({ model }: { model: Model }): CleanUp {
       const own = new PageModel(model);
       const training = new PageTraining(model, own);
       const session = new Session(own);
+      const ending = new AbortController();
       session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
-      shown = { session, training };
+      shown = { session, training, duel: new Duel(session, ending.signal) };
       return () => {
+        ending.abort();
         training.dispose();
         session.dispose();
       };
     },
     render({ el }: { model: Model; el: HTMLElement }): CleanUp {
       if (!shown) throw new Error("render was called before initialize: the host must call initialize first");
-      return renderView(shown.session, shown.training, el);
+      return renderView(shown, el);
     },
   };
 }
 
-function renderView(session: Session, training: PageTraining, el: HTMLElement): CleanUp {
+/** What all views of one model share. */
+interface Parts {
+  session: Session;
+  training: PageTraining;
+  duel: Duel;
+}
+
+function renderView({ session, training, duel }: Parts, el: HTMLElement): CleanUp {
   const ending = new AbortController();
   const { signal } = ending;
-  const stage = h("div", { class: "stage" });
   const themed = new Set<() => void>();
-  const view: View = { session, signal, themed: (changed) => themed.add(changed) };
+  const number = session.nextView();
+  let tabChanged = () => {};
+  const frame = buildFrame(`${session.id}-${number}`, () => tabChanged());
+  const view: View = {
+    ...{ session, duel, signal },
+    shown: { now: true, follow: () => {} },
+    open: (tab) => frame.tabs.open(tab),
+    themed: (changed) => themed.add(changed),
+  };
 
   const banner = h("p", { class: "banner", role: "alert" });
-  const columns = {
-    play: h("div", { class: "column play" }, stage),
-    learn: h("div", { class: "column learn" }),
-    more: h("div", { class: "column more" }),
-  };
   const root = h(
     "div",
     { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" },
     banner,
     buildOffer(training, signal),
-    h("div", { class: "frame" }, ...Object.values(columns)),
+    frame.element,
+    buildRendererNote(view, number),
   );
 
   const followTheme = () => {
@@ -67,13 +81,12 @@ function renderView(session: Session, training: PageTraining, el: HTMLElement): 
   watchTheme(followTheme, signal);
 
   el.append(root); // before the panels are built: charts and canvas measure themselves
-  placePanels(view, columns);
-  const number = session.nextView();
+  tabChanged = placePanels(view, frame);
   followContract(session, number, root, banner, signal);
   const trainer = () => setAttribute(root, "data-trainer-ready", String(training.ready));
   training.onOffer(trainer, signal);
   trainer();
-  buildStage(stage, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
+  buildStage(frame, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
   session.kernel.watchView(el, signal);
 
   // what is typed into the widget is no shortcut of the notebook

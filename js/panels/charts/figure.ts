@@ -8,6 +8,7 @@ import type { Drawn } from "./chart_export";
 import type { Curve } from "./curves";
 
 const POINTS_PER_PIXEL = 1;
+const NO_POINTS = (series: number): Columns => [[0, 1], ...Array.from({ length: series }, () => [null, null])]; // an axis to draw on
 
 declare const require: (name: "uplot") => typeof uPlot;
 
@@ -23,7 +24,7 @@ function plotter(): typeof uPlot {
   return page[KEY];
 }
 
-/** It appears with its first point, and offers only the series that have any. */
+/** It appears with its first point, or keeps its place from the start where it leads; it offers only the series that have any points. */
 export class Figure {
   readonly element: HTMLElement;
   private readonly plot: HTMLElement;
@@ -31,17 +32,19 @@ export class Figure {
   private chart: uPlot | null = null;
   private data: Columns = [[]];
   private log = false; // of the chart as it stands
+  private empty = true; // nothing but the line to beat
 
   constructor(
     private readonly curve: Curve,
     private readonly cursor: string,
+    private readonly leads: boolean,
   ) {
     this.legend = curve.series.map(({ name, colour }) => {
       const value = h("output", { class: "number" }, "–");
       const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
       return { item, value };
     });
-    this.plot = h("div", { class: "plot" });
+    this.plot = h("div", { class: "plot", "data-waits": curve.waits ?? "Begins after the first update." });
     this.element = h(
       "figure",
       { class: "curve" },
@@ -60,13 +63,20 @@ export class Figure {
   draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
     const keys = [...this.curve.series.map(({ key }) => key), ...(this.curve.band ?? [])];
     const all = columns(rows, x, keys);
-    this.element.hidden = all[0].length === 0;
+    const empty = all[0].length === 0;
+    this.element.hidden = empty && !this.leads;
     if (this.element.hidden) return;
     this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
 
     const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
     if (size.width === 0) return;
-    this.data = decimate(all, size.width * POINTS_PER_PIXEL);
+    const { curve } = this;
+    if (empty && !curve.target) {
+      this.dispose();
+      return;
+    }
+    this.data = empty ? NO_POINTS(keys.length) : decimate(all, size.width * POINTS_PER_PIXEL);
+    this.empty = empty;
     if (this.log !== (log && Boolean(this.curve.log))) {
       this.log = !this.log;
       this.dispose();
@@ -120,7 +130,7 @@ export class Figure {
         cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
         scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },
         axes: [
-          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
+          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => (this.empty ? "" : compact(v))) },
           {
             ...axis,
             ...(this.log && curve.log?.distr === 4 && { filter: decades, grid: { ...axis.grid, filter: decades } }),
@@ -144,11 +154,32 @@ export class Figure {
           ...(curve.band ?? []).map((label) => ({ label, width: 0, spanGaps: true, points: { show: false } })),
         ],
         ...(curve.band && { bands: [{ series: [curve.series.length + 1, curve.series.length + 2], fill: () => `${colour(curve.series[0]!.colour)()}33` }] }),
-        hooks: { setCursor: [() => this.readOut()] },
+        hooks: { setCursor: [() => this.readOut()], ...(curve.target && { draw: [(chart: uPlot) => this.drawTarget(chart)] }) },
       },
       this.data,
       this.plot,
     );
+  }
+
+  /** The line to beat, dashed, with its name above it. */
+  private drawTarget({ ctx, bbox, valToPos }: uPlot): void {
+    const { value, name } = this.curve.target!;
+    const y = valToPos(value, "y", true);
+    const style = getComputedStyle(this.plot);
+    const dpi = devicePixelRatio || 1;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = style.getPropertyValue("--target").trim();
+    ctx.lineWidth = 1.5 * dpi;
+    ctx.setLineDash([5 * dpi, 4 * dpi]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.font = `600 ${11 * dpi}px ${style.fontFamily}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "bottom";
+    ctx.fillText(name, bbox.left + bbox.width - 2 * dpi, y - 3 * dpi);
+    ctx.restore();
   }
 }
 

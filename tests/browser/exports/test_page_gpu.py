@@ -123,7 +123,7 @@ def test_a_gpu_that_is_gone_is_replaced(chromium, exported):
     widget = opened.widget()
     train(widget, 3)
     text_has(widget, ON_GPU)
-    widget.root.locator("details.log summary").click()
+    widget.tab("Learn").locator("details.log summary").click()
     told = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     for process in (int(one["id"]) for one in told if one["type"] == "GPU"):
         os.kill(process, signal.SIGKILL)

@@ -201,8 +201,38 @@ class WidgetPage:
         return self.root.evaluate("root => ({...root.dataset})")
 
     def control(self, name: str) -> Locator:
-        """The button, input or select with this accessible name."""
-        return self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+        """The button, input or select with this accessible name; opens the tab and the folds that hold it, as a person
+        does who looks for it. Nothing stays opened where there is no such control.
+        """
+        found = self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+        if found.count() == 0:
+            before = self.root.locator("[role=tab][aria-selected=true]")
+            shown = before.inner_text() if before.count() else ""
+            for tab in self.root.get_by_role("tab").all_inner_texts():
+                self.tab(tab)
+                if found.count():
+                    return self._unfolded(found)
+            if shown:
+                self.tab(shown)
+        return self._unfolded(found)
+
+    def _unfolded(self, found: Locator) -> Locator:
+        for one in found.all():
+            one.evaluate(
+                """element => {
+                    const panel = element.closest("[role=tabpanel][hidden]");
+                    if (panel) element.ownerDocument.getElementById(panel.getAttribute("aria-labelledby")).click();
+                    for (let fold = element; (fold = fold.parentElement?.closest("details")); ) fold.open = true;
+                }"""
+            )
+        return found
+
+    def tab(self, name: str) -> Locator:
+        """Open a tab; returns what stands under it."""
+        handle = self.root.get_by_role("tab", name=name, exact=True)
+        if handle.get_attribute("aria-selected") != "true":
+            handle.click()
+        return self.root.get_by_role("tabpanel", name=name, exact=True)
 
     @property
     def canvas(self) -> Locator:
