@@ -169,9 +169,12 @@ def contract_md() -> str:
         + ".",
         "## Panels",
         "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
-        "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without panels is "
-        "not there.",
-        _table(("panel", "tab", "what it shows"), [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()]),
+        "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without "
+        "panels is not there.",
+        _table(
+            ("panel", "tab", "what it shows"),
+            [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
+        ),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",

@@ -49,8 +49,9 @@ TABS = {
     "gate": ("gate",),
     "dream": ("dream",),
 }
-"""The tabs beside the match, and the panels in each; the other panels stand around the match. `controls` takes a tab's name
-for all its panels, except where a panel has the same name."""
+"""The tabs beside the match, and the panels in each; the other panels stand around the match. `controls` takes a tab's
+name for all its panels, except where a panel has the same name.
+"""
 SWAPS = ("now", "at_reset")
 """When a new policy starts to play: at the next decision, or when the next game begins."""
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}

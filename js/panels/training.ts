@@ -1,4 +1,4 @@
-/** Training: Train and Stop, one in the place of the other; in the Lab pause learning, run one update, and forget everything. */
+/** Training: Train and Stop, one in the place of the other; in the Lab pause learning, run one update, forget everything, and where it trains. */
 
 import type { Status } from "../contract/protocol";
 import { button, h, icon, setAttribute, setText } from "../ui/dom";
@@ -46,8 +46,11 @@ function buildBench({ session, signal }: PanelView): HTMLElement {
     { icon: "reset", text: "Forget everything", class: "button quiet", title: "Forget everything: discard what was learned; the match continues" },
     () => session.kernel.send({ type: "RESET_TRAINER" }),
   );
+  const where = h("p", { class: "help" });
   const follow = () => {
     const reported = session.model.get("status");
+    setText(where, reported === "training" ? capital(session.model.get("status_text") ?? "") : "");
+    where.hidden = !where.textContent;
     hold.disabled = reported !== "training" && reported !== "starting";
     next.disabled = reported === "stopping";
     const paused = session.model.get("paused");
@@ -59,5 +62,9 @@ function buildBench({ session, signal }: PanelView): HTMLElement {
   };
   session.events.on("status", follow, signal);
   follow();
-  return h("section", { class: "bench", "aria-label": "Learning by hand" }, h("h3", {}, "Learning"), h("div", { class: "cluster" }, hold, next, forget));
+  return h("section", { class: "bench", "aria-label": "Learning by hand" }, h("h3", {}, "Learning"), h("div", { class: "cluster" }, hold, next, forget), where);
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

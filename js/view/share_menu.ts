@@ -105,8 +105,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   session.events.on("status", follow, signal);
   follow();
   takeDrops(stage, session, signal);
-  const open = () => setTimeout(() => setOpen(true)); // after the click that asks for it, which lies outside
-  return { button: opener, menu, open };
+  return { button: opener, menu, open: () => setOpen(true) };
 }
 
 let views = 0;

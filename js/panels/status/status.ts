@@ -1,7 +1,7 @@
 /** The status of the training: one pill, one sentence on what it does or what went wrong, and what it has reached. */
 
 import type { Status } from "../../contract/protocol";
-import { h, setAttribute, setText } from "../../ui/dom";
+import { h, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildMilestones } from "./milestones";
 import { sentenceOf } from "./sentence";
@@ -37,7 +37,6 @@ function build(view: PanelView): HTMLElement {
     pill.toggleAttribute("data-paused", paused);
     setText(pill, paused ? "Learning paused" : (NAMES[now] ?? now));
     setText(sentence, sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
-    setAttribute(sentence, "title", session.model.get("status_text") ?? ""); // where it trains
     if (session.model.standalone) {
       pill.dataset.status = "idle";
       setText(pill, SAVED.name);

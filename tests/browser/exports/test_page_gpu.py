@@ -56,6 +56,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_has(widget: WidgetPage, words: str) -> None:
+    widget.control("Pause learning")  # opens the Lab, which says where it trains
     widget.until(widget.root.inner_text, lambda text: words in text, 60, words)
 
 

@@ -215,7 +215,8 @@ def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
     opened = Opened(plain_chromium, path)
     widget = opened.widget()
     train(widget, 3)
-    assert "played on 2 more threads" in (widget.root.locator(".sentence").first.get_attribute("title") or "")
+    widget.control("Pause learning")  # opens the Lab, which says where it trains
+    assert "played on 2 more threads" in widget.root.inner_text()
     widget.wait_number("return", lambda reward: reward > 0.5, timeout=PATIENCE)
     widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")

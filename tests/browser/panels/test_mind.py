@@ -108,6 +108,7 @@ def test_why_that_move(plain_chromium, open_page: OpenPage):
 def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, PLAIN)
     widget.control("Train").click()
+    widget.wait_number("version", lambda version: version > 0, TRAINED)
     save = widget.control("Export CSV")
     save.wait_for(state="visible", timeout=TRAINED * 1000)
     widget.wait_number("version", lambda version: version > 3, TRAINED)  # so that curves have points
