@@ -3,6 +3,7 @@
 import type { Model } from "./contract/model";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
+import { Forgetting } from "./session/forgetting";
 import { Session } from "./session/session";
 import { PageModel } from "./session/training/page_model";
 import { PageTraining } from "./session/training/page_training";
@@ -26,7 +27,7 @@ export default function widget() {
       const session = new Session(own);
       const ending = new AbortController();
       session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
-      shown = { session, training, duel: new Duel(session, ending.signal) };
+      shown = { session, training, duel: new Duel(session, ending.signal), forgetting: new Forgetting(session, ending.signal) };
       return () => {
         ending.abort();
         training.dispose();
@@ -45,9 +46,10 @@ interface Parts {
   session: Session;
   training: PageTraining;
   duel: Duel;
+  forgetting: Forgetting;
 }
 
-function renderView({ session, training, duel }: Parts, el: HTMLElement): CleanUp {
+function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElement): CleanUp {
   const ending = new AbortController();
   const { signal } = ending;
   const themed = new Set<() => void>();
@@ -55,7 +57,7 @@ function renderView({ session, training, duel }: Parts, el: HTMLElement): CleanU
   let tabChanged = () => {};
   const frame = buildFrame(`${session.id}-${number}`, () => tabChanged());
   const view: View = {
-    ...{ session, duel, signal },
+    ...{ session, duel, forgetting, signal },
     shown: { now: true, follow: () => {} },
     open: (tab) => frame.tabs.open(tab),
     themed: (changed) => themed.add(changed),

@@ -2,6 +2,7 @@
 import type { Model } from "../contract/model";
 import type { TabName } from "../contract/protocol";
 import type { Duel } from "../session/duel";
+import type { Forgetting } from "../session/forgetting";
 import type { Session } from "../session/session";
 
 /** What panels may use of a session. */
@@ -44,6 +45,7 @@ export interface Shown {
 export interface PanelView {
   readonly session: PanelSession;
   readonly duel: Duel;
+  readonly forgetting: Forgetting;
   readonly shown: Shown;
   /** Opens a tab of this view where it has one. */
   open(tab: TabName): void;

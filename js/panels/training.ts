@@ -34,7 +34,7 @@ function buildHero({ session, signal }: PanelView): HTMLElement {
   return h("section", { class: "actions", "aria-label": "Training" }, train, stop);
 }
 
-function buildBench({ session, signal }: PanelView): HTMLElement {
+function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
   const hold = button(HOLD.name, { icon: "pause", text: HOLD.name, title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
@@ -43,8 +43,13 @@ function buildBench({ session, signal }: PanelView): HTMLElement {
   );
   const forget = button(
     "Forget everything",
-    { icon: "reset", text: "Forget everything", class: "button quiet", title: "Forget everything: discard what was learned; the match continues" },
-    () => session.kernel.send({ type: "RESET_TRAINER" }),
+    {
+      icon: "reset",
+      text: "Forget everything",
+      class: "button quiet",
+      title: "Forget everything: discard what was learned; the match continues. For ten seconds, Undo brings it back.",
+    },
+    () => forgetting.start(),
   );
   const where = h("p", { class: "help" });
   const follow = () => {

@@ -26,12 +26,11 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
     h("div", { class: "cluster" }, ...buttons),
   );
   card.addEventListener("keydown", (event) => event.key === "Escape" && duel.leave());
-  const overlay = h("div", { class: "duel" }, countdown, card);
+  const overlay = h("div", { class: "duel" });
 
   const show = (phase: Phase) => {
     overlay.hidden = phase.name === "off" || phase.name === "on";
-    countdown.hidden = phase.name !== "countdown";
-    card.hidden = phase.name !== "over";
+    overlay.replaceChildren(...(phase.name === "countdown" ? [countdown] : phase.name === "over" ? [card] : []));
     if (phase.name === "countdown") {
       setText(count, String(phase.count));
       if (phase.count === 3) focusMatch();

@@ -172,3 +172,25 @@ def test_a_drill_of_one_side_has_one_name_on_the_board_and_no_goals(plain_chromi
     widget.control("Step")  # opens the Lab
     for name in ("Next goal", "Play against it", "Opponent"):
         assert not widget.control(name).is_visible()
+
+
+def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage):
+    notebook, widget = begin(open_page, plain_chromium, SMALL)
+    widget.control("Train").click()
+    widget.wait_number("version", lambda version: version > 3, TRAINED)
+    widget.control("Stop").click()
+    widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
+    said = "import hashlib; p = bytes(w.policy['data']); print(w._trainer.version, hashlib.sha256(p).hexdigest())"
+    known = notebook.kernel.run(said)
+    version = int(known.split()[0])
+    undo = widget.root.get_by_role("button", name="Undo", exact=True)
+    widget.control("Forget everything").click()
+    undo.wait_for(state="visible")
+    widget.wait_number("version", lambda now: now == 0)
+    undo.click()
+    widget.wait_number("version", lambda now: now == version)
+    widget.until(lambda: notebook.kernel.run(said), known.__eq__, 60, "the same weights")
+    assert not undo.is_visible()
+    widget.control("Train").click()
+    widget.wait_number("version", lambda now: now > version, TRAINED)
+    widget.control("Stop").click()

@@ -5,6 +5,7 @@ import { h, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildMilestones } from "./milestones";
 import { sentenceOf } from "./sentence";
+import { buildUndo } from "./undo";
 
 const NAMES: Record<Status, string> = {
   idle: "Ready",
@@ -65,5 +66,5 @@ function build(view: PanelView): HTMLElement {
   follow();
 
   const told = h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
-  return h("div", { class: "report" }, told, buildMilestones(view));
+  return h("div", { class: "report" }, told, h("div", { class: "reached" }, buildMilestones(view), buildUndo(view)));
 }

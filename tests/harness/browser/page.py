@@ -240,8 +240,8 @@ class WidgetPage:
         return self.root.get_by_label("Match", exact=True)
 
     def picture(self) -> bytes:
-        """What the match canvas shows now, as PNG."""
-        return self.canvas.screenshot()
+        """What the match canvas shows now, as PNG, without what lies over it."""
+        return self.canvas.screenshot(style=".dshq-widget :is(.chips, .duel) { visibility: hidden }")
 
     def colours(self, png: bytes) -> int:
         """How many different colours a picture has: one means that nothing was drawn."""
