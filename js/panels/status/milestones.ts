@@ -6,10 +6,15 @@ import type { PanelView } from "../panel";
 
 const NOT_YET = "–:––";
 
-/** Seconds of training after which more than half of the decided matches against the script were won; null: not yet. */
-export function beatenAt(rows: readonly MetricsRow[]): number | null {
-  const row = rows.find(({ win_rate_ema, seconds }) => typeof win_rate_ema === "number" && win_rate_ema > 0.5 && typeof seconds === "number");
-  return row?.seconds ?? null;
+/**
+ * Seconds of training after which more than half of the decided matches against the script were won; null: not yet, undefined: nobody
+ * here knows, since the policy came from a file or the history begins later.
+ */
+export function beatenAt(rows: readonly MetricsRow[]): number | null | undefined {
+  const measured = rows.filter(({ win_rate_ema, seconds }) => typeof win_rate_ema === "number" && typeof seconds === "number");
+  const at = measured.findIndex(({ win_rate_ema }) => win_rate_ema! > 0.5);
+  if (at < 0) return null;
+  return at === 0 ? undefined : measured[at]!.seconds;
 }
 
 /** The place is kept from the start; a milestone appears with its time. A drill of one side has none. */
@@ -34,7 +39,9 @@ export function buildMilestones({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     goal.element.hidden = scored === null && !untrained;
     goal.show(scored);
-    beaten.show(beatenAt(session.history.rows));
+    const seconds = beatenAt(session.history.rows);
+    beaten.element.hidden = seconds === undefined;
+    beaten.show(seconds ?? null);
   };
   const history = () => {
     if (session.history.rows.length === 0 && session.model.get("status") === "idle") scored = null; // forgotten

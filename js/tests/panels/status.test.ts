@@ -52,5 +52,6 @@ describe("milestones", () => {
   it("are read from the history where the page came later", () => {
     expect(beatenAt([row(1, { seconds: 3, win_rate_ema: 0.5 }), row(2, { seconds: 4, win_rate_ema: 0.51 })])).toBe(4);
     expect(beatenAt([row(1, { seconds: 3 })])).toBeNull();
+    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99 })]), "a policy from a file").toBeUndefined();
   });
 });
