@@ -68,6 +68,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
 
   const full = entry("Full screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
     setOpen(false);
+    opener.focus(); // the menu, which had the focus, is gone
     if (document.fullscreenElement) await document.exitFullscreen();
     else await stage.requestFullscreen({ navigationUI: "hide" });
   });

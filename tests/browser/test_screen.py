@@ -180,9 +180,10 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     widget.wait_number("version", lambda version: version > 3, TRAINED)
     widget.control("Stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
-    said = "import hashlib; p = bytes(w.policy['data']); print(w._trainer.version, hashlib.sha256(p).hexdigest())"
+    version = int(notebook.kernel.run("print(w._trainer.version)"))
+    widget.wait_number("version", lambda now: now == version)  # the page has the newest one
+    said = "import hashlib; print(w.policy['version'], hashlib.sha256(bytes(w.policy['data'])).hexdigest())"
     known = notebook.kernel.run(said)
-    version = int(known.split()[0])
     undo = widget.root.get_by_role("button", name="Undo", exact=True)
     widget.control("Forget everything").click()
     undo.wait_for(state="visible")

@@ -58,7 +58,7 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
 /** A slider between its name and its number. */
 function dial(name: string, slider: HTMLInputElement, number: HTMLElement): HTMLElement {
   slider.setAttribute("aria-label", name);
-  return h("label", { class: "dial" }, h("span", { class: "caption" }, name), slider, number);
+  return h("label", { class: "foot-dial" }, h("span", { class: "caption" }, name), slider, number);
 }
 
 function buildSeen(view: PanelView): HTMLElement {

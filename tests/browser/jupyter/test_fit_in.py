@@ -181,7 +181,7 @@ def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
     )
     assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
     assert ticks_on(widget)
-    full.click()
+    widget.control("Full screen").click()
     widget.until(widget.canvas.bounding_box, lambda box: box == before, 60, "the match as it was")
     assert ticks_on(widget)
 

@@ -201,8 +201,8 @@ class WidgetPage:
         return self.root.evaluate("root => ({...root.dataset})")
 
     def control(self, name: str) -> Locator:
-        """The button, input or select with this accessible name; opens the tab and the folds that hold it, as a person
-        does who looks for it. Nothing stays opened where there is no such control.
+        """The button, input or select with this accessible name; opens the tab, menu and folds that hold it, as a
+        person does who looks for it. Nothing stays opened where there is no such control.
         """
         found = self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
         if found.count() == 0:
@@ -222,6 +222,8 @@ class WidgetPage:
                 """element => {
                     const panel = element.closest("[role=tabpanel][hidden]");
                     if (panel) element.ownerDocument.getElementById(panel.getAttribute("aria-labelledby")).click();
+                    const menu = element.closest(".share-menu[hidden]");
+                    if (menu) element.ownerDocument.querySelector(`[aria-controls="${menu.id}"]`).click();
                     for (let fold = element; (fold = fold.parentElement?.closest("details")); ) fold.open = true;
                 }"""
             )
