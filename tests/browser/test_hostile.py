@@ -34,7 +34,7 @@ say()
 """
     )
     widget.until(lambda: widget.root.inner_text(), lambda text: text.count("<img src=x") >= 2, 60, "the text as it is")
-    for tab in widget.root.get_by_role("tab").all_inner_texts():
+    for tab in widget.tabs():
         widget.tab(tab)
         for summary in widget.root.locator("summary:visible").all():
             summary.click()

@@ -56,7 +56,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
 
         widget = notebook.widget()
         widget.wait_attribute("playing", lambda playing: playing == "true")
-        tabs = {name.lower() for name in widget.root.get_by_role("tab").all_inner_texts()}
+        tabs = {name.lower() for name in widget.tabs()}
         assert tabs == {tab for tab, panels in protocol.TABS.items() if set(panels) & set(row.controls)}
         assert widget.control("Train").count() == ("training" in row.controls)
 

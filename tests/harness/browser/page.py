@@ -207,8 +207,8 @@ class WidgetPage:
         found = self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
         if found.count() == 0:
             before = self.root.locator("[role=tab][aria-selected=true]")
-            shown = before.inner_text() if before.count() else ""
-            for tab in self.root.get_by_role("tab").all_inner_texts():
+            shown = before.text_content() if before.count() else None
+            for tab in self.tabs():
                 self.tab(tab)
                 if found.count():
                     return self._unfolded(found)
@@ -228,6 +228,10 @@ class WidgetPage:
                 }"""
             )
         return found
+
+    def tabs(self) -> list[str]:
+        """The names of the tabs, wherever the page is scrolled to."""
+        return self.root.locator("[role=tab]:not([hidden])").all_text_contents()
 
     def tab(self, name: str) -> Locator:
         """Open a tab; returns what stands under it."""
