@@ -44,9 +44,10 @@ export class Forgetting {
       kernel.send({ type: "RESET_TRAINER" });
       return;
     }
-    const enough = AbortSignal.any([this.signal, AbortSignal.timeout(PACKING_MS)]);
-    const late = new Promise<null>((resolve) => enough.addEventListener("abort", () => resolve(null), { once: true }));
-    const file = await Promise.race([fetchPolicy(this.ends, enough), late]);
+    const waiting = this.until(PACKING_MS);
+    const late = new Promise<null>((resolve) => waiting.signal.addEventListener("abort", () => resolve(null), { once: true }));
+    const file = await Promise.race([fetchPolicy(this.ends, waiting.signal), late]);
+    waiting.abort();
     if (this.signal.aborted) return;
     if (!file) {
       events.emit("notice", NOT_PACKED);
@@ -63,15 +64,24 @@ export class Forgetting {
     if (!kept) return;
     this.drop();
     await sendPolicy(this.ends, kept.file);
-    const back = new AbortController();
-    const events = this.ends.events;
+    const back = this.until(PACKING_MS); // a file that is refused brings no curves back
+    const { events, history, model } = this.ends;
     const restore = () => {
-      if (!this.ends.model.get("policy")?.version) return;
+      if (!model.get("policy")?.version) return;
       back.abort();
-      this.ends.history.replace(0, kept.rows);
+      history.replace(0, kept.rows);
       events.emit("history", undefined);
     };
-    events.on("history", restore, AbortSignal.any([back.signal, this.signal]));
+    events.on("history", restore, back.signal);
+  }
+
+  /** Aborts after that long (ms), and with the session. */
+  private until(ms: number): AbortController {
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), ms);
+    ending.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    this.signal.addEventListener("abort", () => ending.abort(), { once: true });
+    return ending;
   }
 
   private keep(kept: Kept): void {
