@@ -33,7 +33,13 @@ function buildChip({ session, signal }: PanelView): HTMLElement {
 function buildDial({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, "aria-label": "Ghost: versions back" });
   const says = h("output", { class: "who" });
-  const dial = h("div", { class: "ghost foot-dial", role: "group", "aria-label": "Ghost" }, h("span", { class: "caption" }, "Ghost: versions back"), slider, says);
+  const dial = h(
+    "div",
+    { class: "ghost foot-dial", role: "group", "aria-label": "Ghost" },
+    h("span", { class: "caption" }, "Ghost: versions back"),
+    slider,
+    says,
+  );
 
   slider.addEventListener("input", () => {
     const choices = stops(session);

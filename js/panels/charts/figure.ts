@@ -8,7 +8,6 @@ import type { Drawn } from "./chart_export";
 import type { Curve } from "./curves";
 
 const POINTS_PER_PIXEL = 1;
-const NO_POINTS = (series: number): Columns => [[0, 1], ...Array.from({ length: series }, () => [null, null])]; // an axis to draw on
 
 declare const require: (name: "uplot") => typeof uPlot;
 
@@ -32,7 +31,6 @@ export class Figure {
   private chart: uPlot | null = null;
   private data: Columns = [[]];
   private log = false; // of the chart as it stands
-  private empty = true; // nothing but the line to beat
 
   constructor(
     private readonly curve: Curve,
@@ -44,7 +42,8 @@ export class Figure {
       const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
       return { item, value };
     });
-    this.plot = h("div", { class: "plot", "data-waits": curve.waits ?? "Begins after the first update." });
+    this.plot = h("div", { class: "plot", "data-waits": curve.waits ?? "Begins after the first update.", "data-target": curve.target?.name });
+    if (curve.target) this.plot.style.setProperty("--at", String(1 - curve.target.value)); // of a range from 0 to 1
     this.element = h(
       "figure",
       { class: "curve" },
@@ -70,13 +69,11 @@ export class Figure {
 
     const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
     if (size.width === 0) return;
-    const { curve } = this;
-    if (empty && !curve.target) {
-      this.dispose();
+    if (empty) {
+      this.dispose(); // the style sheet draws what stands there before
       return;
     }
-    this.data = empty ? NO_POINTS(keys.length) : decimate(all, size.width * POINTS_PER_PIXEL);
-    this.empty = empty;
+    this.data = decimate(all, size.width * POINTS_PER_PIXEL);
     if (this.log !== (log && Boolean(this.curve.log))) {
       this.log = !this.log;
       this.dispose();
@@ -130,7 +127,7 @@ export class Figure {
         cursor: { sync: { key: this.cursor }, y: false, drag: { x: false, y: false }, points: { size: 7 } },
         scales: { x: { time: false }, y: this.log && curve.log ? curve.log : { range: curve.range ?? padded } },
         axes: [
-          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => (this.empty ? "" : compact(v))) },
+          { ...axis, size: 22, gap: 4, space: 48, grid: { show: false }, values: (_, splits) => splits.map((v) => compact(v)) },
           {
             ...axis,
             ...(this.log && curve.log?.distr === 4 && { filter: decades, grid: { ...axis.grid, filter: decades } }),
