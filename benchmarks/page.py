@@ -159,7 +159,6 @@ def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> d
     widget.control("Play").first.click()
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version >= 1, PATIENCE)
-    widget.root.locator("summary", has_text="What it thinks").click()
     widget.control("Value map").click()
     training = meter.shares(notebook.page, seconds, widget)
     widget.control("Stop").click()

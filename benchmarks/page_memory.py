@@ -80,7 +80,7 @@ def begin(browser: Browser, lab: LabServer, cell: str, plain: bool) -> None:
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 100, START_SECONDS)
     if not plain:
-        widget.root.locator("summary", has_text="What it thinks").evaluate("summary => summary.click()")
+        widget.tab("Mind")
         widget.control("Value map").evaluate("button => button.click()")
         widget.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
 

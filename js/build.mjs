@@ -1,13 +1,14 @@
 /**
- * Builds the page of the widget into dshq_widget/static: widget.js (one ES module, the worker inside it as gzip in base64,
- * because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css (uPlot's
- * rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
+ * Builds the page of the widget into dshq_widget/static: widget.js (one ES module that unpacks the page and, in it, the
+ * worker: gzip in base64, because anywidget loads the module from a Blob URL and nothing beside it can be reached) and widget.css
+ * (uPlot's rules and ours, every selector under .dshq-widget). Fails above the size budget, since the module travels once per widget.
  * standalone.js is the same page as a plain script, for matches exported as HTML; match_replay.js plays a match of the class league;
  * play.js is what `dshq play` puts around widget.js; trainer.js is the worker that trains in a page; compute.js (js/compute) is for
  * learning on WebGPU.
  *
  *   node js/build.mjs [--watch] [--out=DIR]
  */
+import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +18,7 @@ import * as esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const elsewhere = process.argv.find((word) => word.startsWith("--out="))?.slice("--out=".length);
 const out = elsewhere ?? join(here, "..", "dshq_widget", "static");
-const budget = 300 * 1024; // bytes of widget.js and widget.css together
+const budget = 220 * 1024; // bytes of widget.js and widget.css together
 
 const common = {
   bundle: true,
@@ -63,6 +64,31 @@ const packedWorker = {
   },
 };
 
+/** `import source from "page-source"` is js/page.ts bundled as a module, as gzip in base64, and its hash. */
+const packedPage = {
+  name: "packed-page",
+  setup(build) {
+    build.onResolve({ filter: /^page-source$/ }, () => ({ path: "page-source", namespace: "page" }));
+    build.onLoad({ filter: /.*/, namespace: "page" }, async () => {
+      const result = await esbuild.build({
+        ...common,
+        entryPoints: [join(here, "page.ts")],
+        plugins: [shadersAsText, packedWorker],
+        format: "esm",
+        write: false,
+        metafile: true,
+      });
+      const [{ contents }] = result.outputFiles;
+      const source = {
+        packed: gzipSync(contents, { level: 9 }).toString("base64"),
+        hash: createHash("sha256").update(contents).digest("hex").slice(0, 16),
+      };
+      const inputs = Object.keys(result.metafile.inputs).filter((path) => !path.startsWith("worker:"));
+      return { contents: JSON.stringify(source), loader: "json", watchFiles: inputs };
+    });
+  },
+};
+
 /** A notebook's style sheets are global: other people's rules are nested under our root too. */
 const scopedPackageStyles = {
   name: "scoped-package-styles",
@@ -82,7 +108,7 @@ const options = {
   ],
   format: "esm",
   outdir: out,
-  plugins: [shadersAsText, packedWorker, scopedPackageStyles],
+  plugins: [packedPage, scopedPackageStyles],
 };
 
 const standalone = {

@@ -12,7 +12,7 @@ function beside(name: string): URL {
 
 async function play(el: HTMLElement): Promise<void> {
   const { default: widget } = (await import(beside("widget.js").href)) as Page;
-  const page = widget();
+  const page = await widget();
   const ends: (() => void)[] = [];
   const socket = beside("socket");
   socket.protocol = socket.protocol.replace("http", "ws");

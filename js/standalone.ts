@@ -5,9 +5,9 @@
 import type { Model, Traits } from "./contract/model";
 import type { PolicyTrait } from "./contract/protocol";
 import type { TrainerPackage } from "./contract/training";
+import widget from "./page";
 import { hasRelaxedSimd } from "./session/training/relaxed_simd";
 import { unpack, unpackBytes } from "./session/unpack";
-import widget from "./widget";
 
 type Handler = (...values: never[]) => void;
 type SavedPolicy = Omit<PolicyTrait, "data"> & { data: string };

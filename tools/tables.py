@@ -44,6 +44,7 @@ def tables_ts() -> str:
         "SPEEDS": protocol.SPEEDS,
         "STEP_UNITS": protocol.STEP_UNITS,
         "PANELS": tuple(protocol.PANELS),
+        "TABS": protocol.TABS,
         "SWAPS": protocol.SWAPS,
         "REST_SECONDS": protocol.REST_SECONDS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
@@ -171,8 +172,12 @@ def contract_md() -> str:
         + ".",
         "## Panels",
         "`DrillWidget(controls=[...])` and `w.controls = [...]` show only the panels named; `[]` is the match alone, "
-        "`None` all of them, which is the default.",
-        _table(("panel", "what it shows"), [(f"`{name}`", text) for name, text in protocol.PANELS.items()]),
+        "`None` all of them, which is the default. A tab's name, in lower case, stands for its panels; a tab without "
+        "panels is not there.",
+        _table(
+            ("panel", "tab", "what it shows"),
+            [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
+        ),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",
@@ -181,6 +186,10 @@ def contract_md() -> str:
         lines = [(f"`{name}`", ", ".join(f"`{field}`" for field in fields)) for name, fields in messages.items()]
         parts += [f"### {direction.replace('_', ' ').capitalize()}", _table(("type", "fields"), lines)]
     return "\n\n".join(parts) + "\n"
+
+
+def _tab(panel: str) -> str:
+    return next((tab.capitalize() for tab, panels in protocol.TABS.items() if panel in panels), "")
 
 
 def _setting(key: str) -> tuple[str, ...]:

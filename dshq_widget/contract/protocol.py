@@ -19,25 +19,38 @@ SPEEDS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 """Speeds offered, as multiples of real time; any number between the first and the last is accepted."""
 STEP_UNITS = ("tick", "decision")
 PANELS = {
-    "futures": "16 futures: search decides for the policy, and what it looks at",
-    "transport": "the match: play, step, speed, who plays, the seed",
+    "training": "train and stop; in the Lab: pause learning, make one update, forget everything",
+    "pace": "in the Lab: the speed of learning",
+    "status": "the training status in a sentence, and its milestones",
+    "transport": "play against it, play and pause, speed, who plays; in the Lab: steps, seed, a new match",
     "ghost": "an earlier version plays the other side",
-    "training": "train, stop, start over, pause learning, make one update",
     "seat": "on a shared server: training time left, the previous run, the class league",
-    "pace": "the speed of learning",
-    "status": "the training status in a sentence",
     "headline": "the four main numbers",
     "charts": "the learning curves",
-    "mind": "what the policy thinks",
-    "gate": "what the gate says to each proposal",
-    "dream": "what a world model sees, expects and imagines, and the person in its dream",
-    "league": "the strength of the champion, the newest and earlier versions",
     "log": "goals, new policies, changed settings, newest first",
+    "mind": "what the policy thinks, and the value map",
+    "futures": "16 futures: search decides for the policy, and what it looks at",
     "rewards": "reward weights, and what the last games would have earned with them",
     "coach": "scenes to practise, arranged by dragging things",
+    "league": "the strength of the champion, the newest and earlier versions",
     "hyper": "hyper-parameters, presets and Copy as Python",
+    "gate": "what the gate says to each proposal",
+    "dream": "what a world model sees, expects and imagines, and the person in its dream",
 }
 """Values of `controls`: every panel of the page, in the order shown."""
+TABS = {
+    "learn": ("seat", "headline", "charts", "log"),
+    "mind": ("mind", "futures"),
+    "rewards": ("rewards",),
+    "coach": ("coach",),
+    "league": ("league",),
+    "settings": ("hyper",),
+    "gate": ("gate",),
+    "dream": ("dream",),
+}
+"""The tabs beside the match, and the panels in each; the other panels stand around the match. `controls` takes a tab's
+name for all its panels, except where a panel has the same name.
+"""
 SWAPS = ("now", "at_reset")
 """When a new policy starts to play: at the next decision, or when the next game begins."""
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}

@@ -56,17 +56,20 @@ def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
 
 
 def controls(value: Any, offered: Sequence[str] = tuple(protocol.PANELS)) -> list[str] | None:
-    """Names of the panels to show, in page order; None for all. `offered` are those that work for the drill, the
-    default. Raises ValueError.
+    """Names of the panels to show, in page order, of panels and tabs; None for all. `offered` are those that work for
+    the drill, the default. Raises ValueError.
     """
     if value is None:
         return None if len(offered) == len(protocol.PANELS) else list(offered)
     names = list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else None
     if names is None:
         raise ValueError(f"controls must be a list of panels such as ['transport', 'training'], got {value!r:.60}")
+    tabs = {name: panels for name, panels in protocol.TABS.items() if name not in protocol.PANELS}
+    wanted: set[str] = set()
     for name in names:
-        one_of("each of controls", name, tuple(offered))
-    return [name for name in protocol.PANELS if name in names]
+        one_of("each of controls", name, (*offered, *tabs))
+        wanted |= {panel for panel in tabs.get(name, (name,)) if panel in offered}
+    return [name for name in protocol.PANELS if name in wanted]
 
 
 def typed(values: Mapping[str, Any]) -> dict[str, Any]:

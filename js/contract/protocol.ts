@@ -4,7 +4,7 @@
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
-import type { MODES, PANELS, STATUSES, STEP_UNITS, SWAPS } from "./tables";
+import type { MODES, PANELS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
@@ -13,6 +13,7 @@ export type Mode = (typeof MODES)[number];
 export type Swap = (typeof SWAPS)[number];
 export type StepUnit = (typeof STEP_UNITS)[number];
 export type PanelName = (typeof PANELS)[number];
+export type TabName = keyof typeof TABS;
 export type Theme = "light" | "dark";
 export type Status = (typeof STATUSES)[number] | "disconnected"; // the page's own word for a kernel that is gone
 export type RendererKind = "webgpu" | "canvas2d";

@@ -34,24 +34,55 @@ export const STEP_UNITS = [
 ] as const;
 
 export const PANELS = [
-  "futures",
-  "transport",
-  "ghost",
   "training",
-  "seat",
   "pace",
   "status",
+  "transport",
+  "ghost",
+  "seat",
   "headline",
   "charts",
-  "mind",
-  "gate",
-  "dream",
-  "league",
   "log",
+  "mind",
+  "futures",
   "rewards",
   "coach",
-  "hyper"
+  "league",
+  "hyper",
+  "gate",
+  "dream"
 ] as const;
+
+export const TABS = {
+  "learn": [
+    "seat",
+    "headline",
+    "charts",
+    "log"
+  ],
+  "mind": [
+    "mind",
+    "futures"
+  ],
+  "rewards": [
+    "rewards"
+  ],
+  "coach": [
+    "coach"
+  ],
+  "league": [
+    "league"
+  ],
+  "settings": [
+    "hyper"
+  ],
+  "gate": [
+    "gate"
+  ],
+  "dream": [
+    "dream"
+  ]
+} as const;
 
 export const SWAPS = [
   "now",

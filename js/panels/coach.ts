@@ -5,19 +5,46 @@
 
 import type { DrillSpec, SceneRow } from "../contract/protocol";
 import { sideName } from "../contract/sides";
-import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import { button, h, setText } from "../ui/dom";
 import { percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
-export const coach: Panel = { area: "more", applies: ({ dream }) => !dream.on, build };
+export const coach: Panel = {
+  applies: ({ dream, pictures, model }) => !dream.on && !pictures && (model.get("drill")?.spec.drag.length ?? 0) > 0,
+  parts: { chips: buildChip, tab: build },
+};
 
 const MOST = 8; // scenes, as dshq_widget/learning/scenes.py takes them
 const STEP = 0.05; // of the share
 
+/** There once the match is paused: keeps its position as a scene, and shows the scenes. */
+function buildChip({ session, open, signal }: PanelView): HTMLElement {
+  let asked = false;
+  const chip = button("Drill this", { text: "Drill this", class: "chip", title: "Drill this: practise from the current position" }, () => {
+    asked = true;
+    open("coach");
+    session.post({ type: "CAPTURE", id: session.id });
+  });
+  const follow = () => {
+    chip.hidden = session.state.playing || (session.model.get("scenes") ?? []).length >= MOST;
+  };
+  session.events.on(
+    "scene",
+    ({ state, over }) => {
+      if (!asked) return;
+      asked = false;
+      if (over) session.events.emit("notice", "This game has just ended. Press Play until the next game starts, then pause and try again.");
+      else session.kernel.send({ type: "DRILL_SCENE", state, rules_hash: session.model.get("drill")?.spec.rules_hash ?? "" });
+    },
+    signal,
+  );
+  for (const name of ["state", "scenes"] as const) session.events.on(name, follow, signal);
+  follow();
+  return chip;
+}
+
 function build({ session, signal }: PanelView): HTMLElement {
-  const about = h("span", { class: "caption" });
   const help = h("p", { class: "help" });
-  const why = h("p", { class: "help", role: "status" });
   const share = h("input", {
     type: "range",
     min: 0,
@@ -28,23 +55,11 @@ function build({ session, signal }: PanelView): HTMLElement {
   });
   const shareOutput = h("output", { class: "number" });
   const list = h("ol", { class: "scenes", "aria-label": "Scenes" });
-  let asked = false;
-  const drill = button("Drill this", { text: "Drill this", title: "Drill this: practise from the current position" }, () => {
-    asked = true;
-    session.post({ type: "CAPTURE", id: session.id });
-  });
   const shares = h("label", { class: "shares" }, h("span", { class: "caption" }, "Share of practice games"), share, shareOutput);
-  const body = h("div", { class: "body" }, help, h("div", { class: "cluster" }, drill, why), shares, list);
-  const panel = h("details", { class: "fold coach" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Coach"), about), body);
+  const panel = h("section", { class: "coach body", "aria-label": "Coach" }, help, shares, list);
 
   const spec = () => session.model.get("drill")?.spec;
   const scenes = () => session.model.get("scenes") ?? [];
-  const follow = () => {
-    const { playing } = session.state;
-    const full = scenes().length >= MOST;
-    setAttribute(drill, "disabled", playing || full);
-    setText(why, full ? `At most ${MOST} scenes can be practised. Remove one first.` : playing ? "Pause the match first." : "");
-  };
   const followShare = () => {
     const now = Number(session.drafts().scene_share ?? session.model.get("config")?.values.scene_share ?? 0);
     if (document.activeElement !== share) share.value = String(now);
@@ -53,35 +68,22 @@ function build({ session, signal }: PanelView): HTMLElement {
   const rebuild = () => {
     const now = spec();
     if (!now) return;
-    panel.hidden = now.drag.length === 0;
     const things = now.drag.map(({ name }) => name.replace(/^player (\d)$/, (_, side: string) => sideName(Number(side)))).join(", ");
     setText(
       help,
-      `Pause the match and drag the pieces (${things}) into position. Then press Drill this. A share of the practice games will start from that position.`,
+      scenes().length >= MOST
+        ? `At most ${MOST} scenes can be practised. Remove one first.`
+        : `Pause the match and drag the pieces (${things}) into position. Then press Drill this, on the pitch. A share of the practice games will start from that position.`,
     );
     const rows = scenes();
-    setText(about, rows.length ? `${rows.length} scene${rows.length === 1 ? "" : "s"}` : "Arrange a scene to practise");
     shares.hidden = rows.length === 0;
     const remove = (key: string) => session.kernel.send({ type: "DROP_SCENE", key });
     list.replaceChildren(...rows.map((row, index) => sceneItem(now, row, index + 1, () => remove(row.key))));
-    follow();
   };
 
   share.addEventListener("input", () => session.setHyper("scene_share", Number(share.value)));
-  session.events.on(
-    "scene",
-    ({ state, over }) => {
-      if (!asked) return;
-      asked = false;
-      if (over) setText(why, "This game has just ended. Press Play until the next game starts, then pause and try again.");
-      else session.kernel.send({ type: "DRILL_SCENE", state, rules_hash: spec()?.rules_hash ?? "" });
-    },
-    signal,
-  );
   session.events.on("drill", rebuild, signal);
   session.events.on("scenes", rebuild, signal);
-  session.events.on("state", follow, signal);
-  session.events.on("show", follow, signal);
   session.events.on("config", followShare, signal);
   rebuild();
   followShare();

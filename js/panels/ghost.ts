@@ -1,23 +1,48 @@
 /**
- * The ghost panel: a slider over the versions that this page has received. The selected version plays orange in AI vs AI against
- * the current version. The match is not restarted.
+ * The ghost: a chip that lets an earlier version play orange in AI vs AI against the current one, and in the strip a slider over the
+ * versions that this page has received. The match is not restarted.
  */
 
 import { ghostOf } from "../session/player_names";
-import { field, h, setAttribute, setText } from "../ui/dom";
-import type { Panel, PanelView } from "./panel";
+import { button, h, setAttribute, setText } from "../ui/dom";
+import type { Panel, PanelSession, PanelView } from "./panel";
 
-export const ghost: Panel = { area: "play", applies: ({ dream }) => !dream.on, build };
+export const ghost: Panel = {
+  applies: ({ dream, pictures, model }) => !dream.on && !pictures && model.get("drill")?.spec.sides !== 1,
+  parts: { chips: buildChip, strip: buildDial },
+};
 
-function build({ session, signal }: PanelView): HTMLElement {
-  const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0 });
+/** Earlier than the one that plays, latest first: what the slider's stops stand for; its first stop is off. */
+function stops({ past, state }: PanelSession): number[] {
+  return past.versions.filter((version) => version < state.version).reverse();
+}
+
+/** There as soon as there is an earlier version. It begins with the first one, which differs most. */
+function buildChip({ session, signal }: PanelView): HTMLElement {
+  const title = "Ghost: an earlier version plays orange against the current one";
+  const chip = button("Ghost", { text: "Ghost", class: "chip", title }, () => session.goBack(session.back === 0 ? Infinity : 0));
+  const follow = () => {
+    setAttribute(chip, "aria-pressed", String(session.back !== 0));
+    setAttribute(chip, "hidden", (stops(session).length === 0 && session.back === 0) || session.show.mode !== "ai_vs_ai");
+  };
+  for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);
+  follow();
+  return chip;
+}
+
+function buildDial({ session, signal }: PanelView): HTMLElement {
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, "aria-label": "Ghost: versions back" });
   const says = h("output", { class: "who" });
-  const panel = h("div", { class: "ghost", role: "group", "aria-label": "Ghost" }, field("Ghost: versions back", slider), says);
-  /** Earlier than the one that plays, latest first: what the slider's stops stand for; its first stop is off. */
-  const stops = () => session.past.versions.filter((version) => version < session.state.version).reverse();
+  const dial = h(
+    "div",
+    { class: "ghost foot-dial", role: "group", "aria-label": "Ghost" },
+    h("span", { class: "caption" }, "Ghost: versions back"),
+    slider,
+    says,
+  );
 
   slider.addEventListener("input", () => {
-    const choices = stops();
+    const choices = stops(session);
     const at = Number(slider.value);
     const chosen = choices[at - 1];
     if (chosen === undefined) session.goBack(0);
@@ -29,31 +54,20 @@ function build({ session, signal }: PanelView): HTMLElement {
     const now = [session.state.version, session.back, session.show.mode, session.past.ghost, session.past.versions].join();
     if (now === known) return;
     known = now;
-    const choices = stops();
+    const choices = stops(session);
     const { version } = session.state;
     const reached = choices.findIndex((choice) => version - choice >= session.back);
     const at = session.back === 0 ? 0 : reached < 0 ? choices.length : reached + 1;
     slider.max = String(Math.max(choices.length, 1));
     slider.value = String(at);
-    slider.disabled = choices.length === 0 || session.show.mode !== "ai_vs_ai";
     const playing = ghostOf(session);
-    setText(says, sentence(playing, choices.length, session.show.mode === "ai_vs_ai"));
+    dial.hidden = session.back === 0 || session.show.mode !== "ai_vs_ai";
+    const old = playing === 0 ? "untrained" : `${version - playing} back`;
+    setText(says, playing >= 0 ? `Blue is v${version}. Orange is v${playing}, ${old}.` : "");
     setAttribute(slider, "aria-valuetext", playing >= 0 ? `${version - playing} back, version ${playing}` : "off");
-    setAttribute(panel, "data-ghost", playing >= 0 ? playing : null);
+    setAttribute(dial, "data-ghost", playing >= 0 ? playing : null);
   };
-  const sentence = (playing: number, count: number, alone: boolean): string => {
-    const { version } = session.state;
-    if (!alone) return "Available only in the mode AI vs AI.";
-    if (playing >= 0)
-      return `Blue is v${version}, the current version. Orange is v${playing}, ${playing === 0 ? "untrained" : `${version - playing} versions back`}.`;
-    return count > 0 ? "Off. Drag to let an earlier version play orange." : "No earlier versions yet.";
-  };
-  const followDrill = () => {
-    panel.hidden = session.model.get("drill")?.spec.sides === 1;
-    follow();
-  };
-  session.events.on("drill", followDrill, signal);
-  for (const name of ["past", "show", "state"] as const) session.events.on(name, follow, signal);
-  followDrill();
-  return panel;
+  for (const name of ["past", "show", "state", "drill"] as const) session.events.on(name, follow, signal);
+  follow();
+  return dial;
 }

@@ -5,7 +5,7 @@ import { h, setText } from "../ui/dom";
 import { clock, compact, percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
-export const headline: Panel = { area: "learn", build };
+export const headline: Panel = { parts: { tab: build } };
 
 function build({ session, signal }: PanelView): HTMLElement {
   const spec = session.model.get("drill")?.spec;

@@ -21,9 +21,9 @@ import { pace } from "./pace";
 import type { Panel } from "./panel";
 import { quota } from "./quota";
 import { rewards } from "./rewards";
-import { status } from "./status";
+import { status } from "./status/status";
 import { training } from "./training";
-import { transport } from "./transport";
+import { transport } from "./transport/transport";
 
 export const PANEL_NAMES: readonly PanelName[] = NAMES;
 export const PANELS: Record<PanelName, Panel> = {

@@ -1,10 +1,10 @@
 /**
  * The league panel: Elo ratings of the champion, the newest versions and the best earlier ones, each with its confidence interval
- * on one scale. Drawn only while it is open.
+ * on one scale. Drawn only while it is seen.
  */
 
 import type { LeagueRow } from "../contract/protocol";
-import { h, icon, setText } from "../ui/dom";
+import { h, setText } from "../ui/dom";
 import { compact, percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -12,10 +12,10 @@ const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400
 const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
 const AIR = 0.04; // of the scale, left and right of the bars
 
-export const league: Panel = { area: "more", build };
+export const league: Panel = { applies: ({ model }) => model.get("drill")?.spec.sides !== 1, parts: { tab: build } };
 
-function build({ session, signal }: PanelView): HTMLElement {
-  const about = h("span", { class: "caption" });
+function build({ session, shown, signal }: PanelView): HTMLElement {
+  const about = h("p", { class: "caption" });
   const body = h("tbody");
   const empty = h("p", { class: "sentence" }, EMPTY);
   const script = () => session.model.get("drill")?.spec.baselines[0] ?? "random";
@@ -40,19 +40,14 @@ function build({ session, signal }: PanelView): HTMLElement {
     ),
     body,
   );
-  const panel = h(
-    "details",
-    { class: "league fold" },
-    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "League"), about),
-    h("div", { class: "body" }, empty, table),
-  );
+  const panel = h("section", { class: "league body", "aria-label": "League" }, about, empty, table);
 
   const follow = () => {
-    panel.hidden = session.model.get("drill")?.spec.sides === 1;
+    if (!shown.now) return;
     const rows = session.model.get("league") ?? [];
     const best = rows.find((row) => row.champion);
-    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "Elo ratings");
-    if (!panel.open) return;
+    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "");
+    about.hidden = !best;
     empty.hidden = rows.length > 0;
     table.hidden = rows.length === 0;
     setText(against, `vs ${script()}`);
@@ -61,7 +56,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const scale = scaleOf(rows);
     body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest)));
   };
-  panel.addEventListener("toggle", follow);
+  shown.follow(follow);
   session.events.on("league", follow, signal);
   session.events.on("drill", follow, signal);
   follow();

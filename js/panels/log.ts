@@ -1,4 +1,4 @@
-/** The event log panel, newest first. Lines are built only while it is open, each of them once. */
+/** The event log panel, a fold, newest first. Lines are built only while it is open and seen, each of them once. */
 
 import type { Kind, Line } from "../session/journal";
 import { h, icon, setText } from "../ui/dom";
@@ -14,9 +14,9 @@ const KINDS: Record<Kind, string> = {
   warning: "warning",
 };
 
-export const log: Panel = { area: "more", build };
+export const log: Panel = { parts: { tab: build } };
 
-function build({ session, signal }: PanelView): HTMLElement {
+function build({ session, shown, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
   const empty = h("p", { class: "sentence" }, "No events yet. Goals, new policies and changed settings will appear here.");
@@ -45,12 +45,13 @@ function build({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     const entries = session.journal.lines;
     setText(about, entries.length > 0 ? "Newest first, by match time" : "Goals, new policies, changed settings");
-    if (!panel.open) return;
+    if (!panel.open || !shown.now) return;
     empty.hidden = entries.length > 0;
     lines.hidden = entries.length === 0;
     lines.replaceChildren(...entries.map(row));
   };
   panel.addEventListener("toggle", follow);
+  shown.follow(follow);
   session.events.on("journal", follow, signal);
   follow();
   return panel;

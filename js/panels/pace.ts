@@ -9,7 +9,7 @@ import type { Panel, PanelView } from "./panel";
 export const FULL = 0; // as fast as it goes
 export const PACES: readonly number[] = [1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, FULL];
 
-export const pace: Panel = { area: "learn", build };
+export const pace: Panel = { parts: { lab: build } };
 
 function build({ session, signal }: PanelView): HTMLElement {
   const dial = h("input", {

@@ -1,5 +1,8 @@
-/** Types of a panel: a function from a view to an element, and the parts of the session that it may use. */
+/** Types of a panel: builders from a view to an element, one for each place where it stands, and the parts of the session that it may use. */
 import type { Model } from "../contract/model";
+import type { TabName } from "../contract/protocol";
+import type { Duel } from "../session/duel";
+import type { Forgetting } from "../session/forgetting";
 import type { Session } from "../session/session";
 
 /** What panels may use of a session. */
@@ -32,20 +35,34 @@ type Do =
   | ("train" | "nextUpdate" | "drafts" | "setHyper")
   | ("watch" | "setMap" | "choosePlayer");
 
+/** Whether a part of a panel can be seen; one in a tab only while the tab is open. What is hidden asks for nothing. */
+export interface Shown {
+  readonly now: boolean;
+  /** Calls back at every change, while the view lives. */
+  follow(changed: () => void): void;
+}
+
 export interface PanelView {
   readonly session: PanelSession;
+  readonly duel: Duel;
+  readonly forgetting: Forgetting;
+  readonly shown: Shown;
+  /** Opens a tab of this view where it has one. */
+  open(tab: TabName): void;
   /** Calls back at every change of theme, while the view lives. */
   themed(changed: () => void): void;
   /** Ends with the view; every listener and observer of a panel ends with it. */
   readonly signal: AbortSignal;
 }
 
-export type Area = "play" | "learn" | "more";
+/**
+ * Where parts of panels stand: with Train (`hero`), in the line below the match (`line`), in the fold for experiments (`lab`), on the
+ * pitch (`chips`), in the strip below it (`strip`), or in the tab that TABS names (`tab`).
+ */
+export type Place = "hero" | "line" | "lab" | "chips" | "strip" | "tab";
 
 export interface Panel {
-  /** Where it stands: below the match (`play`), with the learning (`learn`), or after both (`more`). */
-  readonly area: Area;
-  /** Whether it has anything to show; it always has where this is left out. Asked again whenever the configuration changes. */
+  /** Whether it has anything to show; it always has where this is left out. Asked again whenever the configuration or the drill changes. */
   readonly applies?: (session: PanelSession) => boolean;
-  readonly build: (view: PanelView) => HTMLElement;
+  readonly parts: Readonly<Partial<Record<Place, (view: PanelView) => HTMLElement>>>;
 }

@@ -8,7 +8,7 @@ import type { Panel, PanelView } from "./panel";
 
 const SHORT = 120; // s; from here on the time that is left stands out
 
-export const quota: Panel = { area: "learn", build };
+export const quota: Panel = { applies: ({ model }) => Object.keys(model.get("seat") ?? {}).length > 0, parts: { tab: build } };
 
 function build({ session, signal }: PanelView): HTMLElement {
   const { kernel, model } = session;

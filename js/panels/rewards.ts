@@ -5,11 +5,11 @@
 
 import type { DrillSpec } from "../contract/protocol";
 import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../match/scores";
-import { button, h, icon, setAttribute, setBalance, setText } from "../ui/dom";
+import { button, h, setAttribute, setBalance, setText } from "../ui/dom";
 import { compact, signed } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
-export const rewards: Panel = { area: "more", build };
+export const rewards: Panel = { applies: ({ model }) => (model.get("drill")?.spec.terms.length ?? 0) > 0, parts: { tab: build } };
 
 type Term = DrillSpec["terms"][number];
 
@@ -26,7 +26,7 @@ const FATES: Record<Group["name"], [who: string, help: string]> = {
 const MOST = 1000; // of a weight, as dshq_widget/contract/settings.py takes it
 const ROOM = 3; // times a term's own weight (1 where that is 0) is where its slider ends
 
-function build({ session, signal }: PanelView): HTMLElement {
+function build({ session, shown, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const effect = h("p", { class: "help" });
   const lesson = h("p", { class: "lesson", role: "status" });
@@ -36,8 +36,8 @@ function build({ session, signal }: PanelView): HTMLElement {
     put({});
     rebuild();
   });
-  const body = h("div", { class: "body" }, effect, lesson, list, sum, h("div", { class: "cluster" }, reset));
-  const panel = h("details", { class: "fold rewards" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Rewards"), about), body);
+  const foot = h("div", { class: "cluster" }, reset, about);
+  const panel = h("section", { class: "rewards body", "aria-label": "Rewards" }, effect, lesson, list, sum, foot);
 
   const spec = () => session.model.get("drill")?.spec;
   const value = (key: string) => session.drafts()[key] ?? session.model.get("config")?.values[key] ?? "";
@@ -53,7 +53,6 @@ function build({ session, signal }: PanelView): HTMLElement {
   let total: Bars | null = null;
   const rebuild = () => {
     const terms = spec()?.terms ?? [];
-    panel.hidden = terms.length === 0;
     rows = terms.map((term) =>
       buildRow(
         term,
@@ -73,11 +72,11 @@ function build({ session, signal }: PanelView): HTMLElement {
   const follow = () => {
     const drill = spec();
     if (!drill) return;
+    if (!shown.now) return;
     const { terms } = drill;
     const now = weights();
     const changed = terms.filter((term) => weightOf(term, now) !== term.weight).length;
     setText(about, changed ? `${changed} of ${terms.length} changed` : `${terms.length} term${terms.length === 1 ? "" : "s"}`);
-    if (!panel.open) return;
     reset.disabled = changed === 0;
     const waits = "reward_weights" in session.drafts();
     setText(
@@ -87,17 +86,17 @@ function build({ session, signal }: PanelView): HTMLElement {
     const groups = groupsOf(drill, session.scores, Number(value("gamma")) || 1);
     setText(lesson, insight(terms, groups, now, signed));
     lesson.hidden = !lesson.textContent;
-    const shown = groups.slice(0, groups[0]?.name === "won" ? 2 : 1);
+    const told = groups.slice(0, groups[0]?.name === "won" ? 2 : 1);
     const own = (group: Group, k: number) => terms[k]!.weight * group.earned[k]!;
     const mine = (group: Group, k: number) => weightOf(terms[k]!, now) * group.earned[k]!;
-    const pairs = terms.map((_, k) => shown.map((group) => ({ group, before: own(group, k), now: mine(group, k) })));
+    const pairs = terms.map((_, k) => told.map((group) => ({ group, before: own(group, k), now: mine(group, k) })));
     const sums = groups.map((group) => ({ group, before: totalOf(terms, group, {}), now: totalOf(terms, group, now) }));
     const scale = Math.max(1e-6, ...[...pairs.flat(), ...sums].flatMap((pair) => [Math.abs(pair.before), Math.abs(pair.now)]));
     rows.forEach((row, k) => row.show(weightOf(terms[k]!, now), pairs[k]!, scale));
     total?.show(sums, scale);
   };
 
-  panel.addEventListener("toggle", follow);
+  shown.follow(follow);
   session.events.on("drill", rebuild, signal);
   session.events.on("config", follow, signal);
   session.events.on("scores", follow, signal);

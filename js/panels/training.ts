@@ -1,57 +1,75 @@
-/** Buttons of the training: train, stop, reset, pause learning, and run one update. */
+/** Training: Train and Stop, one in the place of the other; in the Lab pause learning, run one update, forget everything, and where it trains. */
 
 import type { Status } from "../contract/protocol";
 import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
-const HOLD = { name: "Pause learning", text: "Pause learning", title: "Pause learning: the match continues with the current policy" };
-const GO_ON = { name: "Resume learning", text: "Resume learning", title: "Resume learning: continue at the chosen pace" };
+const HOLD = { name: "Pause learning", title: "Pause learning: the match continues with the current policy" };
+const GO_ON = { name: "Resume learning", title: "Resume learning: continue at the chosen pace" };
 
-export const training: Panel = { area: "learn", build };
+export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
 
-function build({ session, signal }: PanelView): HTMLElement {
+/** The buttons follow the kernel's word, even while it is silent. */
+function buildHero({ session, signal }: PanelView): HTMLElement {
   const train = button(
     "Train",
     { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match continues" },
     () => session.train(),
   );
-  const stop = button("Stop", { icon: "stop", text: "Stop", title: "Stop: end training and keep what was learned" }, () =>
+  const stop = button("Stop", { icon: "stop", text: "Stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
   );
-  const reset = button(
-    "Reset training",
-    { icon: "reset", text: "Reset training", class: "button quiet", title: "Reset training: discard what was learned; the match continues" },
-    () => session.kernel.send({ type: "RESET_TRAINER" }),
-  );
-  const hold = button(HOLD.name, { icon: "pause", text: HOLD.text, title: HOLD.title }, () =>
+  const follow = () => {
+    const reported = session.model.get("status");
+    const busy = BUSY.includes(reported);
+    const held = document.activeElement === train || document.activeElement === stop;
+    train.hidden = busy;
+    stop.hidden = !busy;
+    stop.disabled = reported === "stopping";
+    if (held) (busy ? stop : train).focus({ preventScroll: true }); // the place keeps the focus
+  };
+  session.events.on("status", follow, signal);
+  follow();
+  return h("section", { class: "actions", "aria-label": "Training" }, train, stop);
+}
+
+function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
+  const hold = button(HOLD.name, { icon: "pause", text: HOLD.name, title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
   const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: run one update, then pause learning" }, () =>
     session.nextUpdate(),
   );
-
-  const followStatus = () => {
-    const reported = session.model.get("status"); // the buttons follow the kernel's word, even while it is silent
-    const paused = session.model.get("paused");
-    train.disabled = BUSY.includes(reported);
-    stop.disabled = reported !== "training" && reported !== "starting";
-    hold.disabled = stop.disabled;
+  const forget = button(
+    "Forget everything",
+    {
+      icon: "reset",
+      text: "Forget everything",
+      class: "button quiet",
+      title: "Forget everything: discard what was learned; the match continues. For ten seconds, Undo brings it back.",
+    },
+    () => forgetting.start(),
+  );
+  const where = h("p", { class: "help" });
+  const follow = () => {
+    const reported = session.model.get("status");
+    setText(where, reported === "training" ? capital(session.model.get("status_text") ?? "") : "");
+    where.hidden = !where.textContent;
+    hold.disabled = reported !== "training" && reported !== "starting";
     next.disabled = reported === "stopping";
-    train.classList.toggle("busy", train.disabled);
-    const { name, text, title } = paused ? GO_ON : HOLD;
+    const paused = session.model.get("paused");
+    const { name, title } = paused ? GO_ON : HOLD;
     setAttribute(hold, "aria-label", name);
     hold.title = title;
-    setText(hold.querySelector(".text")!, text);
+    setText(hold.querySelector(".text")!, name);
     hold.querySelector(".icon")!.replaceWith(icon(paused ? "play" : "pause"));
   };
-  session.events.on("status", followStatus, signal);
-  followStatus();
+  session.events.on("status", follow, signal);
+  follow();
+  return h("section", { class: "bench", "aria-label": "Learning by hand" }, h("h3", {}, "Learning"), h("div", { class: "cluster" }, hold, next, forget), where);
+}
 
-  return h(
-    "section",
-    { class: "actions", "aria-label": "Training" },
-    h("div", { class: "cluster" }, train, stop, reset),
-    h("div", { class: "cluster" }, hold, next),
-  );
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

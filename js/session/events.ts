@@ -31,6 +31,9 @@ export interface SessionEvents {
   seat: undefined;
   gate: undefined; // its settings, its map or what was proposed
   futures: undefined; // whether search is on, how it looks ahead or what it saw
+  duel: undefined; // a person's match against the policy begins, goes on or ends
+  forgotten: undefined; // what was learned is gone, may still come back, or is back
+  why: undefined; // somebody asks for the outcomes of the likeliest moves
   dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };

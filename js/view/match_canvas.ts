@@ -17,7 +17,6 @@ export interface CanvasOptions {
   number: number; // of the view among this widget's
   theme: () => Theme;
   pitch: HTMLElement; // where the canvas stands
-  hint: HTMLElement; // what lies over it
   held: HeldKeys;
 }
 
@@ -44,11 +43,11 @@ export class MatchCanvas {
 
   /** Puts the canvas on the pitch and listens to the person over it. */
   private place(): void {
-    const { view, pitch, hint, held } = this.options;
+    const { view, pitch, held } = this.options;
     const { session } = view;
     this.canvasEnd.abort();
     this.canvasEnd = new AbortController();
-    pitch.replaceChildren(this.canvas, ...(session.pictures ? [] : [hint]));
+    pitch.replaceChildren(this.canvas);
     if (session.pictures) return; // nothing in it obeys a hand
     const keyboard: Keyboard = {
       get spec() {

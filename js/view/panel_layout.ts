@@ -1,34 +1,78 @@
-/** Places the panels of a view: the trait `controls` names them. A panel is built when it is first needed, and kept. */
-import type { PanelName } from "../contract/protocol";
+/** Places the panels of a view: the trait `controls` names them. A part of a panel is built when it is first seen, and kept. */
+import type { PanelName, TabName } from "../contract/protocol";
+import { TABS } from "../contract/tables";
 import { PANEL_NAMES, PANELS } from "../panels";
-import type { Area } from "../panels/panel";
+import type { PanelView, Place, Shown } from "../panels/panel";
+import type { Frame } from "./frame";
+import { TAB_NAMES } from "./tabs";
 import type { View } from "./view";
 
-/** Fills the columns and keeps them true; a column without a panel or anything else is hidden. */
-export function placePanels(view: View, columns: Record<Area, HTMLElement>): void {
-  const { session, signal } = view;
-  const built = new Map<PanelName, HTMLElement>();
+/** Whether a part can be seen, and who wants to know. */
+class Seen implements Shown {
+  now = false;
+  private readonly followers: (() => void)[] = [];
 
-  const place = (name: PanelName) => {
-    const { area, build } = PANELS[name];
-    const element = built.get(name) ?? build(view);
-    built.set(name, element);
-    const later = PANEL_NAMES.slice(PANEL_NAMES.indexOf(name) + 1).map((other) => built.get(other));
-    columns[area].insertBefore(element, later.find((other) => other?.parentElement === columns[area]) ?? null);
+  follow(changed: () => void): void {
+    this.followers.push(changed);
+  }
+
+  set(now: boolean): void {
+    if (now === this.now) return;
+    this.now = now;
+    for (const changed of this.followers) changed();
+  }
+}
+
+interface Part {
+  readonly name: PanelName;
+  readonly place: Place;
+  readonly tab: TabName | null;
+  readonly build: (view: PanelView) => HTMLElement;
+  readonly seen: Seen;
+  element: HTMLElement | null;
+}
+
+/** Fills the frame and keeps it true; returns what is to be called when another tab is selected. */
+export function placePanels(view: View, frame: Frame): () => void {
+  const { session, signal } = view;
+  const parts = PANEL_NAMES.flatMap(partsOf);
+
+  const home = ({ place, tab }: Part) => (place === "tab" ? frame.tabs.panel(tab!) : frame.places[place]);
+  const put = (part: Part) => {
+    part.element ??= part.build({ ...view, shown: part.seen });
+    const parent = home(part);
+    if (part.element.parentElement === parent) return;
+    const later = parts.slice(parts.indexOf(part) + 1).find(({ element }) => element?.parentElement === parent);
+    parent.insertBefore(part.element, later?.element ?? null);
+  };
+  const wanted = () => {
+    const named = session.model.get("controls") ?? PANEL_NAMES;
+    const names: readonly PanelName[] = named.includes("training") ? [...named, "seat"] : named; // a server's rules stand wherever one trains
+    return new Set(parts.filter(({ name }) => names.includes(name) && PANELS[name].applies?.(session) !== false));
   };
   const follow = () => {
-    const named = session.model.get("controls") ?? PANEL_NAMES;
-    const wanted: readonly PanelName[] = named.includes("training") ? [...named, "seat"] : named; // a server's rules stand wherever one trains
-    for (const name of PANEL_NAMES) {
-      const element = built.get(name);
-      if (!wanted.includes(name) || PANELS[name].applies?.(session) === false) {
-        if (element instanceof HTMLDetailsElement) element.open = false; // what it asked for while open, it asks for no more
-        element?.remove();
-      } else if (!element?.isConnected) place(name);
+    const now = wanted();
+    frame.tabs.offer(new Set([...now].flatMap(({ tab }) => tab ?? [])));
+    for (const part of parts) {
+      const seen = now.has(part) && (!part.tab || part.tab === frame.tabs.selected);
+      if (!now.has(part)) part.element?.remove();
+      part.seen.set(seen);
+      if (seen) put(part);
     }
-    for (const column of Object.values(columns)) column.hidden = column.childElementCount === 0;
+    frame.tidy();
   };
-  session.events.on("controls", follow, signal);
-  session.events.on("config", follow, signal);
+  for (const event of ["controls", "config", "drill", "seat"] as const) session.events.on(event, follow, signal);
+  signal.addEventListener("abort", () => parts.forEach(({ seen }) => void seen.set(false)), { once: true });
   follow();
+  return follow;
+}
+
+function partsOf(name: PanelName): Part[] {
+  const tab = TAB_NAMES.find((tab) => (TABS[tab] as readonly PanelName[]).includes(name)) ?? null;
+  return (Object.entries(PANELS[name].parts) as [Place, Part["build"]][]).map(([place, build]) => ({
+    ...{ name, place, build },
+    tab: place === "tab" ? tab : null,
+    seen: new Seen(),
+    element: null,
+  }));
 }

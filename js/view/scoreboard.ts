@@ -1,25 +1,31 @@
 /** The scoreboard: names, score, clock and policy version. */
 import { ghostOf, playerNames } from "../session/player_names";
-import { button, h, setAttribute, setText } from "../ui/dom";
+import { h, setAttribute, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { View } from "./view";
 
 const COUNT_MS = 1000; // between two looks at frames/s
 const REST_MS = 1500; // a version that comes sooner after another one does not leap: what never rests tells nothing
 
-/** `share` stands beside the button for the full screen, which shows `stage`. */
-export function buildScoreboard({ session, signal }: View, stage: HTMLElement, share: HTMLElement): HTMLElement {
+/** `share` stands at its end. Goals are counted for those who play now: whoever comes begins at 0. A drill of one side has one name, its return and its decisions. */
+export function buildScoreboard({ session, signal }: View, share: HTMLElement): HTMLElement {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
   const time = h("span", { class: "time", title: "Match time since the widget started" }, "0:00");
   const version = h("span", { class: "version" }, "v0");
   const fps = h("span", { class: "fps" });
+  const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
+  const board = h("span", { class: "board" }, side(0), time, side(1));
   let [counted, swapped] = [-Infinity, -Infinity]; // ms: when frames/s were last written, when the policy last changed
+  let players = ""; // who plays, whatever their version
+  let playing = 0; // the version that played last
+  let before: readonly [number, number] = [0, 0]; // the score when they began
 
   const follow = () => {
     const { version: playing } = session.state;
     const alone = session.model.get("drill")?.spec.sides === 1;
     const [blue, orange] = playerNames(session);
+    board.toggleAttribute("data-alone", alone);
     setText(names[0], blue);
     setText(names[1], alone ? "steps" : orange);
     setAttribute(names[0], "title", blue); // a long name is cut
@@ -30,18 +36,25 @@ export function buildScoreboard({ session, signal }: View, stage: HTMLElement, s
     setAttribute(version, "title", playing > 0 ? `Policy version ${playing} is playing` : "No policy has been trained yet");
   };
   const state = () => {
-    const { tick, score, fps: rate } = session.state;
+    const { tick, score, fps: rate, playing: runs, version: network } = session.state;
     const alone = session.model.get("drill")?.spec.sides === 1;
+    const now = performance.now();
+    const { mode } = session.show;
+    const lineup = mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
+    const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
+    if (score[0] < before[0] || score[1] < before[1]) before = [0, 0];
+    else if (others) before = score;
+    [players, playing] = [lineup, network];
     score.forEach((count, side) => {
-      const before = Number(goals[side]!.textContent);
-      setText(goals[side]!, String(Math.round(100 * count) / 100));
-      if (count === before + 1 && !alone) bump(goals[side]!);
+      const shown = Number(goals[side]!.textContent);
+      const own = alone ? count : count - before[side]!;
+      setText(goals[side]!, String(Math.round(100 * own) / 100));
+      if (own === shown + 1 && !alone) bump(goals[side]!);
     });
     setText(time, clock(tick / (session.model.get("drill")?.spec.tick_rate ?? 120)));
-    const now = performance.now();
-    if (now - counted >= COUNT_MS) {
+    if (!runs || now - counted >= COUNT_MS) {
       counted = now;
-      setText(fps, rate > 0 ? `${Math.round(rate)} fps` : "");
+      setText(fps, runs && rate > 0 ? `${Math.round(rate)} fps` : ""); // a paused match is drawn when it changes
     }
     const was = version.textContent;
     follow();
@@ -55,19 +68,12 @@ export function buildScoreboard({ session, signal }: View, stage: HTMLElement, s
   session.events.on("state", state, signal);
   state();
 
-  const full = button("Full screen", { icon: "expand", class: "button on-board" }, () => {
-    if (document.fullscreenElement) void document.exitFullscreen();
-    else void stage.requestFullscreen({ navigationUI: "hide" });
-  });
-  full.hidden = !document.fullscreenEnabled;
-
-  const side = (index: 0 | 1) => h("span", { class: "side", "data-side": index }, names[index], goals[index]);
   return h(
     "div",
     { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
     h("span", { class: "corner" }, version),
-    h("span", { class: "board" }, side(0), time, side(1)),
-    h("span", { class: "corner end" }, fps, share, full),
+    board,
+    h("span", { class: "corner end" }, fps, share),
   );
 }
 

@@ -1,4 +1,4 @@
-/** The Share menu: saves and loads the policy, and saves the match as replay, picture, GIF or video. */
+/** The Share menu: saves and loads the policy, saves the match as replay, picture, GIF or video, and shows it on the full screen. */
 
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
@@ -11,8 +11,8 @@ const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
 
-/** The button and its menu; `stage` is what the menu lies over, and takes policy files that are dropped. */
-export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement } {
+/** The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. */
+export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement; open(): void } {
   const { session, signal } = view;
   const said = h("p", { class: "said", role: "status", "aria-live": "polite" });
   const say = (text: string) => {
@@ -66,11 +66,20 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   const gif = entry("Save GIF (last 10 s)", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
   const video = entry("Save video (last 10 s)", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
 
-  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, save, picture, load, gif, replay, video, file, said);
+  const full = entry("Full screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
+    setOpen(false);
+    opener.focus(); // the menu, which had the focus, is gone
+    if (document.fullscreenElement) await document.exitFullscreen();
+    else await stage.requestFullscreen({ navigationUI: "hide" });
+  });
+  full.hidden = !document.fullscreenEnabled;
+
+  const entries = [save, picture, load, gif, replay, video, full];
+  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, said);
   for (const element of [picture, gif, replay, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
-  const opener = button("Share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
+  const opener = button("Share", { icon: "share", text: "Share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
     setOpen(menu.hidden),
   );
   opener.setAttribute("aria-expanded", "false");
@@ -97,7 +106,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
   session.events.on("status", follow, signal);
   follow();
   takeDrops(stage, session, signal);
-  return { button: opener, menu };
+  return { button: opener, menu, open: () => setOpen(true) };
 }
 
 let views = 0;

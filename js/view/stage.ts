@@ -1,5 +1,5 @@
 /**
- * The stage: the scoreboard, the canvas of the match, and the parts around them.
+ * The stage: the scoreboard, the canvas of the match with what lies on it, and the strip below.
  *
  * Folder `view`: one place where a widget is shown, and what stands there besides the panels.
  */
@@ -8,6 +8,8 @@ import { HeldKeys } from "../input/held_keys";
 import { listenToClicks } from "../input/pointers";
 import { buildTouchPad } from "../input/touch_pad";
 import { h, setText } from "../ui/dom";
+import { buildDuelOverlay } from "./duel_overlay";
+import type { Frame } from "./frame";
 import { buildHint, buildKeyHelp } from "./key_hints";
 import { buildMapLegend } from "./map_legend";
 import { MatchCanvas } from "./match_canvas";
@@ -21,21 +23,23 @@ export interface StageOptions {
   theme: () => Theme;
 }
 
-/** Fills `stage` with the match; everything ends with the view's signal. */
-export function buildStage(stage: HTMLElement, { view, number, theme }: StageOptions): void {
+/** Fills the frame's stage with the match; everything ends with the view's signal. */
+export function buildStage({ stage, places }: Frame, { view, number, theme }: StageOptions): void {
   const { session, signal } = view;
   const pitch = h("div", { class: "pitch" });
   const share = buildShare(view, stage, theme);
-  stage.append(buildScoreboard(view, stage, share.button), share.menu, pitch, buildMapLegend(view), buildKeyHelp(view, pitch), buildRendererNote(view, number));
+  const focusMatch = () => pitch.querySelector<HTMLElement>(".match")?.focus({ preventScroll: true });
+  const overlay = buildDuelOverlay(view, focusMatch, () => share.open());
+  places.strip.append(buildMapLegend(view), buildKeyHelp(view), buildHint(view));
+  stage.append(buildScoreboard(view, share.button), share.menu, h("div", { class: "ground" }, pitch, places.chips, overlay), places.strip);
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);
 
   const held = new HeldKeys(
     (events) => session.post({ type: "INPUT_BATCH", id: session.id, events }),
     (on) => session.takeOver(on),
   );
-  const hint = buildHint(view, pitch);
-  pitch.after(buildTouchControls(view, pitch, held));
-  new MatchCanvas({ view, number, theme, pitch, hint, held });
+  stage.append(buildTouchControls(view, pitch, held));
+  new MatchCanvas({ view, number, theme, pitch, held });
 }
 
 /** The touch pad: there while a person plays and the pointer is coarse, or once a finger has been seen. */
@@ -66,7 +70,7 @@ function buildTouchControls({ session, signal }: View, pitch: HTMLElement, held:
 }
 
 /** Why the match is not drawn by WebGPU in a worker, where it is not. */
-function buildRendererNote({ session, signal }: View, number: number): HTMLElement {
+export function buildRendererNote({ session, signal }: View, number: number): HTMLElement {
   const note = h("p", { class: "renderer-note" });
   note.hidden = true;
   session.events.on(

@@ -37,7 +37,7 @@ def test_cartpole_of_gymnasium_is_seen_learned_and_closed(plain_chromium, open_p
     widget.until(widget.picture, lambda now: now != before, SLOW, "another picture")
     for name in ("Mode", "Step decision", "Next goal", "Take over"):
         assert not widget.control(name).is_visible()
-    assert widget.root.locator(".mind, .coach, .rewards").count() == 0
+    assert widget.tabs() == ["Learn", "Settings"]
 
     widget.control("Pause").click()
     widget.wait_attribute("playing", lambda playing: playing == "false", SLOW)

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.browser
 
 def test_every_control_of_the_contract_has_its_name(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium)
-    names = ["Train", "Reset training", "Pause", "Step", "Step decision", "Reset match", "Speed", "Mode", "Seed"]
-    names += ["Stop", "Full screen", "Match"]
+    names = ["Train", "Forget everything", "Pause", "Step", "Step decision", "Reset match", "Speed", "Mode", "Seed"]
+    names += ["Stop", "Play", "Play against it", "Share", "Full screen", "Match"]
     assert [name for name in names if widget.control(name).count() != 1] == []
 
 

@@ -74,7 +74,7 @@ def test_named_panels_win_over_the_lesson_and_environments_have_fewer():
     with DrillWidget("bandit", lesson="03", controls=["transport"]) as widget:
         assert widget.controls == ["transport"]
     with DrillWidget("gym:CartPole-v1", lesson="03") as widget:
-        assert widget.controls == ["transport", "training", "status", "headline", "charts"]
+        assert widget.controls == ["training", "status", "transport", "headline", "charts"]
     with pytest.raises(ValueError, match="no lesson '42'"):
         DrillWidget("bandit", lesson="42")
 

@@ -23,9 +23,10 @@ ARROWS: dict[str, set[str]] = {
     "session": {"contract", "match", "renderer"},
     "panels": {"contract", "match", "session", "ui"},
     "view": {"contract", "input", "panels", "session", "ui"},
-    "widget": {"contract", "session", "ui", "view"},
+    "page": {"contract", "session", "ui", "view"},
+    "widget": {"page", "session"},
     "play": {"session", "ui", "widget"},
-    "standalone": {"contract", "session", "widget"},
+    "standalone": {"contract", "page", "session"},
     "match_replay": {"contract", "match", "renderer", "ui"},
 }
 

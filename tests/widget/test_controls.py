@@ -15,13 +15,24 @@ def test_panels_come_in_the_order_of_the_page_and_none_is_all():
     assert page_protocol.controls(iter(protocol.PANELS)) == list(protocol.PANELS)
 
 
+def test_a_tab_is_all_its_panels_and_a_panel_of_its_name_is_itself():
+    assert page_protocol.controls(["settings", "learn"]) == ["seat", "headline", "charts", "log", "hyper"]
+    assert page_protocol.controls(["mind"]) == ["mind"]
+    assert page_protocol.controls(["learn"], offered=("charts", "hyper")) == ["charts"]
+
+
+def test_every_tab_holds_panels_and_no_panel_stands_twice():
+    held = [name for panels in protocol.TABS.values() for name in panels]
+    assert len(held) == len(set(held)) and set(held) <= set(protocol.PANELS)
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
         ("training", "controls must be a list of panels such as ['transport', 'training'], got 'training'"),
         (7, "controls must be a list of panels"),
         (["trainig"], "did you mean 'training'?"),
-        ([3], "each of controls must be one of 'futures', "),
+        ([3], "each of controls must be one of 'training', "),
     ],
 )
 def test_what_is_no_panel_is_one_sentence(value, sentence):

@@ -1,8 +1,8 @@
-/** The charts panel: live learning curves, their horizontal axis, and export as CSV or PNG. */
-import { button, download, h, select, setAttribute } from "../../ui/dom";
+/** The charts panel: the curves that say most, and in a fold the others with their horizontal axis and export as CSV or PNG. */
+import { button, download, h, icon, select, setAttribute } from "../../ui/dom";
 import type { Panel, PanelSession, PanelView } from "../panel";
 import { csvOf, pngOf } from "./chart_export";
-import { curvesOf } from "./curves";
+import { curvesOf, leadingOf } from "./curves";
 import { Figure } from "./figure";
 import { Redraw } from "./redraw";
 
@@ -11,20 +11,22 @@ const AXES = [
   ["seconds", "seconds"],
 ] as const;
 
-export const charts: Panel = { area: "learn", build };
+export const charts: Panel = { parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const cursor = `dshq-${session.id}-${serial++}`;
   const algorithm = session.model.get("config")?.algorithm?.name;
-  const figures = curvesOf(session.model.get("drill")?.spec, algorithm).map((curve) => new Figure(curve, cursor));
-  const [first, ...others] = figures.map((figure) => figure.element);
+  const spec = session.model.get("drill")?.spec;
+  const leading = leadingOf(spec);
+  const figures = curvesOf(spec, algorithm).map((curve, k) => new Figure(curve, cursor, k < leading));
+  const elements = figures.map((figure) => figure.element);
   const axis = select({ class: "quiet", title: "Horizontal axis of the charts", "aria-label": "Chart axis" }, AXES);
   const log = buildLogButton(() => refresh());
-  const tools = h("span", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, ...buildExports(session, figures));
-  const empty = h("p", { class: "sentence" }, "The curves appear after the first update.");
-  const lead = h("div", { class: "lead" }, h("div", { class: "bar" }, h("h3", { class: "heading" }, "Learning curves"), tools), empty, first);
-  const grid = h("div", { class: "curves" }, ...others);
+  const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, ...buildExports(session, figures));
+  const lead = h("div", { class: "curves lead" }, ...elements.slice(0, leading));
+  const grid = h("div", { class: "curves" }, ...elements.slice(leading));
+  const more = h("details", { class: "fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "More curves")), tools, grid);
 
   const draw = (figure: Figure) => figure.draw(session.history.rows, axis.value, log.getAttribute("aria-pressed") === "true");
   const redraw = new Redraw(figures, draw, [lead, grid], signal);
@@ -34,11 +36,10 @@ function build(view: PanelView): HTMLElement {
   const refresh = () => {
     redraw.all();
     appear();
-    empty.hidden = session.history.rows.length > 0;
-    for (const part of [first!, grid, tools]) part.hidden = !empty.hidden;
+    more.hidden = session.history.rows.length === 0;
   };
   const grow = () => {
-    if (!empty.hidden) return refresh();
+    if (more.hidden) return refresh();
     appear();
     redraw.mark();
   };
@@ -55,7 +56,7 @@ function build(view: PanelView): HTMLElement {
   };
   signal.addEventListener("abort", end, { once: true });
   refresh();
-  return h("section", { class: "charts", "aria-label": "Learning curves" }, lead, grid);
+  return h("section", { class: "charts", "aria-label": "Learning curves" }, lead, more);
 }
 let serial = 0;
 

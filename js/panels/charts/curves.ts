@@ -18,6 +18,8 @@ export interface Curve {
   band?: [high: string, low: string]; // metrics between which the first series' colour is laid
   format: (value: number | null | undefined) => string;
   range?: uPlot.Range.MinMax | uPlot.Range.Function; // of y; the data with some air where it is left out
+  target?: { value: number; name: string }; // the line to beat, dashed; it is drawn before there are points
+  waits?: string; // said in its place before there are points
   filled?: boolean; // down to zero
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
@@ -30,6 +32,7 @@ const ELO: Curve = {
   help: "Elo rating of the newest version in the league, with its 95 % confidence interval. Should rise.",
   series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
   band: ["elo_high", "elo_low"],
+  waits: "Begins after the first round of the league.",
   format: (value) => (value == null ? "–" : String(Math.round(value))),
 };
 const CURVES: Curve[] = [
@@ -62,7 +65,7 @@ const CURVES: Curve[] = [
   },
   {
     title: "Speed",
-    help: "Decisions of learning sides per second. Should stay steady.",
+    help: "Decisions of learning sides per second.",
     series: [{ key: "agent_steps_per_second", name: "steps / s", colour: "--curve-3" }],
     format: compact,
     range: fromZero,
@@ -138,7 +141,8 @@ function duelsOf(spec: DrillSpec | undefined): Curve[] {
   const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_rate_ema", name, colour: "--curve-1" }));
   const series = [...script, { key: "win_rate_random", name: "random", colour: "--curve-2" }];
   const help = "Share of decided matches won against each opponent, smoothed. Should rise.";
-  return [{ title: "Win rate", help, series, format: percent, range: [0, 1] }, ELO];
+  const target = { value: 0.5, name: `as good as the ${spec?.baselines[0] ?? "random player"}` };
+  return [{ title: "Win rate", help, series, format: percent, range: [0, 1], target }, ELO];
 }
 
 /** What the terms of the reward bring, each on its own. */
@@ -156,6 +160,11 @@ function rewardsOf(spec: DrillSpec | undefined): Curve[] {
 /** The curves of a drill that `algorithm` learns, in their order. */
 export function curvesOf(spec: DrillSpec | undefined, algorithm = ""): Curve[] {
   return [...duelsOf(spec), ...CURVES, ...ownOf(spec, algorithm), ...rewardsOf(spec)];
+}
+
+/** How many of them, from the first one on, say most: win rate and Elo, or the return. */
+export function leadingOf(spec: DrillSpec | undefined): number {
+  return spec?.sides === 1 ? 1 : 2;
 }
 
 /** The curves that only this algorithm has. */

@@ -23,7 +23,7 @@ function plotter(): typeof uPlot {
   return page[KEY];
 }
 
-/** It appears with its first point, and offers only the series that have any. */
+/** It appears with its first point, or keeps its place from the start where it leads; it offers only the series that have any points. */
 export class Figure {
   readonly element: HTMLElement;
   private readonly plot: HTMLElement;
@@ -35,13 +35,15 @@ export class Figure {
   constructor(
     private readonly curve: Curve,
     private readonly cursor: string,
+    private readonly leads: boolean,
   ) {
     this.legend = curve.series.map(({ name, colour }) => {
       const value = h("output", { class: "number" }, "–");
       const item = h("span", { class: "series", style: `--colour: var(${colour})` }, curve.series.length > 1 ? name : null, value);
       return { item, value };
     });
-    this.plot = h("div", { class: "plot" });
+    this.plot = h("div", { class: "plot", "data-waits": curve.waits ?? "Begins after the first update.", "data-target": curve.target?.name });
+    if (curve.target) this.plot.style.setProperty("--at", String(1 - curve.target.value)); // of a range from 0 to 1
     this.element = h(
       "figure",
       { class: "curve" },
@@ -60,12 +62,17 @@ export class Figure {
   draw(rows: readonly MetricsRow[], x: string, log: boolean): void {
     const keys = [...this.curve.series.map(({ key }) => key), ...(this.curve.band ?? [])];
     const all = columns(rows, x, keys);
-    this.element.hidden = all[0].length === 0;
+    const empty = all[0].length === 0;
+    this.element.hidden = empty && !this.leads;
     if (this.element.hidden) return;
     this.legend.forEach(({ item }, index) => (item.hidden = all[index + 1]!.every((value) => value === null)));
 
     const size = { width: Math.floor(this.plot.clientWidth), height: this.plot.clientHeight };
     if (size.width === 0) return;
+    if (empty) {
+      this.dispose(); // the style sheet draws what stands there before
+      return;
+    }
     this.data = decimate(all, size.width * POINTS_PER_PIXEL);
     if (this.log !== (log && Boolean(this.curve.log))) {
       this.log = !this.log;
@@ -144,11 +151,32 @@ export class Figure {
           ...(curve.band ?? []).map((label) => ({ label, width: 0, spanGaps: true, points: { show: false } })),
         ],
         ...(curve.band && { bands: [{ series: [curve.series.length + 1, curve.series.length + 2], fill: () => `${colour(curve.series[0]!.colour)()}33` }] }),
-        hooks: { setCursor: [() => this.readOut()] },
+        hooks: { setCursor: [() => this.readOut()], ...(curve.target && { draw: [(chart: uPlot) => this.drawTarget(chart)] }) },
       },
       this.data,
       this.plot,
     );
+  }
+
+  /** The line to beat, dashed, with its name above it. */
+  private drawTarget({ ctx, bbox, valToPos }: uPlot): void {
+    const { value, name } = this.curve.target!;
+    const y = valToPos(value, "y", true);
+    const style = getComputedStyle(this.plot);
+    const dpi = devicePixelRatio || 1;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = style.getPropertyValue("--target").trim();
+    ctx.lineWidth = 1.5 * dpi;
+    ctx.setLineDash([5 * dpi, 4 * dpi]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.font = `600 ${11 * dpi}px ${style.fontFamily}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "bottom";
+    ctx.fillText(name, bbox.left + bbox.width - 2 * dpi, y - 3 * dpi);
+    ctx.restore();
   }
 }
 

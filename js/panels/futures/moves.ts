@@ -16,27 +16,25 @@ export function buildMoves({ session, signal }: PanelView): HTMLElement {
   const head = h("div", { class: "move head", "aria-hidden": "true" }, h("span", {}, "move"), h("span", {}), h("span", {}, "policy"), h("span", {}, "search"));
   const list = h("ol", { "aria-label": "Moves before and after search" }, ...rows.map(({ row }) => row));
 
-  session.events.on(
-    "futures",
-    () => {
-      const [spec, now] = [session.model.get("drill")?.spec, session.search.futures];
-      if (!spec || !now) return;
-      const best = now.moves.reduce((top, { target }, k) => (target > now.moves[top]!.target ? k : top), 0);
-      rows.forEach(({ row, label, prior, target, before, after }, k) => {
-        const move = now.moves[k];
-        row.hidden = !move;
-        if (!move) return;
-        const name = nameOf(spec, move.action);
-        setText(label, name);
-        setAttribute(label, "title", name);
-        setSpan(prior, 0, move.prior);
-        setSpan(target, 0, move.target);
-        setText(before, percent(move.prior));
-        setText(after, percent(move.target));
-        row.toggleAttribute("data-chosen", k === best);
-      });
-    },
-    signal,
-  );
+  const follow = () => {
+    const [spec, now] = [session.model.get("drill")?.spec, session.search.futures];
+    if (!spec || !now) return;
+    const best = now.moves.reduce((top, { target }, k) => (target > now.moves[top]!.target ? k : top), 0);
+    rows.forEach(({ row, label, prior, target, before, after }, k) => {
+      const move = now.moves[k];
+      row.hidden = !move;
+      if (!move) return;
+      const name = nameOf(spec, move.action);
+      setText(label, name);
+      setAttribute(label, "title", name);
+      setSpan(prior, 0, move.prior);
+      setSpan(target, 0, move.target);
+      setText(before, percent(move.prior));
+      setText(after, percent(move.target));
+      row.toggleAttribute("data-chosen", k === best);
+    });
+  };
+  session.events.on("futures", follow, signal);
+  follow();
   return h("div", { class: "chances" }, head, list);
 }

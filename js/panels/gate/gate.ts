@@ -1,6 +1,6 @@
 /** The gate panel: what the network proposes, what the gate expects of it, what came of it, and the gate's own settings. */
 
-import { h, icon, setText } from "../../ui/dom";
+import { h, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildDials } from "./dials";
 import { buildJudgement } from "./judgement";
@@ -9,25 +9,25 @@ import { buildOutcomes } from "./outcomes";
 import { buildTrend } from "./trend";
 import { nameOf } from "./words";
 
-export const gate: Panel = { area: "more", applies: ({ gate }) => gate.on, build };
+export const gate: Panel = { applies: ({ gate }) => gate.on, parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
-  const about = h("span", { class: "caption" });
-  const body = h(
-    "div",
-    { class: "body" },
+  const about = h("p", { class: "caption" });
+  const panel = h(
+    "section",
+    { class: "gate body", "aria-label": "The gate" },
+    about,
     buildMapChoice(view),
     buildJudgement(view),
     part("What came of it", "", buildOutcomes(view)),
     part("What it judges by", "A change acts on the match at once, and on training.", buildDials(view)),
     part("How it goes", "", buildTrend(view)),
   );
-  const panel = h("details", { class: "gate", open: true }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "The gate"), about), body);
 
   const follow = () => {
     const [latest] = session.gate.proposals;
-    setText(about, latest ? `${nameOf(latest)} · ${latest.sent ? "SEND" : "WAIT"}` : "Judges every proposal");
+    setText(about, latest ? `${nameOf(latest)} · ${latest.sent ? "SEND" : "WAIT"}` : "It judges every proposal.");
   };
   session.events.on("gate", follow, signal);
   follow();

@@ -7,7 +7,7 @@ import type { PanelView } from "../panel";
 
 export function buildTrend(view: PanelView): HTMLElement {
   const { session, signal } = view;
-  const figures = GATE_CURVES.map((curve) => new Figure(curve, `dshq-${session.id}-gate`));
+  const figures = GATE_CURVES.map((curve) => new Figure(curve, `dshq-${session.id}-gate`, false));
   const empty = h("p", { class: "sentence" }, "The charts appear after the first training step.");
   const grid = h("div", { class: "curves" }, ...figures.map(({ element }) => element));
   const redraw = new Redraw(figures, (figure) => figure.draw(session.history.rows, "agent_steps", false), [grid], signal);

@@ -5,7 +5,7 @@
 
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
 import { plainKey, runSettings } from "../../session/run_settings";
-import { h, icon, select, setAttribute, setText } from "../../ui/dom";
+import { h, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
@@ -18,7 +18,7 @@ const EFFECT_HELP: Record<string, string> = {
 };
 const EFFECT_NAMES: Record<string, string> = { now: "now", "next update": "next update", restart: "next start" };
 
-export const hyper: Panel = { area: "more", build };
+export const hyper: Panel = { parts: { tab: build } };
 
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
@@ -74,10 +74,10 @@ function build(view: PanelView): HTMLElement {
   configChanged();
 
   return h(
-    "details",
-    { class: "hyper" },
-    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Hyper-parameters"), count),
+    "section",
+    { class: "hyper body", "aria-label": "Hyper-parameters" },
     buildPresets(view),
+    h("p", { class: "bar" }, h("span", { class: "heading" }, "Hyper-parameters"), count),
     groups,
   );
 }

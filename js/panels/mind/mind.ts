@@ -1,26 +1,25 @@
 /**
- * The panel "What it thinks": the chosen player's action probabilities, its inputs and their effect on the current move, the value
- * map, and, while the match is paused, the outcomes of other moves. Requests the analysis only while it is open.
+ * What the policy thinks: chips on the pitch for the value map and for other moves; in a tab the chosen player's action probabilities,
+ * its inputs and their effect on the current move, and, while the match is paused, the outcomes of other moves. Requests the analysis
+ * only while the tab is open.
  */
 
 import type { DrillSpec, Thought } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
-import { button, field, h, icon, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
+import { field, h, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
 import { compact, fixed, percent, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
+import { buildChips } from "./chips";
 import { buildOutcomes } from "./outcomes";
 
-export const mind: Panel = { area: "more", applies: ({ dream }) => !dream.on, build };
+export const mind: Panel = { applies: ({ dream, pictures }) => !dream.on && !pictures, parts: { chips: buildChips, tab: build } };
 
 function build(view: PanelView): HTMLElement {
-  const { session, signal } = view;
+  const { session, shown, signal } = view;
   const player = select({ class: "player" }, []);
   player.addEventListener("change", () => session.choosePlayer(Number(player.value)));
-  const map = button("Value map", { text: "Value map", class: "button toggle", title: "Value map: colours show how good each ball position is for blue" }, () =>
-    session.setMap(!session.map),
-  );
   const worth = h("output", { class: "worth" });
-  const about = h("span", { class: "caption" });
+  const about = h("output", { class: "version-seen" });
   const none = h("p", { class: "sentence" }, "No network is playing yet. Press Train to see what it thinks.");
   const moves = h("div", { class: "moves" });
   const inputs = h("div", { class: "senses", role: "table", "aria-label": "What it sees" });
@@ -31,14 +30,13 @@ function build(view: PanelView): HTMLElement {
     part("What else it could do", "", buildOutcomes(view)),
     part("What it sees", "The inputs of the network, and how strongly each one affects the current move.", inputs),
   );
-  const body = h(
-    "div",
-    { class: "body" },
-    h("div", { class: "cluster" }, field("Player", player), map, h("span", { class: "field" }, h("span", { class: "caption" }, "Expected return"), worth)),
+  const panel = h(
+    "section",
+    { class: "mind body", "aria-label": "What it thinks" },
+    h("div", { class: "cluster" }, field("Player", player), said("Expected return", worth), said("Version", about)),
     none,
     thoughts,
   );
-  const panel = h("details", { class: "mind" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "What it thinks"), about), body);
 
   let bars: { options: Bar[][]; inputs: Input[] } = { options: [], inputs: [] };
   const rebuild = () => {
@@ -49,17 +47,15 @@ function build(view: PanelView): HTMLElement {
       Array.from({ length: spec.sides }, (_, side) => [String(side), capital(sideName(side))] as const),
     );
     player.parentElement!.hidden = spec.sides === 1;
-    map.hidden = spec.drag.length === 0; // nothing that could be somewhere else
     bars = { options: buildMoves(spec, moves), inputs: buildInputs(spec, inputs) };
     follow();
   };
   const follow = () => {
+    if (!shown.now) return;
     const { player: side, version, thought } = session.mind;
-    setAttribute(map, "aria-pressed", String(session.map));
     player.value = String(side);
-    setText(about, panel.open ? `${sideName(side)} · v${version}` : "Moves, inputs, value map");
+    setText(about, `v${version}`);
     panel.dataset.side = String(side);
-    if (!panel.open) return;
     none.hidden = thought !== null;
     thoughts.hidden = thought === null;
     setText(worth, thought ? signed(thought.value) : "–");
@@ -68,20 +64,17 @@ function build(view: PanelView): HTMLElement {
   };
 
   let watching = false;
-  const watch = (wanted: boolean) => {
-    if (wanted === watching) return;
-    watching = wanted;
-    session.watch(wanted);
-  };
-  panel.addEventListener("toggle", () => {
-    watch(panel.open);
+  const watch = () => {
+    if (shown.now === watching) return;
+    watching = shown.now;
+    session.watch(watching);
     follow();
-  });
-  signal.addEventListener("abort", () => watch(false), { once: true });
+  };
+  shown.follow(watch);
   session.events.on("drill", rebuild, signal);
   session.events.on("mind", follow, signal);
   rebuild();
-  follow();
+  watch();
   return panel;
 }
 
@@ -172,6 +165,11 @@ function likeliest(chances: readonly number[], carried: number, count: number): 
   const order = chances.map((_, option) => option).sort((a, b) => chances[b]! - chances[a]! || a - b);
   const first = order.slice(0, count);
   return first.includes(carried) ? first : [...order.slice(0, count - 1), carried];
+}
+
+/** A value under its name. */
+function said(name: string, value: HTMLElement): HTMLElement {
+  return h("span", { class: "field" }, h("span", { class: "caption" }, name), value);
 }
 
 /** A titled part with a sentence. */

@@ -2,7 +2,7 @@
 
 import type { DrillSpec, Outcome } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
-import { button, field, h, select, setAttribute, setText } from "../../ui/dom";
+import { field, h, select, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
 import { nameOf } from "../move_name";
 import type { PanelView } from "../panel";
@@ -19,28 +19,27 @@ const ALIKE = 0.005; // reward: nearer changes read the same
 
 export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const afterwards = select({ title: "What the player does after the first decision" }, AFTERWARDS);
-  const why = button("Why that move?", { text: "Why that move?", title: "Why that move? Tries the likeliest moves on copies of the match" }, () =>
-    session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" }),
-  );
+  const ask = () => session.post({ type: "IMAGINE", id: session.id, repeat: afterwards.value === "repeat" });
   const help = h("p", { class: "help" });
   const list = h("ol", { class: "outcomes", "aria-label": "Outcomes" });
   const point = (outcome: number) => session.post({ type: "GHOST", id: session.id, outcome });
 
   let asked = false;
+  const later = field("Afterwards", afterwards);
   const follow = () => {
     const { playing } = session.state;
-    setAttribute(why, "disabled", playing);
-    const still = "Pause the match to see where the likeliest moves lead.";
-    setText(help, playing ? still : TOLD[afterwards.value]!);
+    const still = "Pause the match, then press Why that move? on the pitch to see where the likeliest moves lead.";
+    setText(help, playing || !asked ? still : TOLD[afterwards.value]!);
+    later.hidden = !asked;
   };
   const clear = () => {
     asked = false;
     list.replaceChildren();
+    follow();
   };
   afterwards.addEventListener("change", () => {
     clear();
-    follow();
-    if (!session.state.playing) why.click();
+    if (!session.state.playing) ask();
   });
   session.events.on(
     "outcomes",
@@ -48,6 +47,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
       const spec = session.model.get("drill")?.spec;
       if (!spec) return;
       asked = outcomes.length > 0;
+      follow();
       const changes = outcomes.map(({ change }) => change);
       const best = Math.max(...changes) - Math.min(...changes) > ALIKE ? changes.indexOf(Math.max(...changes)) : -1;
       list.replaceChildren(
@@ -67,10 +67,19 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
     },
     signal,
   );
+  session.events.on(
+    "why",
+    () => {
+      ask();
+      element.scrollIntoView({ block: "nearest" });
+    },
+    signal,
+  );
   session.events.on("state", follow, signal);
   session.events.on("mind", ({ standing }) => asked && !standing && clear(), signal);
+  const element = h("div", { class: "why" }, later, help, list);
   follow();
-  return h("div", { class: "why" }, h("div", { class: "cluster" }, why, field("Afterwards", afterwards)), help, list);
+  return element;
 }
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */

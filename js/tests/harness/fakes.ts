@@ -1,8 +1,8 @@
 /** A kernel's end of the traits and a browser's worker, as far as the page can tell. */
 import type { Model, Traits } from "../../contract/model";
-import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, ToWorker } from "../../contract/protocol";
+import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, TabName, ToWorker } from "../../contract/protocol";
+import widget from "../../page";
 import { registry } from "../../session/registry";
-import widget from "../../widget";
 
 export const spec: DrillSpec = {
   name: "ball",
@@ -175,6 +175,17 @@ export function row(step: number, more: MetricsRow = {}): MetricsRow {
 }
 
 /** A widget on the page: its root, once it has settled, and what takes it off again. */
+/** Selects a tab, as a person does. */
+export function openTab(root: HTMLElement, name: TabName): void {
+  root.querySelector<HTMLElement>(`[role="tab"][id$="-${name}-tab"]`)!.click();
+}
+
+/** Selects every tab that is there once, so that every panel is built, and the first one again. */
+export function openAllTabs(root: HTMLElement): void {
+  const tabs = [...root.querySelectorAll<HTMLElement>('[role="tab"]:not([hidden])')];
+  for (const tab of [...tabs, ...tabs.slice(0, 1)]) tab.click();
+}
+
 export async function mount(model: FakeModel): Promise<{ root: HTMLElement; end: () => void }> {
   const { initialize, render } = widget();
   const el = document.createElement("div");

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Episode, SceneRow } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, spec as plain, settle } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, spec as plain, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -55,10 +55,8 @@ beforeEach(async () => {
   });
   ({ root, end } = await mount(model));
   id = worker().of("DRILL").at(-1)!.id;
-  for (const panel of root.querySelectorAll<HTMLDetailsElement>("details.rewards, details.coach")) {
-    panel.open = true;
-    panel.dispatchEvent(new Event("toggle"));
-  }
+  openAllTabs(root);
+  openTab(root, "rewards");
 });
 afterEach(() => {
   end();
@@ -126,7 +124,7 @@ describe("the coach", () => {
 
   it("drills the match as it stands, once it stands", async () => {
     await playing(true);
-    expect(control("Drill this").disabled).toBe(true);
+    expect(control("Drill this").hidden).toBe(true);
     await playing(false);
     control("Drill this").click();
     await settle();
@@ -143,7 +141,7 @@ describe("the coach", () => {
     worker().say({ type: "SCENE", id, state: "00ff", over: true });
     await settle();
     expect(model.sentOf("DRILL_SCENE")).toEqual([]);
-    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("just ended");
+    expect(root.querySelector(".notice")!.textContent).toContain("just ended");
   });
 
   it("lists the scenes with what came of them", async () => {
@@ -162,12 +160,12 @@ describe("the coach", () => {
 
   it("takes no ninth scene", async () => {
     await playing(false);
-    expect(control("Drill this").disabled).toBe(false);
+    expect(control("Drill this").hidden).toBe(false);
     model.set(
       "scenes",
       Array.from({ length: 8 }, (_, k) => ({ ...scene, key: String(k) })),
     );
-    expect(control("Drill this").disabled).toBe(true);
-    expect(root.querySelector(".coach .cluster .help")!.textContent).toContain("Remove one first");
+    expect(control("Drill this").hidden).toBe(true);
+    expect(root.querySelector(".coach .help")!.textContent).toContain("Remove one first");
   });
 });

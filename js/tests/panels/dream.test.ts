@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import type { Traits } from "../../contract/model";
 import type { FromWorker, KernelToPage, PageToKernel } from "../../contract/protocol";
 import { HEIGHT, MADE_BYTES, Pictures, SEEN_BYTES, WIDTH } from "../../session/dream_frames";
-import { config, FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -26,7 +26,7 @@ const ahead = () =>
   worker()
     .of("AHEAD")
     .filter((message) => message.id === id);
-const panel = () => root.querySelector<HTMLDetailsElement>("details.dream")!;
+const panel = () => root.querySelector<HTMLElement>(".dream")!;
 
 async function say(message: object): Promise<void> {
   worker().say({ id, ...message } as FromWorker);
@@ -41,8 +41,7 @@ async function wants(plan = 1): Promise<void> {
   await say({ type: "WANTED", plan, tick: 0, state: "00", repeat: 4, opponent: "chaser" });
 }
 async function toggle(open: boolean): Promise<void> {
-  panel().open = open;
-  panel().dispatchEvent(new Event("toggle"));
+  openTab(root, open ? "dream" : "learn");
   await settle();
 }
 /** Decisions at ticks 0, 4, ... with frames. */
@@ -108,6 +107,7 @@ describe("a policy that plays in the kernel", () => {
   });
 
   it("hides what needs a network on the page", () => {
+    openAllTabs(root);
     expect(panel()).not.toBeNull();
     expect(root.querySelector(".mind, .futures, .ghost, .coach")).toBeNull();
     expect([...control<HTMLSelectElement>("Mode").options].map(({ text }) => text)).toEqual(["You vs opponent", "AI vs opponent"]);
@@ -118,7 +118,7 @@ describe("a policy that plays in the kernel", () => {
 describe("the panel Dream", () => {
   it("is not there for other algorithms", async () => {
     const other = await mount(new FakeModel({ drill: { spec, javascript: "return {}" } }));
-    expect(other.root.querySelector("details.dream")).toBeNull();
+    expect(other.root.querySelector(".dream")).toBeNull();
     other.end();
   });
 

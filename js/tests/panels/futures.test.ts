@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { FromWorker, Futures } from "../../contract/protocol";
-import { config, FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -83,6 +83,7 @@ describe("16 futures", () => {
     control("16 futures").click();
     await told(futures);
     expect(root.dataset.searchMs).toBe("1.94");
+    openAllTabs(root);
     expect(texts(".futures .move .label").slice(0, 2)).toEqual(["forward · dash", "back"]);
     expect(texts(".futures .before").slice(0, 2)).toEqual(["60%", "30%"]);
     expect(texts(".futures .after").slice(0, 2)).toEqual(["25%", "75%"]);

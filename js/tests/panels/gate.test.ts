@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlgorithmSettings, FromWorker, Proposal } from "../../contract/protocol";
 import { curvesOf } from "../../panels/charts/curves";
-import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle } from "../harness/fakes";
 import { SETTINGS, TERRITORY } from "../harness/territory";
 
 beforeAll(installBrowser);
@@ -40,7 +40,7 @@ let id: string;
 
 const worker = () => FakeWorker.all[0]!;
 const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
-const panel = () => root.querySelector<HTMLDetailsElement>("details.gate");
+const panel = () => root.querySelector<HTMLElement>(".gate");
 const text = (selector: string) => panel()!.querySelector(selector)!.textContent;
 const gates = () =>
   worker()
@@ -50,6 +50,7 @@ const gates = () =>
 async function open(given: AlgorithmSettings | null): Promise<void> {
   model = new FakeModel({ drill: TERRITORY, config: { ...config, algorithm: given } });
   ({ root, end } = await mount(model));
+  openAllTabs(root);
   id = worker().received.findLast((message) => message.type === "DRILL")!.id;
 }
 async function propose(...proposals: Proposal[]): Promise<void> {
@@ -117,7 +118,7 @@ describe("a proposal", () => {
     ]);
     expect(text(".expected > .number")).toBe("+0.81");
     expect(text(".expected .mark")).toBe("threshold 0.60");
-    expect(text("summary .caption")).toBe("energy at 12, 7 · SEND");
+    expect(text(":scope > .caption")).toBe("energy at 12, 7 · SEND");
   });
 
   it("says where the queen cannot pay", async () => {

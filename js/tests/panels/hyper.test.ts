@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlgorithmSettings, ConfigSchemaEntry, ConfigTrait } from "../../contract/protocol";
 import { SHOW_DEFAULTS } from "../../contract/tables";
 import { pythonOf } from "../../panels/hyper/python_code";
-import { config, FakeModel, installBrowser, mount } from "../harness/fakes";
+import { config, FakeModel, installBrowser, mount, openAllTabs } from "../harness/fakes";
 import { TERRITORY } from "../harness/territory";
 
 beforeAll(installBrowser);
@@ -50,6 +50,7 @@ const keys = (group: string) => [...root.querySelectorAll(`.group[aria-label="${
 async function open(given: ConfigTrait, more = {}): Promise<void> {
   model = new FakeModel({ config: given, ...more });
   ({ root, end } = await mount(model));
+  openAllTabs(root);
 }
 
 beforeEach(() => open(searching));
@@ -63,7 +64,7 @@ describe("the settings of an algorithm", () => {
     expect(keys("optimiser")).toEqual(["tau", "learning_rate"]);
     expect(keys("search")).toEqual(["num_particles", "adaptive_temperature"]);
     expect(control("epochs")).toBeNull();
-    expect(root.querySelector(".hyper summary .caption")!.textContent).toBe("spo · 6 settings");
+    expect(root.querySelector(".hyper .bar .caption")!.textContent).toBe("spo · 6 settings");
   });
 
   it("say their title, range, help and when they take effect", () => {

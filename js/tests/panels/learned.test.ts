@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { LeagueRow } from "../../contract/protocol";
-import { FakeModel, FakeWorker, installBrowser, mount, settle, spec } from "../harness/fakes";
+import { FakeModel, FakeWorker, installBrowser, mount, openTab, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -32,6 +32,7 @@ afterEach(() => {
 });
 
 describe("the ghost", () => {
+  const chip = () => one<HTMLButtonElement>('button[aria-label="Ghost"]');
   const slider = () => one<HTMLInputElement>('[aria-label="Ghost: versions back"]');
   const drag = (stop: number) => {
     slider().value = String(stop);
@@ -44,24 +45,28 @@ describe("the ghost", () => {
   };
 
   it("waits for an earlier version", async () => {
-    expect(slider().disabled).toBe(true);
+    expect(chip().hidden).toBe(true);
     await report([412]);
-    expect(slider().disabled).toBe(true);
-    expect(one(".ghost .who").textContent).toContain("No earlier versions yet");
+    expect(chip().hidden).toBe(true);
+    await report([37, 412]);
+    expect(chip().hidden).toBe(false);
+    expect(one<HTMLElement>(".ghost").hidden).toBe(true);
   });
 
-  it("goes back by the stop that was chosen; the last stop is the first version, whatever comes", async () => {
+  it("begins with the first version and goes back by the stop that was chosen; the last stop is the first version, whatever comes", async () => {
     await report([0, 37, 405, 412]);
-    expect(slider()).toMatchObject({ disabled: false, max: "3", value: "0" });
-    expect(one(".ghost .who").textContent).toContain("Off");
+    expect(slider()).toMatchObject({ max: "3", value: "0" });
+    chip().click();
+    expect([chip().getAttribute("aria-pressed"), one<HTMLElement>(".ghost").hidden]).toEqual(["true", false]);
     for (const stop of [1, 2, 3, 0]) drag(stop);
     await settle();
     expect(
       worker()
         .of("PAST")
-        .slice(-4)
+        .slice(-5)
         .map(({ back }) => back),
-    ).toEqual([7, 375, Infinity, 0]);
+    ).toEqual([Infinity, 7, 375, Infinity, 0]);
+    expect([chip().getAttribute("aria-pressed"), one<HTMLElement>(".ghost").hidden]).toEqual(["false", true]);
     expect(
       worker()
         .of("RESET_SHOW")
@@ -75,11 +80,11 @@ describe("the ghost", () => {
     drag(2);
     await report([0, 37, 405, 412], 37);
     expect(all(".name")).toEqual(["v412", "v37"]);
-    expect(one(".ghost .who").textContent).toBe("Blue is v412, the current version. Orange is v37, 375 versions back.");
+    expect(one(".ghost .who").textContent).toBe("Blue is v412. Orange is v37, 375 back.");
     expect(slider().getAttribute("aria-valuetext")).toBe("375 back, version 37");
     model.set("show", { ...model.get("show"), mode: "sandbox" });
     expect(all(".name")).toEqual(["AI", "chaser"]);
-    expect(slider().disabled).toBe(true);
+    expect([chip().hidden, one<HTMLElement>(".ghost").hidden]).toEqual([true, true]);
   });
 });
 
@@ -92,13 +97,13 @@ describe("the league", () => {
   ];
 
   it("says what is to come while there is none", () => {
-    unfold("league");
+    openTab(root, "league");
     expect(one<HTMLElement>(".league table").hidden).toBe(true);
     expect(one(".league .sentence").textContent).toContain("first round");
   });
 
   it("lists players with their bands, and marks who is who", () => {
-    unfold("league");
+    openTab(root, "league");
     model.set("league", rows);
     expect(all(".league tbody td:first-child")).toEqual(["1", "9", "12"]);
     expect(all(".league .elo")).toEqual(["1612", "1480", "1400"]);
@@ -116,7 +121,8 @@ describe("the league", () => {
   it("is not there for a drill of one side, nor is the ghost", async () => {
     close();
     await open(new FakeModel({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } }));
-    for (const selector of [".league", ".ghost"]) expect(one<HTMLElement>(selector).hidden).toBe(true);
+    expect(one<HTMLElement>('[role="tab"][id$="-league-tab"]').hidden).toBe(true);
+    expect(one(".ghost")).toBeNull();
   });
 });
 

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { DrillSpec, FromWorker } from "../../contract/protocol";
+import widget from "../../page";
 import { csvOf } from "../../panels/charts/chart_export";
 import { nameOf } from "../../panels/move_name";
-import widget from "../../widget";
-import { config, FakeModel, FakeWorker, installBrowser, settle, spec } from "../harness/fakes";
+import { config, FakeModel, FakeWorker, installBrowser, openTab, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -55,7 +55,7 @@ function open(given: Partial<DrillSpec> = {}): FakeModel {
 
 const worker = () => FakeWorker.all[0]!;
 const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
-const panel = () => root.querySelector<HTMLDetailsElement>("details.mind")!;
+const panel = () => root.querySelector<HTMLElement>(".mind")!;
 
 async function say(message: Record<string, unknown>): Promise<void> {
   worker().say({ id, ...message } as unknown as FromWorker);
@@ -64,8 +64,7 @@ async function say(message: Record<string, unknown>): Promise<void> {
 const think = (more = {}) => say({ type: "MIND", player: 1, version: 5, range: 0.8, standing: false, thought, ...more });
 
 async function unfold(): Promise<void> {
-  panel().open = true;
-  panel().dispatchEvent(new Event("toggle"));
+  openTab(root, "mind");
   await settle();
 }
 
@@ -92,8 +91,7 @@ describe("what it thinks", () => {
     ).toBe(false);
     await unfold();
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ id, watch: true });
-    panel().open = false;
-    panel().dispatchEvent(new Event("toggle"));
+    openTab(root, "learn");
     await settle();
     expect(worker().of("INSPECT").at(-1)).toMatchObject({ watch: false });
     await unfold();
@@ -140,10 +138,11 @@ describe("what it thinks", () => {
     await unfold();
     await think({ thought: null });
     expect(panel().querySelector<HTMLElement>(".thoughts")!.hidden).toBe(true);
-    expect(panel().querySelector<HTMLElement>(".body > .sentence")!.hidden).toBe(false);
+    expect(panel().querySelector<HTMLElement>(":scope > .sentence")!.hidden).toBe(false);
   });
 
   it("chooses the player by select and by a click on the pitch, not by a drag", async () => {
+    await unfold();
     const player = control<HTMLSelectElement>("Player");
     expect([...player.options].map((option) => option.text)).toEqual(["Blue", "Orange"]);
     player.value = "1";
@@ -185,11 +184,16 @@ describe("what it thinks", () => {
 
   it("tries other moves only while the match stands, and points at their ways", async () => {
     await unfold();
+    openTab(root, "learn");
     await say({ type: "STATE", ...state, playing: true });
-    expect(control("Why that move?").disabled).toBe(true);
+    expect(control("Why that move?").hidden).toBe(true);
     await say({ type: "STATE", ...state, playing: false });
-    control<HTMLSelectElement>("Afterwards").value = "repeat";
     control("Why that move?").click();
+    await settle();
+    expect(root.querySelector('[aria-selected="true"]')!.textContent).toBe("Mind");
+    expect(worker().of("IMAGINE").at(-1)).toMatchObject({ repeat: false });
+    control<HTMLSelectElement>("Afterwards").value = "repeat";
+    control("Afterwards").dispatchEvent(new Event("change"));
     await settle();
     expect(worker().of("IMAGINE").at(-1)).toMatchObject({ repeat: true });
     await say({ type: "OUTCOMES", player: 1, outcomes: [outcome, { ...outcome, action: [0, 0], ended: false, winner: 0, change: 0.5 }] });
@@ -213,6 +217,7 @@ describe("a drill of one side", () => {
     end();
     destroy();
     await begin({ sides: 1, drag: [], rules_hash: "alone", actions: [{ name: "push", options: ["left", "right"] }] });
+    await unfold();
     expect(control("Player").closest("label")!.hidden).toBe(true);
     expect(control("Value map").hidden).toBe(true);
   });

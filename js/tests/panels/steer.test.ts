@@ -5,7 +5,7 @@ import { SHOW_DEFAULTS } from "../../contract/tables";
 import { PANEL_NAMES } from "../../panels";
 import { pythonOf, type Settings } from "../../panels/hyper/python_code";
 import { FULL, nearestStop, PACES, updatesAt } from "../../panels/pace";
-import { config, FakeModel, installBrowser, mount, row, settle, spec } from "../harness/fakes";
+import { config, FakeModel, installBrowser, mount, openAllTabs, row, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -16,6 +16,7 @@ let end: () => void;
 async function open(given: FakeModel): Promise<void> {
   model = given;
   ({ root, end } = await mount(model));
+  openAllTabs(root);
 }
 
 const control = <T extends HTMLElement = HTMLButtonElement>(name: string) => root.querySelector<T>(`[aria-label="${name}"]`)!;
@@ -190,20 +191,23 @@ describe("controls", () => {
     headline: ".tiles",
     hyper: ".hyper",
   };
-  const there = () => Object.entries(LANDMARKS).flatMap(([name, selector]) => (root.querySelector(selector) ? [name] : []));
+  const there = () => {
+    openAllTabs(root);
+    return Object.entries(LANDMARKS).flatMap(([name, selector]) => (root.querySelector(selector) ? [name] : []));
+  };
 
   it("shows all panels, then those that are named, in their order, and all again", () => {
     expect(there()).toEqual(Object.keys(LANDMARKS));
-    const before = [...root.querySelectorAll(".column.learn > *")];
+    const before = [...root.querySelectorAll(".hero > *")];
     model.set("controls", ["hyper", "training"]);
     expect(there()).toEqual(["training", "hyper"]);
     model.set("controls", []);
     expect(there()).toEqual([]);
     expect(control("Match")).toBeTruthy();
-    expect([...root.querySelectorAll<HTMLElement>(".column")].map((column) => column.hidden)).toEqual([false, true, true]);
+    expect(root.querySelector<HTMLElement>(".side-column")!.hidden).toBe(true);
     model.set("controls", null);
-    expect([...root.querySelectorAll(".column.learn > *")]).toEqual(before);
-    expect(root.querySelector<HTMLElement>(".column.more")!.hidden).toBe(false);
+    expect([...root.querySelectorAll(".hero > *")]).toEqual(before);
+    expect(root.querySelector<HTMLElement>(".side-column")!.hidden).toBe(false);
   });
 
   it("builds nothing that nobody wants", async () => {

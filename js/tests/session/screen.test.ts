@@ -79,7 +79,8 @@ describe("a show that the kernel plays", () => {
     expect(model.get("show").playing).toBe(false);
     for (const name of ["Step decision", "Next goal", "Save replay", "Save GIF (last 10 s)"]) expect(named(name).hidden).toBe(true);
     expect(named("Save policy").hidden).toBe(false);
-    expect(root.querySelector(".hint")).toBeNull();
+    expect(root.querySelector<HTMLElement>(".hint")!.hidden).toBe(true);
+    expect(named("Play against it").hidden).toBe(true);
     end();
   });
 });

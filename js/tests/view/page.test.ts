@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Status } from "../../contract/protocol";
-import { SENTENCES } from "../../panels/status";
-import widget from "../../widget";
-import { config, FakeModel, FakeWorker, installBrowser, mount, row, settle, spec } from "../harness/fakes";
+import widget from "../../page";
+import { SENTENCES } from "../../panels/status/sentence";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, row, settle, spec } from "../harness/fakes";
 
 beforeAll(installBrowser);
 
@@ -21,6 +21,7 @@ function open(given = new FakeModel()): void {
   destroy = initialize({ model });
   end = render({ model, el });
   root = el.querySelector<HTMLElement>(".dshq-widget")!;
+  openAllTabs(root);
 }
 
 const worker = () => FakeWorker.all[0]!;
@@ -62,7 +63,7 @@ afterEach(() => {
 describe("page contract", () => {
   it("names every control", () => {
     const names = {
-      BUTTON: ["Train", "Stop", "Reset training", "Play", "Pause", "Step", "Step decision", "Next goal", "Reset match", "Share", "Full screen"],
+      BUTTON: ["Train", "Stop", "Forget everything", "Play", "Pause", "Step", "Step decision", "Next goal", "Reset match", "Share", "Full screen"],
       SELECT: ["Speed", "Mode", "Opponent", "Swap", "lr_schedule"],
       INPUT: ["Seed", "learning_rate", "epochs", "hidden_sizes", "clip_value", "opponents"],
       CANVAS: ["Match"],
@@ -122,8 +123,8 @@ describe("training", () => {
     expect(pill().dataset.status).toBe(status);
     expect(root.querySelector(".sentence")!.textContent).toBe(SENTENCES[status]);
     const busy = (["starting", "training", "stopping"] as Status[]).includes(status);
-    expect(control("Train").disabled).toBe(busy);
-    expect(control("Stop").disabled).toBe(!["starting", "training"].includes(status));
+    expect([control("Train").hidden, control("Stop").hidden]).toEqual([busy, !busy]);
+    expect(control("Stop").disabled).toBe(status === "stopping");
   });
 
   it("prefers the kernel's own sentence, and shows errors", () => {
@@ -145,7 +146,7 @@ describe("training", () => {
     model.set("config", { ...config, values: { ...config.values, learning_rate: 0.001, hidden_sizes: [32, 32] } });
     model.set("status", "training");
     control("Stop").click();
-    control("Reset training").click();
+    control("Forget everything").click();
     model.set("status", "stopped");
     control("Train").click();
     expect(model.sent.slice(-3)).toEqual([{ type: "STOP_TRAINING" }, { type: "RESET_TRAINER" }, { type: "START_TRAINING" }]);
@@ -239,7 +240,7 @@ describe("the show", () => {
     ]);
     expect(root.dataset.mode).toBe("sandbox");
     expect(control<HTMLSelectElement>("Speed").value).toBe("3");
-    expect(control("Play").getAttribute("aria-pressed")).toBe("true");
+    expect([control("Play").hidden, control("Pause").hidden]).toEqual([true, false]);
   });
 
   it("offers policies as opponents, and plays on as before until their weights are there", async () => {
@@ -323,7 +324,7 @@ describe("the show", () => {
 
   it("plays keys only in the canvas, told by the drill", async () => {
     change("Mode", "human_vs_ai");
-    expect(root.querySelector(".key-help")!.textContent).toContain("moveW↑forwardSback");
+    expect(root.querySelector(".key-help")!.textContent).toContain("moveWSdashSpace");
     control("Match").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyW", bubbles: true }));
     control("Seed").dispatchEvent(new KeyboardEvent("keydown", { code: "KeyS", bubbles: true }));
     await settle();

@@ -56,6 +56,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_has(widget: WidgetPage, words: str) -> None:
+    widget.control("Pause learning")  # opens the Lab, which says where it trains
     widget.until(widget.root.inner_text, lambda text: words in text, 60, words)
 
 
@@ -123,7 +124,7 @@ def test_a_gpu_that_is_gone_is_replaced(chromium, exported):
     widget = opened.widget()
     train(widget, 3)
     text_has(widget, ON_GPU)
-    widget.root.locator("details.log summary").click()
+    widget.tab("Learn").locator("details.log summary").click()
     told = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     for process in (int(one["id"]) for one in told if one["type"] == "GPU"):
         os.kill(process, signal.SIGKILL)

@@ -73,7 +73,7 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     widget.wait_number("version", lambda version: version == kept.version + 2)
     train(widget, 1)
 
-    widget.control("Reset training").click()
+    widget.control("Forget everything").click()
     widget.wait_attribute("status", lambda status: status == "idle")
     widget.wait_number("version", lambda version: version == 0)
     opened.close()
@@ -232,6 +232,7 @@ def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
     opened = Opened(plain_chromium, path)
     widget = opened.widget()
     train(widget, 3)
+    widget.control("Pause learning")  # opens the Lab, which says where it trains
     assert "played on 2 more threads" in widget.root.inner_text()
     widget.wait_number("return", lambda reward: reward > 0.5, timeout=PATIENCE)
     widget.control("Stop").click()

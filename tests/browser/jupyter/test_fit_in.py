@@ -63,7 +63,7 @@ ipywidgets.VBox([w, label, mirror])
 
 def test_every_control_has_a_name_and_is_reached_by_tab(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium)
-    for summary in widget.root.locator("summary").all():
+    for summary in widget.root.locator("summary:visible").all():
         summary.click()
     widget.page.wait_for_timeout(500)
     nameless = widget.root.evaluate(
@@ -114,15 +114,14 @@ def test_every_control_has_a_name_and_is_reached_by_tab(plain_chromium, open_pag
 def test_the_systems_own_few_colours(plain_chromium, open_page: OpenPage, scheme: str):
     how = {"forced_colors": "active", "contrast": "more", "color_scheme": scheme, "reduced_motion": "reduce"}
     _, widget = begin(open_page, plain_chromium, **how)
-    pressed, other = widget.control("Play"), widget.control("Pause")
+    chosen, other = (widget.root.get_by_role("tab", name=name) for name in ("Learn", "Mind"))
     style = "element => getComputedStyle(element).backgroundColor"
-    assert pressed.first.evaluate(style) != other.first.evaluate(style), "what is pressed is seen without colours"
+    assert chosen.evaluate(style) != other.evaluate(style), "what is chosen is seen without colours"
     marks = (
         "root => [...root.querySelectorAll('.side')].map(side => getComputedStyle(side, '::before').backgroundColor)"
     )
     assert len(set(widget.root.evaluate(marks))) == 2
-    widget.root.locator("details.mind > summary").click()
-    bar = widget.root.locator(".track .fill").first
+    bar = widget.tab("Mind").locator(".track .fill").first
     bar.wait_for(state="attached")
     assert bar.evaluate(style) != widget.root.evaluate(style), "bars are seen, too"
     assert widget.colours(widget.picture()) > 5
@@ -182,7 +181,7 @@ def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
     )
     assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
     assert ticks_on(widget)
-    full.click()
+    widget.control("Full screen").click()
     widget.until(widget.canvas.bounding_box, lambda box: box == before, 60, "the match as it was")
     assert ticks_on(widget)
 

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from dshq_widget.contract import protocol
 from dshq_widget.lessons import lesson
 from tests.harness.browser.page import NotebookPage, WidgetPage
 from tests.harness.notebook_reader import answers
@@ -14,14 +15,6 @@ from tools.pages import build, share
 
 pytestmark = pytest.mark.browser
 
-HEADINGS = {
-    "mind": "What it thinks",
-    "league": "League",
-    "log": "Event log",
-    "rewards": "Rewards",
-    "hyper": "Hyper-parameters",
-}
-"""What stands above the panels that can be folded away."""
 RUN_SECONDS = 240
 
 
@@ -63,8 +56,8 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
 
         widget = notebook.widget()
         widget.wait_attribute("playing", lambda playing: playing == "true")
-        headings = widget.root.locator("summary .heading").all_text_contents()
-        assert set(headings) == {text for panel, text in HEADINGS.items() if panel in row.controls}
+        tabs = {name.lower() for name in widget.tabs()}
+        assert tabs == {tab for tab, panels in protocol.TABS.items() if set(panels) & set(row.controls)}
         assert widget.control("Train").count() == ("training" in row.controls)
 
         exercise, check = index_of(notebook, "exercise"), index_of(notebook, "check")

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator
 
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.bare_page import BarePage
@@ -19,12 +18,6 @@ w"""
 BALL = "__import__('numpy').frombuffer(w.snapshot['state'], '<f4')[6:8].tolist()"
 TICK = "w.snapshot and w.snapshot['tick']"
 WEIGHTS, SHARE = "w.config['values']['reward_weights']", "w.config['values']['scene_share']"
-
-
-def opened(widget: WidgetPage, panel: str) -> Locator:
-    found = widget.root.locator(f"details.{panel}")
-    found.locator("summary").click()
-    return found
 
 
 def told(notebook: BarePage, expression: str) -> Any:
@@ -42,7 +35,7 @@ def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
 
 def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
-    rewards = opened(widget, "rewards")
+    rewards = widget.tab("Rewards")
     widget.control("Speed").select_option("32")
     numbers = lambda: rewards.locator(".sum .number").all_inner_texts()  # noqa: E731
     before = widget.until(numbers, bool, 120, "a game to end")
@@ -77,9 +70,9 @@ def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, ope
 
 def test_drill_this(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
-    coach = opened(widget, "coach")
+    coach = widget.tab("Coach")
     drill = widget.control("Drill this")
-    assert drill.is_disabled()
+    assert not drill.is_visible(), "only a match that stands is a scene"
     widget.control("Reset match").click()
     ticks_on(widget)
     stands = pause(widget)

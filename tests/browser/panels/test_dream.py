@@ -50,8 +50,7 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     begun = [frame for frame in plans if '"DECIDE"' in frame and '"start":{' in frame]
     assert len(begun) == 1, "page and process play the same match, to the bit, through several games"
 
-    panel = widget.root.locator("details.dream")
-    panel.locator("summary").click()
+    panel = widget.tab("Dream")
     widget.until(lambda: pictures(widget, "What came"), lambda shown: len(shown) >= 3, SLOW, "what came")
     (seen,), (made,) = pictures(widget, "What it sees"), pictures(widget, "What it makes of it")
     imagined = pictures(widget, "Imagined, step")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.harness.browser.watching import begin, pause, ticks_on
+from tests.harness.browser.watching import begin, learns, pause, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -24,11 +24,12 @@ def test_the_switch_the_lines_and_the_bars(plain_chromium, open_page: OpenPage):
     widget.until(widget.picture, lambda now: now != plain, 60, "lines over the pitch")
     assert float(widget.wait_attribute("search-ms", bool)) > 0
     assert widget.number("tick") == stood, "what is searched are copies"
+    widget.tab("Mind")
     panel = widget.root.locator(".futures")
     shares = [int(text.rstrip("%")) for text in panel.locator("li.move .after").all_inner_texts()]
     assert len(shares) == 6 and sum(shares) > 90
     assert "Effective sample size" in (panel.get_by_role("img").get_attribute("aria-label") or "")
-    assert panel.get_by_text("ms a decision").is_visible()
+    assert widget.root.get_by_text("ms a decision").is_visible()
 
     widget.control("Number of futures").fill("3")  # 64
     widget.control("Decisions ahead").fill("6")
@@ -48,6 +49,7 @@ def test_the_switch_the_lines_and_the_bars(plain_chromium, open_page: OpenPage):
 def test_it_decides_for_orange_where_a_person_plays_blue(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, GOLD)
     widget.control("16 futures").click()
+    widget.tab("Mind")
     panel = widget.root.locator(".futures")
     side = lambda: panel.get_attribute("data-side")  # noqa: E731
     widget.until(side, lambda now: now == "0", 60, "futures of blue")
@@ -58,6 +60,9 @@ def test_it_decides_for_orange_where_a_person_plays_blue(plain_chromium, open_pa
 def test_a_drill_of_one_side_without_handles(chromium, open_page: OpenPage):
     _, widget = begin(open_page, chromium, MAZE)
     widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
+    assert not widget.control("16 futures").is_visible(), "an untrained network has nothing to look ahead with"
+    learns(widget)
+    stops(widget)
     pause(widget)
     plain = widget.picture()
     widget.control("16 futures").click()

@@ -12,7 +12,7 @@ CELL = "from dshq_widget import DrillWidget; w = DrillWidget('territory', speed=
 
 def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, CELL)
-    panel = widget.root.locator("details.gate")
+    panel = widget.tab("Gate")
     assert panel.is_visible()
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version > 0, TRAINED)
@@ -36,4 +36,4 @@ def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page:
 
 def test_other_algorithms_have_no_gate(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget('bandit'); w")
-    assert widget.root.locator("details.gate").count() == 0 or not widget.root.locator("details.gate").is_visible()
+    assert widget.root.get_by_role("tab", name="Gate", exact=True).count() == 0

@@ -21,15 +21,14 @@ def unfold(widget: WidgetPage, panel: str) -> None:
 
 def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, PLAIN)
-    slider = widget.control(GHOST)
-    assert slider.is_disabled(), "there is no yesterday yet"
+    chip, slider = widget.control("Ghost").first, widget.control(GHOST)
+    assert not chip.is_visible(), "there is no yesterday yet"
     widget.control("Train").click()
     widget.wait_number("version", lambda version: version > 0, TRAINED)
-    widget.until(slider.is_enabled, bool, TRAINED, "an earlier version to choose")
+    widget.until(chip.is_visible, bool, TRAINED, "an earlier version to choose")
     tick, score = widget.number("tick"), widget.attribute("score")
 
-    slider.focus()
-    widget.page.keyboard.press("End")
+    chip.click()
     names = lambda: texts(widget, ".board .name")  # noqa: E731
     seen = widget.until(names, lambda now: now[1] == "v0", 60, "the first version on the board")
     assert seen[0].startswith("v") and seen[0] != "v0"
@@ -43,20 +42,21 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     slider.focus()
     widget.page.keyboard.press("Home")
     widget.until(names, lambda now: now == ["AI", "AI"], 60, "the ghost to go")
+    assert not slider.is_visible()
 
-    widget.page.keyboard.press("End")
+    chip.click()
     widget.until(names, lambda now: now[1] == "v0", 60, "the ghost to come again")
     notebook.reload()
     again = notebook.widget()
     again.wait_number("version", lambda version: version > 0, TRAINED)
     assert texts(again, ".board .name") == ["AI", "AI"]
-    assert again.control(GHOST).is_disabled(), "the page has seen one version only"
+    assert not again.control("Ghost").first.is_visible(), "the page has seen one version only"
 
 
 def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, PLAIN)
-    unfold(widget, "league")
     unfold(widget, "log")
+    widget.tab("League")
     assert widget.root.locator(".league .sentence").is_visible()
     widget.control("Train").click()
     players = lambda: texts(widget, ".league tbody th")  # noqa: E731
@@ -67,15 +67,17 @@ def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
     assert widget.root.locator(".league .range").first.bounding_box()["width"] > 3
 
     widget.wait_number("version", lambda version: version > 0, TRAINED)
+    widget.tab("Learn")
     log = lambda: texts(widget, ".lines .what")  # noqa: E731
     lines = widget.until(log, lambda now: any(" takes over from v" in line for line in now), 60, "a swap in the log")
     assert any(line == "Training started." for line in lines)
-    widget.root.locator("details.hyper > summary").click()
     widget.control("learning_rate").fill("0.001")
     widget.control("learning_rate").press("Enter")
+    widget.tab("Learn")
     widget.until(log, lambda lines: any("learning_rate: 0.003 → 0.001" in line for line in lines), 60, "the change")
 
-    widget.root.locator(".curves").evaluate("curves => curves.scrollIntoView()")  # what nobody sees is not drawn
+    widget.control("Export CSV")  # opens the other curves
+    widget.root.locator(".fold .curves").evaluate("curves => curves.scrollIntoView()")  # what nobody sees is not drawn
     for title in ("Elo", "Reward by term"):
         curve = widget.root.locator("figure.curve", has=widget.page.get_by_text(title, exact=True))
         curve.locator("canvas").wait_for(state="visible", timeout=TRAINED * 1000)
@@ -91,6 +93,6 @@ def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
 
 def test_a_drill_of_one_side_has_neither_league_nor_ghost(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w")
-    assert not widget.root.locator(".league").is_visible()
-    assert not widget.control(GHOST).is_visible()
+    assert not widget.root.get_by_role("tab", name="League").is_visible()
+    assert widget.control(GHOST).count() == 0
     assert widget.root.locator("details.log").is_visible()

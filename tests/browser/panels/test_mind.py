@@ -12,11 +12,13 @@ from tests.harness.browser.watching import PLAIN, TRAINED, begin, pause, ticks_o
 pytestmark = pytest.mark.browser
 
 
+GOLD = "from dshq_widget import DrillWidget; w = DrillWidget('ball', policy='gold'); w"
+
+
 def opened(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
-    """A running match whose panel "What it thinks" is open."""
-    notebook, widget = begin(open_page, browser, PLAIN)
-    widget.root.locator("details.mind > summary").click()
-    widget.root.locator("details.mind .option").first.wait_for(state="visible", timeout=60_000)
+    """A running match of a trained policy, and what it thinks."""
+    notebook, widget = begin(open_page, browser, GOLD)
+    widget.tab("Mind").locator(".option").first.wait_for(state="visible", timeout=60_000)
     return notebook, widget
 
 
@@ -38,14 +40,14 @@ def test_moves_and_senses_of_the_chosen_player(plain_chromium, open_page: OpenPa
     widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: now != before, 60, "new observations")
 
     widget.control("Player").select_option("1")
-    side = lambda: widget.root.locator("details.mind").get_attribute("data-side")  # noqa: E731
+    side = lambda: widget.root.locator(".mind").get_attribute("data-side")  # noqa: E731
     assert widget.until(side, lambda now: now == "1", 60, "orange's thoughts") == "1"
 
 
 def test_a_click_on_a_player_chooses_it(plain_chromium, open_page: OpenPage):
     _, widget = opened(open_page, plain_chromium)
     pause(widget)
-    mind = widget.root.locator("details.mind")
+    mind = widget.root.locator(".mind")
     widget.control("Player").select_option("1")
     widget.until(lambda: mind.get_attribute("data-side"), lambda side: side == "1", 60, "orange's thoughts")
     box = widget.canvas.bounding_box()
@@ -82,9 +84,11 @@ def test_why_that_move(plain_chromium, open_page: OpenPage):
     _, widget = opened(open_page, plain_chromium)
     widget.page.set_viewport_size({"width": 1400, "height": 2600})  # so that focusing a move scrolls nothing
     why = widget.root.get_by_role("button", name="Why that move?", exact=True)
-    assert why.is_disabled()
+    assert not why.is_visible(), "only a match that stands can be asked"
+    widget.tab("Learn")
     stood = pause(widget)
     why.click()
+    assert widget.root.get_by_role("tab", name="Mind").get_attribute("aria-selected") == "true"
     moves = widget.root.locator(".outcome")
     moves.first.wait_for(state="visible", timeout=60_000)
     assert moves.count() == 4
@@ -104,6 +108,7 @@ def test_why_that_move(plain_chromium, open_page: OpenPage):
 def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, PLAIN)
     widget.control("Train").click()
+    widget.wait_number("version", lambda version: version > 0, TRAINED)
     save = widget.control("Export CSV")
     save.wait_for(state="visible", timeout=TRAINED * 1000)
     widget.wait_number("version", lambda version: version > 3, TRAINED)  # so that curves have points

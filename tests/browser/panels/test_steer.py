@@ -105,7 +105,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     notebook, widget = begin(open_page, plain_chromium, PLAIN, prepare=may_copy)
     presets = json.loads(notebook.kernel.run("import json; print(json.dumps(w.config['presets']))"))
     assert list(presets) == ["laptop", "classroom", "gpu"]
-    widget.root.locator("details.hyper > summary").click()
+    widget.tab("Settings")
     effects = widget.root.locator(".setting .effect").all_inner_texts()
     assert len(effects) > 20 and all(text.endswith(("now", "next update", "next start")) for text in effects)
     for name in ("gpu", "laptop", "classroom"):
@@ -151,7 +151,7 @@ w = DrillWidget("bandit", algorithm="spo", num_envs=16, rollout_length=8, hidden
 w
 """
     notebook, widget = begin(open_page, plain_chromium, cell, prepare=may_copy)
-    widget.root.locator("details.hyper > summary").click()
+    widget.tab("Settings")
     assert widget.control("epochs").count() == 0, "spo has none"
     widget.control("spo.num_particles").fill("4")
     widget.control("spo.num_particles").press("Tab")

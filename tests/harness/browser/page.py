@@ -201,8 +201,44 @@ class WidgetPage:
         return self.root.evaluate("root => ({...root.dataset})")
 
     def control(self, name: str) -> Locator:
-        """The button, input or select with this accessible name."""
-        return self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+        """The button, input or select with this accessible name; opens the tab, menu and folds that hold it, as a
+        person does who looks for it. Nothing stays opened where there is no such control.
+        """
+        found = self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+        if found.count() == 0:
+            before = self.root.locator("[role=tab][aria-selected=true]")
+            shown = before.text_content() if before.count() else None
+            for tab in self.tabs():
+                self.tab(tab)
+                if found.count():
+                    return self._unfolded(found)
+            if shown:
+                self.tab(shown)
+        return self._unfolded(found)
+
+    def _unfolded(self, found: Locator) -> Locator:
+        for one in found.all():
+            one.evaluate(
+                """element => {
+                    const panel = element.closest("[role=tabpanel][hidden]");
+                    if (panel) element.ownerDocument.getElementById(panel.getAttribute("aria-labelledby")).click();
+                    const menu = element.closest(".share-menu[hidden]");
+                    if (menu) element.ownerDocument.querySelector(`[aria-controls="${menu.id}"]`).click();
+                    for (let fold = element; (fold = fold.parentElement?.closest("details")); ) fold.open = true;
+                }"""
+            )
+        return found
+
+    def tabs(self) -> list[str]:
+        """The names of the tabs, wherever the page is scrolled to."""
+        return self.root.locator("[role=tab]:not([hidden])").all_text_contents()
+
+    def tab(self, name: str) -> Locator:
+        """Open a tab; returns what stands under it."""
+        handle = self.root.get_by_role("tab", name=name, exact=True)
+        if handle.get_attribute("aria-selected") != "true":
+            handle.click()
+        return self.root.get_by_role("tabpanel", name=name, exact=True)
 
     @property
     def canvas(self) -> Locator:
@@ -210,8 +246,8 @@ class WidgetPage:
         return self.root.get_by_label("Match", exact=True)
 
     def picture(self) -> bytes:
-        """What the match canvas shows now, as PNG."""
-        return self.canvas.screenshot()
+        """What the match canvas shows now, as PNG, without what lies over it."""
+        return self.canvas.screenshot(style=".dshq-widget :is(.chips, .duel) { visibility: hidden }")
 
     def colours(self, png: bytes) -> int:
         """How many different colours a picture has: one means that nothing was drawn."""

@@ -1,8 +1,11 @@
-/** The status of the training: one pill, and one sentence on what it does or what went wrong. */
+/** The status of the training: one pill, one sentence on what it does or what went wrong, and what it has reached. */
 
-import type { Status } from "../contract/protocol";
-import { h, setText } from "../ui/dom";
-import type { Panel, PanelView } from "./panel";
+import type { Status } from "../../contract/protocol";
+import { h, setText } from "../../ui/dom";
+import type { Panel, PanelView } from "../panel";
+import { buildMilestones } from "./milestones";
+import { sentenceOf } from "./sentence";
+import { buildUndo } from "./undo";
 
 const NAMES: Record<Status, string> = {
   idle: "Ready",
@@ -14,30 +17,19 @@ const NAMES: Record<Status, string> = {
   disconnected: "Disconnected",
 };
 
-/** Said where the kernel says nothing more exact. */
-export const SENTENCES: Record<Status, string> = {
-  idle: "Press Train. The players learn in the background. Each new policy joins the match you are watching.",
-  starting: "Starting processes and compiling the rules.",
-  training: "Each new policy joins the match as soon as it is published.",
-  stopping: "Finishing the last update.",
-  stopped: "Training is stopped. Press Train to continue.",
-  error: "Training stopped because of an error.",
-  disconnected: "Run this cell again to resume training.",
-};
-
 /** The same of a match that was saved without its kernel. */
 const SAVED = { name: "Saved match", sentence: "The match runs in your browser, and you can play in it. Further training needs a Python kernel." };
 
-const TOLD: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where the kernel knows more
+export const status: Panel = { parts: { hero: build } };
 
-export const status: Panel = { area: "learn", build };
-
-function build({ session, signal }: PanelView): HTMLElement {
+function build(view: PanelView): HTMLElement {
+  const { session, signal } = view;
   const pill = h("span", { class: "pill" });
-  const sentence = h("p", { class: "sentence" });
+  const sentence = h("p", { class: "sentence", "aria-live": "off" }); // its numbers change every second
   const problem = h("p", { class: "problem" });
   const notice = h("p", { class: "notice" });
 
+  const games = () => Number(session.model.get("config")?.values.num_envs ?? 0);
   const follow = () => {
     const now = session.status;
     pill.dataset.status = now;
@@ -45,7 +37,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     const paused = now === "training" && session.model.get("paused");
     pill.toggleAttribute("data-paused", paused);
     setText(pill, paused ? "Learning paused" : (NAMES[now] ?? now));
-    setText(sentence, (TOLD.includes(now) && sentenceOf(session.model.get("status_text"))) || (SENTENCES[now] ?? ""));
+    setText(sentence, sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
     if (session.model.standalone) {
       pill.dataset.status = "idle";
       setText(pill, SAVED.name);
@@ -59,6 +51,7 @@ function build({ session, signal }: PanelView): HTMLElement {
   session.events.on("status", follow, signal);
   const beat = () => {
     if (session.status === "training") pill.dataset.beat = String(++beats % 2);
+    follow();
   };
   session.events.on("history", beat, signal);
   session.events.on(
@@ -72,11 +65,6 @@ function build({ session, signal }: PanelView): HTMLElement {
   notice.hidden = true;
   follow();
 
-  return h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
-}
-
-/** With a capital and a full stop. */
-function sentenceOf(text: string): string {
-  const end = /[.!?…]$/.test(text) ? "" : ".";
-  return text && text.charAt(0).toUpperCase() + text.slice(1) + end;
+  const told = h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
+  return h("div", { class: "report" }, told, h("div", { class: "reached" }, buildMilestones(view), buildUndo(view)));
 }

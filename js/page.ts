@@ -1,0 +1,155 @@
+/** The page of the widget: one session per model, one view per place it is shown in. js/widget.ts loads it. */
+
+import type { Model } from "./contract/model";
+import { Duel } from "./session/duel";
+import type { Ready } from "./session/events";
+import { Forgetting } from "./session/forgetting";
+import { Session } from "./session/session";
+import { PageModel } from "./session/training/page_model";
+import { PageTraining } from "./session/training/page_training";
+import { h, setAttribute } from "./ui/dom";
+import { detectTheme, watchTheme } from "./ui/theme";
+import { buildFrame } from "./view/frame";
+import { buildOffer } from "./view/offer";
+import { placePanels } from "./view/panel_layout";
+import { buildRendererNote, buildStage } from "./view/stage";
+import type { View } from "./view/view";
+
+type CleanUp = () => void;
+
+/** A factory, so that every model's session is its own even where hosts share one copy of this module. */
+export default function widget() {
+  let shown: Parts | null = null;
+  return {
+    initialize({ model }: { model: Model }): CleanUp {
+      const own = new PageModel(model);
+      const training = new PageTraining(model, own);
+      const session = new Session(own);
+      const ending = new AbortController();
+      session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
+      shown = { session, training, duel: new Duel(session, ending.signal), forgetting: new Forgetting(session, ending.signal) };
+      return () => {
+        ending.abort();
+        training.dispose();
+        session.dispose();
+      };
+    },
+    render({ el }: { model: Model; el: HTMLElement }): CleanUp {
+      if (!shown) throw new Error("render was called before initialize: the host must call initialize first");
+      return renderView(shown, el);
+    },
+  };
+}
+
+/** What all views of one model share. */
+interface Parts {
+  session: Session;
+  training: PageTraining;
+  duel: Duel;
+  forgetting: Forgetting;
+}
+
+function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElement): CleanUp {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const themed = new Set<() => void>();
+  const number = session.nextView();
+  let tabChanged = () => {};
+  const frame = buildFrame(`${session.id}-${number}`, () => tabChanged());
+  const view: View = {
+    ...{ session, duel, forgetting, signal },
+    shown: { now: true, follow: () => {} },
+    open: (tab) => frame.tabs.open(tab),
+    themed: (changed) => themed.add(changed),
+  };
+
+  const banner = h("p", { class: "banner", role: "alert" });
+  const root = h(
+    "div",
+    { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" },
+    banner,
+    buildOffer(training, signal),
+    frame.element,
+    buildRendererNote(view, number),
+  );
+
+  const followTheme = () => {
+    const theme = detectTheme();
+    if (root.dataset.theme === theme) return;
+    root.dataset.theme = theme;
+    for (const changed of themed) changed();
+  };
+  root.dataset.theme = detectTheme();
+  watchTheme(followTheme, signal);
+
+  el.append(root); // before the panels are built: charts and canvas measure themselves
+  tabChanged = placePanels(view, frame);
+  followContract(session, number, root, banner, signal);
+  const trainer = () => setAttribute(root, "data-trainer-ready", String(training.ready));
+  training.onOffer(trainer, signal);
+  trainer();
+  buildStage(frame, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
+  session.kernel.watchView(el, signal);
+
+  // what is typed into the widget is no shortcut of the notebook
+  for (const type of ["keydown", "keyup", "keypress"] as const) root.addEventListener(type, (event) => event.stopPropagation());
+
+  return () => {
+    ending.abort();
+    root.remove();
+  };
+}
+
+/** The root's data-* attributes, which tests and scripts rely on (docs/contract.md). */
+function followContract(session: Session, number: number, root: HTMLElement, banner: HTMLElement, signal: AbortSignal): void {
+  const set = (name: string, value: string | number | boolean) => setAttribute(root, `data-${name}`, String(value));
+
+  const status = () => {
+    const now = session.status;
+    set("status", now);
+    set("trainer", session.model.trainedBy ?? "kernel");
+    banner.hidden = now !== "disconnected" || session.model.standalone === true;
+    const match = session.dream.on ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
+    if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} Run this cell again to resume training.`;
+  };
+  const show = () => set("mode", session.show.mode);
+  const drill = () => {
+    const spec = session.model.get("drill")?.spec;
+    set("drill", spec?.name ?? "");
+    if (spec) root.style.setProperty("--aspect", String((spec.world[2] - spec.world[0]) / (spec.world[3] - spec.world[1])));
+  };
+  const picture = ({ width, height }: { width: number; height: number }) => root.style.setProperty("--aspect", String(width / height));
+  const state = () => {
+    const { version, tick, score, fps, playing } = session.state;
+    set("version", version);
+    set("tick", tick);
+    set("score", score.join("-"));
+    set("fps", Math.round(fps));
+    set("playing", playing);
+  };
+  const history = () => {
+    const { win_rate_ema: scripted, win_rate_random: random, agent_steps: steps, evaluated_return: alone } = session.model.get("metrics") ?? {};
+    const number = (value: unknown, digits: number) => (typeof value === "number" ? value.toFixed(digits) : ""); // whatever a kernel says
+    set("win-rate", number(scripted, 4));
+    set("win-rate-random", number(random, 4));
+    set("return", number(alone, 4));
+    set("agent-steps", number(steps, 0));
+  };
+  const futures = () => set("search-ms", session.search.futures?.ms.toFixed(2) ?? "");
+  const ready = ({ view, renderer, thread, reason }: Ready) => {
+    if (view !== number) return;
+    set("renderer", renderer);
+    set("renderer-thread", thread);
+    set("renderer-reason", reason);
+  };
+
+  session.events.on("status", status, signal);
+  session.events.on("show", show, signal);
+  session.events.on("drill", drill, signal);
+  session.events.on("picture", picture, signal);
+  session.events.on("state", state, signal);
+  session.events.on("futures", futures, signal);
+  session.events.on("history", history, signal);
+  session.events.on("ready", ready, signal);
+  for (const follow of [status, show, drill, state, futures, history]) follow();
+}

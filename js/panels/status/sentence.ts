@@ -1,0 +1,38 @@
+/** What the training does, in one sentence that a student understands. */
+import type { MetricsRow, Status } from "../../contract/protocol";
+
+/** Said where the kernel says nothing more exact. */
+export const SENTENCES: Record<Status, string> = {
+  idle: "Press Train. The players learn in the background. Each new policy joins the match you are watching.",
+  starting: "Starting processes and compiling the rules.",
+  training: "Each new policy joins the match as soon as it is published.",
+  stopping: "Finishing the last update.",
+  stopped: "Training is stopped. Press Train to continue.",
+  error: "Training stopped because of an error.",
+  disconnected: "Run this cell again to resume training.",
+};
+
+const FROM_KERNEL: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where it knows more
+
+const USUAL = /^training\b/i; // what the kernel says while there is nothing to warn of
+
+/** `text` is the kernel's own sentence, `games` the number of practice games at once. */
+export function sentenceOf(status: Status, text: string, games: number, row: MetricsRow | undefined): string {
+  if (status === "training" && games > 1 && (!text || USUAL.test(text))) {
+    const practice = `Playing ${whole(games)} practice games at once`;
+    const rate = row?.agent_steps_per_second;
+    return typeof rate === "number" && rate > 0 ? `${practice}: ${whole(Number(rate.toPrecision(3)))} decisions a second.` : `${practice}.`;
+  }
+  return (FROM_KERNEL.includes(status) && closed(text)) || (SENTENCES[status] ?? "");
+}
+
+/** With a capital and a full stop. */
+function closed(text: string): string {
+  const end = /[.!?…]$/.test(text) ? "" : ".";
+  return text && text.charAt(0).toUpperCase() + text.slice(1) + end;
+}
+
+/** With commas between thousands, in every browser's language. */
+function whole(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}

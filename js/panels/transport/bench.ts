@@ -1,0 +1,64 @@
+/** What the Lab has for the match: steps, the next goal, how policies are swapped, the seed and a new match. */
+
+import type { Swap } from "../../contract/protocol";
+import { SWAPS } from "../../contract/tables";
+import { button, field, h, select, selectValue } from "../../ui/dom";
+import type { PanelView } from "../panel";
+
+type SwapName = Swap | "blend"; // fading in is a way to swap now
+const SWAP_NAMES: Record<SwapName, string> = { now: "now", at_reset: "at reset", blend: "blend" };
+const BLEND_MS = 800; // what "blend" means where no time was set
+const LARGEST_SEED = 2 ** 32 - 1;
+
+export function buildBench({ session, signal }: PanelView): HTMLElement {
+  const alone = session.model.get("drill")?.spec.sides === 1;
+  const tick = button("Step", { icon: "tick", text: "Step", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
+  const decision = button("Step decision", { icon: "decision", text: "Step decision", title: "Step decision: advance to the players' next decision" }, () =>
+    session.step("decision"),
+  );
+  const goal = button("Next goal", { icon: "goal", text: "Next goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
+
+  const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
+  const chosenSeed = () => {
+    const value = Math.trunc(Number(seed.value));
+    return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
+  };
+  const from = alone ? "start again from this seed" : "start a new match from this seed, at 0 – 0";
+  const reset = button("Reset match", { icon: "reset", text: "Reset match", title: `Reset match: ${from}` }, () => session.resetMatch(chosenSeed()));
+  const dice = button("Random seed", { icon: "dice", text: "Random seed", title: "Random seed: start from a random seed" }, () =>
+    session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
+  );
+  seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
+
+  const swap = select(
+    { title: "When a new policy takes over: at the next decision, when the next game starts, or gradually" },
+    [...SWAPS, "blend" as const].map((name) => [name, SWAP_NAMES[name]]),
+  );
+  let blend = session.show.blend_ms || BLEND_MS;
+  swap.addEventListener("change", () => {
+    const chosen = swap.value as SwapName;
+    if (chosen === "at_reset") session.setShow({ swap: "at_reset" });
+    else session.setShow({ swap: "now", blend_ms: chosen === "blend" ? blend : 0 });
+  });
+
+  decision.hidden = session.pictures;
+  goal.hidden = session.pictures || alone; // a drill of one side has no goals
+  if (session.pictures) tick.title = "Step: advance by one environment step";
+  if (session.pictures || session.dream.on) swap.querySelector("option[value=blend]")?.remove();
+
+  const follow = () => {
+    const { show } = session;
+    blend = show.blend_ms || blend;
+    selectValue(swap, show.swap === "at_reset" ? "at_reset" : show.blend_ms > 0 ? "blend" : "now");
+    if (document.activeElement !== seed) seed.value = String(show.seed);
+  };
+  session.events.on("show", follow, signal);
+  follow();
+  return h(
+    "section",
+    { class: "bench", "aria-label": "Match by hand" },
+    h("h3", {}, "Match"),
+    h("div", { class: "cluster" }, tick, decision, goal),
+    h("div", { class: "cluster" }, field("Seed", seed), reset, dice, field("Swap", swap)),
+  );
+}

@@ -1,0 +1,68 @@
+/** The line below the pitch: Play and Pause, one in the place of the other, the speed, and who plays. */
+
+import type { Mode } from "../../contract/protocol";
+import { MODES, SPEEDS } from "../../contract/tables";
+import { button, field, h, select, selectValue, setOptions } from "../../ui/dom";
+import type { PanelView } from "../panel";
+
+const MODE_NAMES: Record<Mode, string> = {
+  ai_vs_ai: "AI vs AI",
+  human_vs_ai: "You vs AI",
+  sandbox: "AI vs opponent",
+};
+const MODE_NAMES_ALONE: Partial<Record<Mode, string>> = { ai_vs_ai: "AI", human_vs_ai: "You" };
+const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs opponent", sandbox: "AI vs opponent" }; // it plays blue only
+const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
+
+export function buildLine({ session, signal }: PanelView): HTMLElement {
+  const play = button("Play", { icon: "play", text: "Play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
+  const pause = button("Pause", { icon: "pause", text: "Pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
+  const speed = select(
+    { title: "Speed of the match" },
+    SPEEDS.map((value) => [String(value), speedName(value)]),
+  );
+  speed.addEventListener("change", () => session.setShow({ speed: Number(speed.value) }));
+  const mode = select({ title: "Who plays" }, []);
+  mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
+  const opponent = select({ title: "Plays the other side: a script or a trained policy" }, []);
+  opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
+  const players = field("Mode", mode);
+  const rival = field("Opponent", opponent);
+  players.hidden = session.pictures;
+
+  const offerPlayers = () => {
+    const { baselines = [], sides = 2 } = session.model.get("drill")?.spec ?? {};
+    const names = sides === 1 ? MODE_NAMES_ALONE : session.dream.on ? MODE_NAMES_DREAMER : MODE_NAMES;
+    setOptions(
+      mode,
+      MODES.flatMap((value) => (names[value] ? ([[value, names[value]]] as const) : [])),
+    );
+    const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
+    setOptions(
+      opponent,
+      [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, name]),
+    );
+    follow();
+  };
+  const follow = () => {
+    const { show } = session;
+    const alone = session.model.get("drill")?.spec.sides === 1;
+    const held = document.activeElement === play || document.activeElement === pause;
+    play.hidden = show.playing;
+    pause.hidden = !show.playing;
+    if (held) (show.playing ? pause : play).focus({ preventScroll: true }); // the place keeps the focus
+    selectValue(speed, String(show.speed), speedName(show.speed));
+    selectValue(mode, show.mode);
+    selectValue(opponent, session.opponent);
+    rival.hidden = alone || (show.mode !== "sandbox" && !session.dream.on);
+  };
+  for (const event of ["drill", "rivals", "status"] as const) session.events.on(event, offerPlayers, signal);
+  session.events.on("show", follow, signal);
+  offerPlayers();
+
+  return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, field("Speed", speed), players, rival);
+}
+
+function speedName(speed: number): string {
+  return SPEED_NAMES[speed] ?? `${speed} ×`;
+}

@@ -1,0 +1,122 @@
+/**
+ * A person's match against the policy: from 0:0 after three, two, one, until somebody has GOALS goals or SECONDS of play are over.
+ * Ends early where somebody changes who plays; then nothing is said of it.
+ */
+import type { Model } from "../contract/model";
+import type { MetricsRow, ShowTrait } from "../contract/protocol";
+import type { Events, SessionEvents, ShowState } from "./events";
+
+export const GOALS = 5;
+export const SECONDS = 60; // of play
+const COUNT_MS = 700; // a number of the countdown stands that long
+
+/** What a duel needs of a session. */
+interface Ends {
+  readonly model: Pick<Model, "get">;
+  readonly events: Events<SessionEvents>;
+  readonly history: { readonly rows: readonly MetricsRow[] };
+  readonly show: ShowTrait;
+  readonly state: ShowState;
+  readonly opponent: string;
+  setShow(change: Partial<ShowTrait>): void;
+}
+
+/** How it ended; `age` is the training in seconds that the version had, null where nobody knows. */
+export interface Result {
+  goals: readonly [you: number, it: number];
+  rival: string;
+  age: number | null;
+}
+
+export type Phase = { name: "off" | "on" } | { name: "countdown"; count: number } | ({ name: "over" } & Result);
+
+type Before = Pick<ShowTrait, "mode" | "speed">;
+type Mark = Pick<ShowState, "tick" | "score">;
+
+export class Duel {
+  phase: Phase = { name: "off" };
+  private before: Before = { mode: "ai_vs_ai", speed: 1 };
+  private begun: Mark = { tick: 0, score: [0, 0] };
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly ends: Ends,
+    signal: AbortSignal,
+  ) {
+    ends.events.on("show", () => this.showChanged(), signal);
+    ends.events.on("state", (state) => this.look(state), signal);
+    signal.addEventListener("abort", () => clearTimeout(this.timer), { once: true });
+  }
+
+  /** A match from the beginning, whatever is played now. */
+  start(): void {
+    const { mode, speed, match } = this.ends.show;
+    if (this.phase.name === "off") this.before = { mode, speed };
+    this.enter({ name: "off" });
+    this.ends.setShow({ mode: "human_vs_ai", speed: 1, playing: false, match: match + 1 });
+    this.count(3);
+  }
+
+  /** Back to what was watched before. */
+  leave(): void {
+    this.enter({ name: "off" });
+    this.ends.setShow({ ...this.before, playing: true });
+  }
+
+  private count(count: number): void {
+    if (count === 0) {
+      this.ends.setShow({ playing: true });
+      return;
+    }
+    this.enter({ name: "countdown", count });
+    this.timer = setTimeout(() => this.count(count - 1), COUNT_MS);
+  }
+
+  private showChanged(): void {
+    const { mode, playing } = this.ends.show;
+    if (this.phase.name === "off") return;
+    if (mode !== "human_vs_ai") this.enter({ name: "off" });
+    else if (playing && this.phase.name === "countdown") this.begin();
+    else if (playing && this.phase.name === "over") this.enter({ name: "off" });
+  }
+
+  private begin(): void {
+    const { tick, score } = this.ends.state;
+    this.begun = { tick, score };
+    this.enter({ name: "on" });
+  }
+
+  private look(state: ShowState): void {
+    if (this.phase.name !== "on") return;
+    if (state.tick < this.begun.tick) this.begun = { tick: 0, score: [0, 0] }; // a reset that was under way, or one by hand
+    const goals = outcome(this.begun, state, this.ends.model.get("drill")?.spec.tick_rate ?? 120);
+    if (!goals) return;
+    this.enter({ name: "over", goals, ...this.rival(state.version) });
+    this.ends.setShow({ playing: false });
+  }
+
+  private rival(version: number): Pick<Result, "rival" | "age"> {
+    if (version > 0) return { rival: `version ${version}`, age: this.ends.history.rows.at(-1)?.seconds ?? null };
+    const untrained = Boolean(this.ends.model.get("policy")?.layers.length);
+    return { rival: untrained ? "the untrained network" : `the ${this.ends.opponent}`, age: null };
+  }
+
+  private enter(phase: Phase): void {
+    clearTimeout(this.timer);
+    this.phase = phase;
+    this.ends.events.emit("duel", undefined);
+  }
+}
+
+/** The goals of a duel that is over; null while it goes on. */
+export function outcome(begun: Mark, now: Mark, tickRate: number): [number, number] | null {
+  const goals: [number, number] = [now.score[0] - begun.score[0], now.score[1] - begun.score[1]];
+  return Math.max(...goals) >= GOALS || now.tick - begun.tick >= SECONDS * tickRate ? goals : null;
+}
+
+/** An age in words: 52 seconds old, 3 minutes old. */
+export function ageInWords(seconds: number): string {
+  const [count, unit] = seconds < 120 ? [seconds, "second"] : seconds < 7200 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];
+  const whole = Math.max(1, Math.round(count));
+  return `${whole} ${unit}${whole === 1 ? "" : "s"} old`;
+}

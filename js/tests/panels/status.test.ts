@@ -1,0 +1,57 @@
+// @vitest-environment happy-dom
+/** The sentence on what training does, and what it has reached. */
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beatenAt } from "../../panels/status/milestones";
+import { SENTENCES, sentenceOf } from "../../panels/status/sentence";
+import { FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
+
+describe("the sentence", () => {
+  it("counts practice games and decisions while it trains", () => {
+    expect(sentenceOf("training", "training on the CPU", 1024, undefined)).toBe("Playing 1,024 practice games at once.");
+    const rate = { agent_steps: 1, agent_steps_per_second: 315_234 };
+    expect(sentenceOf("training", "", 1024, rate)).toBe("Playing 1,024 practice games at once: 315,000 decisions a second.");
+  });
+
+  it("leaves the word to the kernel's warnings, and to its other states", () => {
+    expect(sentenceOf("training", "went back to v12", 1024, undefined)).toBe("Went back to v12.");
+    expect(sentenceOf("starting", "compiling", 1024, undefined)).toBe("Compiling.");
+    expect(sentenceOf("idle", "not started", 1024, undefined)).toBe(SENTENCES.idle);
+  });
+});
+
+describe("milestones", () => {
+  let model: FakeModel;
+  let root: HTMLElement;
+  let end: () => void;
+  beforeAll(installBrowser);
+  beforeEach(async () => {
+    model = new FakeModel();
+    ({ root, end } = await mount(model));
+  });
+  afterEach(() => end());
+  const told = () => [...root.querySelectorAll<HTMLElement>(".milestone")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent);
+  const goal = async (version: number) => {
+    const id = FakeWorker.all[0]!.of("DRILL").at(-1)!.id;
+    const events = [{ kind: "goal" as const, tick: 9, side: 0, version }];
+    FakeWorker.all[0]!.say({ type: "STATE", id, tick: 9, score: [1, 0], version, fps: 60, playing: true, events, probabilities: [], value: 0 });
+    await settle();
+  };
+
+  it("keep their place and appear with their times; an untrained goal is none", async () => {
+    expect(told()).toEqual(["first goal –:––", "beats the chaser –:––"]);
+    await goal(0);
+    expect(told()[0]).toBe("first goal –:––");
+    model.set("status", "training");
+    model.set("metrics", row(10, { seconds: 11.4, win_rate_ema: 0.2 }));
+    await goal(40);
+    model.set("metrics", row(20, { seconds: 24.2, win_rate_ema: 0.61 }));
+    model.set("metrics", row(30, { seconds: 31, win_rate_ema: 0.8 }));
+    expect(told()).toEqual(["first goal 0:11", "beats the chaser 0:24"]);
+  });
+
+  it("are read from the history where the page came later", () => {
+    expect(beatenAt([row(1, { seconds: 3, win_rate_ema: 0.5 }), row(2, { seconds: 4, win_rate_ema: 0.51 })])).toBe(4);
+    expect(beatenAt([row(1, { seconds: 3 })])).toBeNull();
+    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99 })]), "a policy from a file").toBeUndefined();
+  });
+});

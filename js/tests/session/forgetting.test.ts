@@ -1,0 +1,70 @@
+// @vitest-environment happy-dom
+/** Forget everything, and Undo. */
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { FakeModel, installBrowser, mount, row, settle } from "../harness/fakes";
+
+beforeAll(installBrowser);
+
+let model: FakeModel;
+let root: HTMLElement;
+let end: () => void;
+const control = (name: string) => root.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)!;
+const undo = () => root.querySelector<HTMLElement>(".undo")!;
+const policy = (version: number) => model.set("policy", { ...model.get("policy")!, version });
+const packed = async () => {
+  model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
+  await settle();
+};
+
+beforeEach(async () => {
+  model = new FakeModel();
+  ({ root, end } = await mount(model));
+});
+afterEach(() => {
+  end();
+  vi.useRealTimers();
+});
+
+describe("forget everything", () => {
+  it("asks for no file where nothing was learned", () => {
+    control("Forget everything").click();
+    expect(model.sent.map(({ type }) => type)).toContain("RESET_TRAINER");
+    expect(model.sentOf("SAVE_POLICY")).toEqual([]);
+    expect(undo().hidden).toBe(true);
+  });
+
+  it("keeps a file first; Undo loads it and puts the curves back", async () => {
+    policy(40);
+    model.set("metrics", row(10, { updates: 3267 }));
+    model.set("metrics", row(20, { updates: 3268 }));
+    control("Forget everything").click();
+    await settle();
+    expect(model.sentOf("RESET_TRAINER")).toEqual([]);
+    await packed();
+    expect(model.sentOf("RESET_TRAINER")).toHaveLength(1);
+    expect(undo().hidden).toBe(false);
+    expect(undo().textContent).toContain("Forgot 3,268 updates.");
+    policy(0);
+    model.set("metrics", {});
+
+    control("Undo").click();
+    await settle();
+    expect(undo().hidden).toBe(true);
+    expect(model.sentOf("LOAD_POLICY")).toEqual([{ type: "LOAD_POLICY", name: "ball-v40.dshq", part: 0, parts: 1 }]);
+    policy(40);
+    model.set("metrics", row(20, { updates: 3268 }));
+    expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toContain("3.27k");
+  });
+
+  it("offers Undo for ten seconds", async () => {
+    policy(40);
+    control("Forget everything").click();
+    await settle();
+    vi.useFakeTimers();
+    model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
+    await vi.advanceTimersByTimeAsync(9000);
+    expect(undo().hidden).toBe(false);
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(undo().hidden).toBe(true);
+  });
+});
