@@ -11,7 +11,9 @@ BROWSER = TESTS / "browser"
 
 
 class BrowserApart(LoadScopeScheduling):
-    """File by file, in the order in which they were collected; the browser's files are one."""
+    """File by file, in the order in which they were collected; the browser's files are two halves, so that at most two
+    browsers draw at once.
+    """
 
     def __init__(self, config: pytest.Config, log: object = None):
         super().__init__(config, log)
@@ -19,7 +21,10 @@ class BrowserApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return "browser" if BROWSER in (TESTS.parent / file).parents else file
+        folder = (TESTS.parent / file).parent
+        if BROWSER not in (folder, *folder.parents):
+            return file
+        return "other pages" if folder.name in ("exports", "jupyter") else "pages"
 
     def remove_node(self, node: WorkerController) -> str | None:
         """A test during which its process died has failed, and is not tried again: pytest-xdist 3.8 would, up to eight
