@@ -1,6 +1,7 @@
 /** The page of the widget: one session per model, one view per place it is shown in. js/widget.ts loads it. */
 
 import type { Model } from "./contract/model";
+import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
 import { Forgetting } from "./session/forgetting";
@@ -64,14 +65,7 @@ function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElem
   };
 
   const banner = h("p", { class: "banner", role: "alert" });
-  const root = h(
-    "div",
-    { class: "dshq-widget", "data-lm-suppress-shortcuts": "true" },
-    banner,
-    buildOffer(training, signal),
-    frame.element,
-    buildRendererNote(view, number),
-  );
+  const root = h("div", { class: "dshq-widget" }, banner, buildOffer(training, signal), frame.element, buildRendererNote(view, number));
 
   const followTheme = () => {
     const theme = detectTheme();
@@ -91,8 +85,7 @@ function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElem
   buildStage(frame, { view, number, theme: () => (root.dataset.theme === "dark" ? "dark" : "light") });
   session.kernel.watchView(el, signal);
 
-  // what is typed into the widget is no shortcut of the notebook
-  for (const type of ["keydown", "keyup", "keypress"] as const) root.addEventListener(type, (event) => event.stopPropagation());
+  keepKeys(root, signal);
 
   return () => {
     ending.abort();

@@ -1,9 +1,10 @@
 /**
- * Keyboard input. Keys act on the match only while its canvas has the focus, and never reach the notebook's own shortcuts. Escape
- * gives up the focus; when the focus is lost, every held key is released.
+ * Keyboard input. Keys act on the match only while its canvas has the focus. Escape gives the focus back to the notebook; when the
+ * focus is lost, every held key is released.
  */
 import type { DrillSpec } from "../contract/protocol";
 import { type HeldKeys, TAKE_OVER } from "./held_keys";
+import { giveBackKeys } from "./notebook_keys";
 
 export interface Keyboard {
   spec: DrillSpec | null;
@@ -13,12 +14,11 @@ export interface Keyboard {
 export function listenToKeys(canvas: HTMLElement, keyboard: Keyboard, held: HeldKeys, signal: AbortSignal): void {
   const key = (event: KeyboardEvent, down: boolean) => {
     if (event.code === "Tab") return; // the way out for those who use no pointer
-    event.stopPropagation();
     if (event.code === "Escape") {
-      if (down) canvas.blur();
+      if (down) giveBackKeys(canvas);
       return;
     }
-    // Ctrl+C, Cmd+R and the like stay the browser's; letting go always counts, or the key would stick
+    // Ctrl+S, Cmd+R and the like stay the notebook's and the browser's; letting go always counts, or the key would stick
     if (down && (event.ctrlKey || event.metaKey || event.altKey)) return;
     const known = keyboard.spec && event.code in keyboard.spec.keys;
     const shift = event.code === "ShiftLeft" || event.code === "ShiftRight";

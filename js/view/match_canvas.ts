@@ -160,6 +160,5 @@ function freshCanvas(): HTMLCanvasElement {
     tabindex: 0,
     role: "application",
     "aria-label": "Match",
-    "data-lm-suppress-shortcuts": "true",
   });
 }

@@ -10,11 +10,7 @@ const ARROWS: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", Arrow
 export function buildInside({ session, signal }: PanelView): HTMLElement {
   const { dream } = session;
   const picture = buildPicture("The dream");
-  const screen = h(
-    "div",
-    { class: "screen", tabindex: 0, role: "application", "aria-label": "Dream to play in", "data-lm-suppress-shortcuts": "true" },
-    picture.element,
-  );
+  const screen = h("div", { class: "screen", tabindex: 0, role: "application", "aria-label": "Dream to play in" }, picture.element);
   const enter = button(
     "Play inside the dream",
     { text: "Play inside the dream", title: "Play inside the dream: the match pauses, and your keys drive what the model imagines" },
@@ -42,7 +38,6 @@ export function buildInside({ session, signal }: PanelView): HTMLElement {
 
   const press = (event: KeyboardEvent, down: boolean) => {
     if (event.code === "Tab") return; // the way out for those who use no pointer
-    event.stopPropagation();
     if (event.code === "Escape" && down) leave.click();
     if (down && (event.ctrlKey || event.metaKey || event.altKey)) return;
     if (!(event.code in (session.model.get("drill")?.spec.keys ?? {}))) return;

@@ -33,6 +33,15 @@ def test_the_first_cell_shows_a_match_and_the_notebook_hears_no_key(chromium, op
         widget.page.keyboard.press(key)
     assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == cells
 
+    widget.page.keyboard.press("Escape")  # the keys are the notebook's again
+    widget.page.keyboard.press("b")
+    widget.until(lambda: notebook.page.locator(".jp-Notebook .jp-Cell").count(), lambda n: n == cells + 1, 60, "a cell")
+
+    widget.canvas.focus()
+    widget.page.keyboard.press("Control+s")
+    dirty = notebook.page.locator(".lm-TabBar-tab.lm-mod-current.jp-mod-dirty")
+    widget.until(dirty.count, lambda n: n == 0, 60, "a saved notebook")
+
     pause(widget)
     light = widget.picture()
     notebook.theme(dark=True)
