@@ -25,11 +25,11 @@ hub: setup
 # pytest comes last, and its closing line is the last one.
 test: setup .venv/.triton chromium
 	@$(MAKE) --no-print-directory -j 2 checks
-	$(BIN)/python -m pytest -n 3 -m "not slow and not peers" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
 test-all: setup .venv/.triton .venv/.site chromium
 	@$(MAKE) --no-print-directory -j 2 checks
-	$(BIN)/python -m pytest -n 3 -m "not peers" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, Atari's and MuJoCo's games: a gigabyte that nothing else here needs.
 test-peers: setup .venv/.peers

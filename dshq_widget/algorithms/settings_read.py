@@ -17,7 +17,7 @@ USES: dict[str, tuple[str, ...]] = {
         *EVERY,
         *("num_envs", "rollout_length", "total_agent_steps", "learning_rate", "lr_schedule", "gamma", "gae_lambda"),
         *("value_coef", "max_grad_norm", "min_entropy", "hidden_sizes", "activation", "separate_value_net"),
-        *("opponents", "reward_weights", "deterministic"),
+        *("opponents", "snapshot_every", "collapse_guard", "reward_weights", "deterministic"),
     ),
     "gate": (*EVERY, "reward_weights"),
     "dreamer": (*EVERY, "reward_weights", "deterministic"),

@@ -11,9 +11,7 @@ BROWSER = TESTS / "browser"
 
 
 class BrowserApart(LoadScopeScheduling):
-    """File by file, in the order in which they were collected; the browser's files are two halves, so that at most two
-    browsers draw at once.
-    """
+    """File by file, in the order in which they were collected; the browser's files are one."""
 
     def __init__(self, config: pytest.Config, log: object = None):
         super().__init__(config, log)
@@ -21,10 +19,7 @@ class BrowserApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        folder = (TESTS.parent / file).parent
-        if BROWSER not in (folder, *folder.parents):
-            return file
-        return "other pages" if folder.name in ("exports", "jupyter") else "pages"
+        return "browser" if BROWSER in (TESTS.parent / file).parents else file
 
     def remove_node(self, node: WorkerController) -> str | None:
         """A test during which its process died has failed, and is not tried again: pytest-xdist 3.8 would, up to eight
