@@ -27,6 +27,10 @@ EVALUATE_ALONE_SECONDS = 0.25
 """Default of `evaluate_seconds` for drills of one side, whose evaluations are short."""
 
 
+ESSENTIALS = "essentials"
+"""Group of the settings that the page shows first; the others are in a fold."""
+
+
 class ConfigError(ValueError):
     """An invalid setting. The message gives the key, what was expected and what was got."""
 
@@ -70,7 +74,7 @@ class TrainConfig:
     """
 
     num_envs: int = setting(
-        1024, "int", "Games at once", RESTART, "rollout", unit="games", lo=16, hi=65536, multiple=LANES
+        1024, "int", "Games at once", RESTART, ESSENTIALS, unit="games", lo=16, hi=65536, multiple=LANES
     )
     """Number of games played in parallel, a multiple of 16."""
     rollout_length: int = setting(32, "int", "Rollout length", RESTART, "rollout", unit="decisions", lo=1, hi=4096)
@@ -95,13 +99,13 @@ class TrainConfig:
     """Initial strength of the importance weights that correct the priorities' bias; rises to 1 over
     `total_agent_steps`.
     """
-    learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, "optimiser", lo=0.0, hi=1.0)
+    learning_rate: float = setting(3e-3, "float", "Learning rate", NEXT_UPDATE, ESSENTIALS, lo=0.0, hi=1.0)
     """Adam's step size at the start of the schedule."""
     lr_schedule: str = setting(
         "linear", "choice", "Learning rate schedule", NEXT_UPDATE, "optimiser", choices=("constant", "linear", "cosine")
     )
     """Learning rate over `total_agent_steps`: constant, linear to 10 %, or warm-up and cosine to 10 %."""
-    gamma: float = setting(0.995, "float", "Discount", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
+    gamma: float = setting(0.995, "float", "Discount", NEXT_UPDATE, ESSENTIALS, lo=0.0, hi=1.0)
     """Weight of a reward one decision later relative to a reward now."""
     gae_lambda: float = setting(0.95, "float", "GAE lambda", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
     """Trade-off in advantage estimation: 0 is one-step (biased), 1 is whole-episode (noisy)."""
@@ -111,7 +115,7 @@ class TrainConfig:
     """Whether the clip range also limits the change of the value estimate per update."""
     value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
     """Weight of the value loss relative to the policy loss."""
-    entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=1.0)
+    entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, ESSENTIALS, lo=0.0, hi=1.0)
     """Initial weight of the entropy bonus; falls linearly to 0 unless `lr_schedule` is constant."""
     max_grad_norm: float = setting(0.5, "float", "Gradient norm limit", NEXT_UPDATE, "optimiser", lo=0.0, hi=1e6)
     """Gradients with a larger norm are scaled down to it; 0 disables clipping."""
@@ -122,7 +126,7 @@ class TrainConfig:
     explores more; 0 disables it.
     """
     hidden_sizes: tuple[int, ...] = setting(
-        (64, 64), "sizes", "Hidden layers", RESTART, "network", unit="neurons", lo=1, hi=1024
+        (64, 64), "sizes", "Hidden layers", RESTART, ESSENTIALS, unit="neurons", lo=1, hi=1024
     )
     """Width of each hidden layer; one to four layers."""
     activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
@@ -143,7 +147,7 @@ class TrainConfig:
     """Whether advantages are normalised to mean 0 and standard deviation 1 over the rollout."""
     opponents: dict[str, float] = dataclasses.field(
         default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
-        metadata=about("shares", "Opponents", RESTART, "self-play", unit="share of games"),
+        metadata=about("shares", "Opponents", RESTART, ESSENTIALS, unit="share of games"),
     )
     """Who plays the other side, as shares that add up to 1: self, pool (earlier policies), idle, random or one of the
     drill's baselines.
@@ -164,7 +168,7 @@ class TrainConfig:
         0.3, "float", "Scene share", NEXT_UPDATE, "self-play", unit="share of games", lo=0.0, hi=0.9
     )
     """Share of new games that start from one of the arranged scenes, if there are any."""
-    seed: int = setting(0, "int", "Seed", RESTART, "machine", lo=0, hi=(1 << 32) - 1)
+    seed: int = setting(0, "int", "Seed", RESTART, ESSENTIALS, lo=0, hi=(1 << 32) - 1)
     """Seed of all random numbers of the run."""
     device: str = setting("auto", "choice", "Device", RESTART, "machine", choices=("auto", "cpu", "cuda", "page"))
     """Device of the learner; auto uses a working GPU if there is one. page is for the widget alone: its browser trains.

@@ -5,10 +5,11 @@
 
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
 import { plainKey, runSettings } from "../../session/run_settings";
-import { h, select, setAttribute, setText } from "../../ui/dom";
+import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 
+const ESSENTIALS = "essentials"; // contract/settings.py's group of what most people change
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
 const WIDE_CHOICE = 12; // letters; longer ones need the whole width
 const EFFECT_HELP: Record<string, string> = {
@@ -23,7 +24,8 @@ export const hyper: Panel = { parts: { tab: build } };
 function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const settings = () => runSettings(session.model.get("config"));
-  const groups = h("div", { class: "groups" });
+  const [groups, rest] = [h("div", { class: "groups" }), h("div", { class: "groups" })];
+  const fold = h("details", { class: "fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "More settings")), rest);
   const count = h("span", { class: "caption" });
   const controls = new Map<string, Control>();
 
@@ -39,13 +41,19 @@ function build(view: PanelView): HTMLElement {
     const { schema } = settings();
     controls.clear();
     const byGroup = new Map<string, HTMLElement[]>();
+    const own = new Set<string>(); // groups of the algorithm's own settings
     for (const [key, entry] of Object.entries(schema)) {
       const control = buildControl(key, entry, change);
       controls.set(key, control);
       const group = entry.group ?? "settings";
+      if (plainKey(key) !== key) own.add(group);
       byGroup.set(group, [...(byGroup.get(group) ?? []), control.row]);
     }
-    groups.replaceChildren(...[...byGroup].map(([name, rows]) => h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows)));
+    const first = [...byGroup].filter(([name]) => own.has(name) || name === ESSENTIALS);
+    const others = [...byGroup].filter(([name]) => !own.has(name) && name !== ESSENTIALS);
+    groups.replaceChildren(...first.map(buildGroup));
+    rest.replaceChildren(...others.map(buildGroup));
+    fold.hidden = others.length === 0;
     setText(count, [algorithm?.name, `${controls.size} settings`].filter(Boolean).join(" · "));
     follow();
   };
@@ -79,7 +87,12 @@ function build(view: PanelView): HTMLElement {
     buildPresets(view),
     h("p", { class: "bar" }, h("span", { class: "heading" }, "Hyper-parameters"), count),
     groups,
+    fold,
   );
+}
+
+function buildGroup([name, rows]: [name: string, rows: HTMLElement[]]): HTMLElement {
+  return h("div", { class: "group", role: "group", "aria-label": name }, h("h3", {}, name), ...rows);
 }
 
 interface Control {

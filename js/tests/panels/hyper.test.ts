@@ -67,6 +67,14 @@ describe("the settings of an algorithm", () => {
     expect(root.querySelector(".hyper .bar .caption")!.textContent).toBe("spo · 6 settings");
   });
 
+  it("has the algorithm's own and the essentials in view, and the others in a fold", async () => {
+    end();
+    await open({ ...searching, schema: { ...searching.schema, opponents: { ...opponents!, group: "essentials" }, pace: { ...pace!, group: "machine" } } });
+    const folded = (group: string) => root.querySelector(`.group[aria-label="${group}"]`)!.closest("details.fold") !== null;
+    expect(["search", "essentials", "machine"].map(folded)).toEqual([false, false, true]);
+    expect(root.querySelector(".hyper .fold")!.textContent).toContain("More settings");
+  });
+
   it("say their title, range, help and when they take effect", () => {
     expect(control("spo.tau")!.title).toBe("Target's share\nOf the newest.\nEnter a number from 0 to 1.\nChanges take effect at the next update.");
     const effect = (key: string) => control(key)!.closest(".setting")!.querySelector(".effect")!.textContent;
