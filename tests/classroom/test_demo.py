@@ -124,7 +124,7 @@ def test_only_the_instructor_teaches(hub: Hub):
 def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path):
     command = [sys.executable, "-m", "dshq_widget.classroom.demo", "--port", "0", "--folder", str(tmp_path)]
     demonstration = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert demonstration.stdout is not None and "A JupyterHub" in demonstration.stdout.readline()
+    assert demonstration.stdout is not None and "JupyterHub with" in demonstration.stdout.readline()
     started = psutil.Process(demonstration.pid).children(recursive=True)
     lines = [" ".join(process.cmdline()) for process in started]
     for part in ("classroom.leash -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
