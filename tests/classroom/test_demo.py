@@ -127,7 +127,7 @@ def test_a_killed_demonstration_takes_its_hub_along(proxy: None, tmp_path: Path)
     assert demonstration.stdout is not None and "JupyterHub with" in demonstration.stdout.readline()
     started = psutil.Process(demonstration.pid).children(recursive=True)
     lines = [" ".join(process.cmdline()) for process in started]
-    for part in ("classroom.leash -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
+    for part in ("classroom.parent_watch -f", "league serve", "jupyterhub_idle_culler", demo.PROXY):
         assert any(part in line for line in lines), lines
     demonstration.kill()
     demonstration.communicate()
