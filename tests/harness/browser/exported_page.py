@@ -1,6 +1,7 @@
 """An exported page that trains by itself, opened from disk."""
 
 from pathlib import Path
+from typing import ClassVar
 
 from playwright.sync_api import Browser, BrowserContext, Request
 
@@ -13,9 +14,12 @@ PATIENCE = 240  # s; the modules may have to be compiled
 class Opened:
     """A file in a browser that reaches no network."""
 
+    open_contexts: ClassVar[set[BrowserContext]] = set()
+
     def __init__(self, browser: Browser, path: Path, script: str = ""):
         """`script` runs in the page before its own."""
         self.context: BrowserContext = browser.new_context(offline=True, viewport={"width": 1280, "height": 1000})
+        self.open_contexts.add(self.context)
         self.context.add_init_script(script)
         self.console = Console()
         self.page = self.context.new_page()
@@ -36,7 +40,14 @@ class Opened:
     def close(self) -> None:
         assert self.requests == []
         assert self.console.problems == []
+        self.open_contexts.discard(self.context)
         self.context.close()
+
+    @classmethod
+    def close_all(cls) -> None:
+        """Close what failed tests left open: it would go on training beside all others."""
+        while cls.open_contexts:
+            cls.open_contexts.pop().close()
 
 
 def train(widget: WidgetPage, versions: int) -> int:
