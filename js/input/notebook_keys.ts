@@ -4,6 +4,7 @@
  */
 
 const SUPPRESS = "data-lm-suppress-shortcuts"; // JupyterLab takes no shortcut from inside an element that has it (@lumino/commands)
+const WIDGET = ".dshq-widget"; // the root of every view
 const EDITING = ["KeyA", "KeyC", "KeyV", "KeyX", "KeyY", "KeyZ"]; // these are a text field's own
 
 /** Keeps keys from what is around `root`, until `signal` ends. */
@@ -28,8 +29,8 @@ export function isTheirs(event: KeyboardEvent): boolean {
 }
 
 /** Moves the focus from the widget to what is around it: the notebook's cell, where there is one. */
-export function giveBackKeys(from: HTMLElement): void {
-  const around = from.closest(".dshq-widget")?.parentElement?.closest<HTMLElement>("[tabindex]");
+export function giveBackKeys(focused: HTMLElement): void {
+  const around = focused.closest(WIDGET)?.parentElement?.closest<HTMLElement>("[tabindex]");
   if (around) around.focus({ preventScroll: true });
-  else from.blur();
+  else focused.blur();
 }

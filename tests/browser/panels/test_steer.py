@@ -106,7 +106,7 @@ def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_
     presets = json.loads(notebook.kernel.run("import json; print(json.dumps(w.config['presets']))"))
     assert list(presets) == ["laptop", "classroom", "gpu"]
     widget.tab("Settings")
-    effects = widget.root.locator(".setting .effect").all_inner_texts()
+    effects = widget.root.locator(".setting .effect").all_text_contents()
     assert len(effects) > 20 and all(text.endswith(("now", "next update", "next start")) for text in effects)
     for name in ("gpu", "laptop", "classroom"):
         widget.control("Preset").select_option(name)
