@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "session": {"contract", "match", "renderer"},
     "panels": {"contract", "match", "session", "ui"},
     "view": {"contract", "input", "panels", "session", "ui"},
-    "page": {"contract", "session", "ui", "view"},
+    "page": {"contract", "input", "session", "ui", "view"},
     "widget": {"page", "session"},
     "play": {"session", "ui", "widget"},
     "standalone": {"contract", "page", "session"},
