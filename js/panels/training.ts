@@ -2,6 +2,7 @@
 
 import type { Status } from "../contract/protocol";
 import { button, h, icon, setAttribute, setText } from "../ui/dom";
+import { capital } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
@@ -68,8 +69,4 @@ function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
   session.events.on("status", follow, signal);
   follow();
   return h("section", { class: "bench", "aria-label": "Learning by hand" }, h("h3", {}, "Learning"), h("div", { class: "cluster" }, hold, next, forget), where);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -47,3 +47,8 @@ export function clock(seconds: number): string {
 function trim(digits: string): string {
   return digits.includes(".") && !digits.includes("e") ? digits.replace(/\.?0+$/, "") : digits;
 }
+
+/** With a capital at the beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

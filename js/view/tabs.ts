@@ -2,6 +2,7 @@
 import type { TabName } from "../contract/protocol";
 import { TABS } from "../contract/tables";
 import { h, setAttribute } from "../ui/dom";
+import { capital } from "../ui/format";
 
 export const TAB_NAMES = Object.keys(TABS) as readonly TabName[];
 const MOVES: Record<string, (at: number, count: number) => number> = {
@@ -56,8 +57,7 @@ export class Tabs {
   }
 
   private build(name: TabName, id: string): Tab {
-    const text = name.charAt(0).toUpperCase() + name.slice(1);
-    const handle = h("button", { type: "button", class: "tab", role: "tab", id: `${id}-tab`, "aria-controls": id }, text);
+    const handle = h("button", { type: "button", class: "tab", role: "tab", id: `${id}-tab`, "aria-controls": id }, capital(name));
     handle.addEventListener("click", () => this.open(name));
     return { handle, panel: h("div", { class: "tab-panel", role: "tabpanel", id, "aria-labelledby": `${id}-tab` }) };
   }

@@ -1,9 +1,9 @@
 /** The newest proposal: its components and what they weigh, the expected reward beside the threshold, and the verdict. */
 import type { Proposal } from "../../contract/protocol";
 import { h, setAttribute, setBalance, setSpan, setText } from "../../ui/dom";
-import { fixed, percent, signed } from "../../ui/format";
+import { capital, fixed, percent, signed } from "../../ui/format";
 import type { PanelView } from "../panel";
-import { capital, nameOf } from "./words";
+import { nameOf } from "./words";
 
 const [LOW, HIGH] = [-0.5, 1]; // ends of the scale of expected rewards
 const SHARES = [

@@ -1,6 +1,6 @@
 /** A proposal in words. */
 import type { Proposal } from "../../contract/protocol";
-import { signed } from "../../ui/format";
+import { capital, signed } from "../../ui/format";
 
 const SIDE = 20; // chunks along an edge
 
@@ -24,8 +24,4 @@ export function storyOf(proposal: Proposal, seconds: number): string {
   if (outcome === null) return `${name} was sent. The outcome is known ${seconds} seconds later.`;
   const fate = survived === null ? "" : survived ? ", the parasite lives" : ", the parasite is dead";
   return `${name} brought ${signed(outcome)} in ${seconds} seconds${fate}.`;
-}
-
-export function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -7,7 +7,7 @@
 import type { DrillSpec, Thought } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
 import { field, h, select, setAttribute, setBalance, setOptions, setSpan, setText } from "../../ui/dom";
-import { compact, fixed, percent, signed } from "../../ui/format";
+import { capital, compact, fixed, percent, signed } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildChips } from "./chips";
 import { buildOutcomes } from "./outcomes";
@@ -175,8 +175,4 @@ function said(name: string, value: HTMLElement): HTMLElement {
 /** A titled part with a sentence. */
 function part(title: string, help: string, ...content: HTMLElement[]): HTMLElement {
   return h("section", { class: "part" }, h("h3", {}, title), help ? h("p", { class: "help" }, help) : null, ...content);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

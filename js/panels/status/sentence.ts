@@ -1,5 +1,6 @@
 /** What the training does, in one sentence that a student understands. */
 import type { MetricsRow, Status } from "../../contract/protocol";
+import { capital } from "../../ui/format";
 
 /** Said where the kernel says nothing more exact. */
 export const SENTENCES: Record<Status, string> = {
@@ -29,7 +30,7 @@ export function sentenceOf(status: Status, text: string, games: number, row: Met
 /** With a capital and a full stop. */
 function closed(text: string): string {
   const end = /[.!?…]$/.test(text) ? "" : ".";
-  return text && text.charAt(0).toUpperCase() + text.slice(1) + end;
+  return text && capital(text) + end;
 }
 
 /** With commas between thousands, in every browser's language. */
