@@ -39,7 +39,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     spec = PolicySpec.for_config(drill.spec, config)
     warm_up(drill, config, settings, spec)
     announce(channel, "preparing the replay (3 of 3)")
-    games, two = SearchedGames(drill, config, settings, spec, threads), drill.spec["sides"] == 2
+    games = SearchedGames(drill, config, settings, spec, threads)
     training = Run(
         channel,
         job,
@@ -53,7 +53,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(
             Exploration(),
             SearchReport(drill, games, config.seed),
-            *([Competition(League(drill, spec, config.seed), games, slot_count(config))] if two else []),
+            Competition(League(drill, spec, config.seed), games, slot_count(config)),
             NewSettings(),
         ),
     )
