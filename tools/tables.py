@@ -46,6 +46,7 @@ def tables_ts() -> str:
         "PANELS": tuple(protocol.PANELS),
         "TABS": protocol.TABS,
         "SWAPS": protocol.SWAPS,
+        "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,

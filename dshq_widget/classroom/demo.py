@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from dshq_kernels.backends.cpu import cache_dir
+from dshq_kernels.backends.generated import cache_dir
 from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"

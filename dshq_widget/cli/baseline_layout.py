@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.backends.cpu import load_module
+from dshq_kernels.backends.generated import load_module
 from dshq_widget.drill.compiled import CompiledDrill
 
 

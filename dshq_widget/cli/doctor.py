@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dshq_kernels.backends.cpu import cache_dir
+from dshq_kernels.backends.generated import cache_dir
+from dshq_kernels.simd import shipped
+from dshq_kernels.simd.vector import SOURCES
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
@@ -49,6 +51,7 @@ def checks() -> list[dict[str, Any]]:
         _cpu(),
         _tuning(),
         _simd(),
+        _machine_code(),
         _memory(),
         _shared_memory(),
         _dev_shm(),
@@ -147,6 +150,13 @@ def _simd() -> tuple[str, bool, str, str]:
         if wide
         else "This processor has narrow vectors: simulation and network run slower than the published rates.",
     )
+
+
+def _machine_code() -> tuple[str, bool, str, str]:
+    """Whether the drills' first training on this machine has to compile them."""
+    level, why = shipped.level(SOURCES)
+    value = f"the drills' {why} ({level})" if level else f"compiled here when first wanted: {why}"
+    return "machine code", True, value, ""
 
 
 def _memory() -> tuple[str, bool, str, str]:

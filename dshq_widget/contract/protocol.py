@@ -56,6 +56,9 @@ SWAPS = ("now", "at_reset")
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}
 """Show time (s) after an episode in which the world keeps moving without decisions, before the next one begins."""
 
+RENDERERS = ("auto", "webgpu", "canvas2d")
+"""What draws the match. "auto": WebGPU where there is one; while the same machine trains, and a processor draws, the
+page finds the cheapest picture that still looks fluid. The others are taken as they are, where the browser has them."""
 SHOW_DEFAULTS = {
     "mode": "ai_vs_ai",
     "speed": 1.0,
@@ -67,6 +70,7 @@ SHOW_DEFAULTS = {
     "blend_ms": 0,
     "action_repeat": 0,
     "opponent": "",
+    "renderer": "auto",
 }
 """`match` counts resets; `action_repeat` 0 means the drill's own; `opponent` "" means its first baseline."""
 SWAP_INTERVAL_MS_MIN = 250
@@ -148,7 +152,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "worker_to_page": {
         "READY": ("renderer", "thread", "reason"),
-        "STATE": ("tick", "score", "version", "fps", "playing", "events", "probabilities", "value"),
+        "STATE": ("tick", "score", "version", "fps", "frame_ms", "playing", "events", "probabilities", "value"),
         "SNAPSHOT": ("tick", "score", "version", "state"),
         "MIND": ("player", "version", "range", "standing", "thought"),
         "OUTCOMES": ("player", "outcomes"),

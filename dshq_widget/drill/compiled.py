@@ -49,9 +49,9 @@ class CompiledDrill:
         """Changes when the rules, the observations or the actions change."""
         return self.spec["rules_hash"]
 
-    def game(self) -> CpuGame:
-        """Compile for this machine, or load the cached machine code."""
-        return CpuGame(self.python, self.spec)
+    def game(self, processes: int = 1) -> CpuGame:
+        """Compile for this machine, by up to `processes` processes, or load the cached machine code."""
+        return CpuGame(self.python, self.spec, processes)
 
     def cuda_game(self) -> CudaGame:
         """The same for the GPU. Raises RuntimeError if there is none."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numba
 
-from dshq_kernels.backends.cpu import cache_dir
+from dshq_kernels.backends.generated import cache_dir
 from dshq_kernels.simd.vector import SOURCES
 
 try:

@@ -50,8 +50,8 @@ class DrillWidget(anywidget.AnyWidget):
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
     `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path. Keywords are
     hyper-parameters (docs/contract.md), which override those of a `preset` (laptop, classroom, gpu), and settings of
-    the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat. `seed` seeds both the
-    match and the training. `controls` names the panels to show, all by default; it can also be set later. `lesson`
+    the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat, renderer (auto, webgpu or
+    canvas2d). `seed` seeds both the match and the training. `controls` names the panels to show, all by default; it can also be set later. `lesson`
     ("01" to "10") shows the panels of a lesson. Raises ConfigError (a ValueError), CheckpointError, or the drill's own
     error, each with one sentence. Running the same cell again closes its earlier widget if the front end reports cell
     ids; `save` still works on that widget.
@@ -350,6 +350,17 @@ class DrillWidget(anywidget.AnyWidget):
     @mode.setter
     def mode(self, value: str) -> None:
         self._set_show(mode=value)
+
+    @property
+    def renderer(self) -> str:
+        """What draws the match: "auto", "webgpu" or "canvas2d". `auto` is WebGPU where there is one; where a processor
+        draws and the same machine trains, the page finds the cheapest picture that still looks fluid.
+        """
+        return self.show["renderer"]
+
+    @renderer.setter
+    def renderer(self, value: str) -> None:
+        self._set_show(renderer=value)
 
     @property
     def opponent(self) -> str:

@@ -41,6 +41,8 @@ def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
         return one_of(name, value, protocol.MODES)
     if name == "swap":
         return one_of(name, value, protocol.SWAPS)
+    if name == "renderer":
+        return one_of(name, value, protocol.RENDERERS)
     if name == "opponent":
         return one_of(name, value, ("", "idle", "random", *opponents))
     if name == "playing":

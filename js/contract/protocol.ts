@@ -4,7 +4,7 @@
  *
  * Folder `contract`: names that all of the page shares. It imports nothing from other folders and does nothing.
  */
-import type { MODES, PANELS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
+import type { MODES, PANELS, RENDERERS, STATUSES, STEP_UNITS, SWAPS, TABS } from "./tables";
 
 /** Bytes as they arrive: anywidget gives a DataView, a worker message an ArrayBuffer. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
@@ -17,6 +17,7 @@ export type TabName = keyof typeof TABS;
 export type Theme = "light" | "dark";
 export type Status = (typeof STATUSES)[number] | "disconnected"; // the page's own word for a kernel that is gone
 export type RendererKind = "webgpu" | "canvas2d";
+export type RendererChoice = (typeof RENDERERS)[number];
 export type Thread = "worker" | "page";
 
 /** One thing a pointer may move, by the names of its state fields; `index` picks one of an array field. Nobody plays a ball. */
@@ -106,6 +107,7 @@ export interface ShowTrait {
   blend_ms: number;
   action_repeat: number; // ticks per decision
   opponent: string; // "idle", "random", one of spec.baselines or a name of the trait `rivals`
+  renderer: RendererChoice;
 }
 
 /** Everything the show needs to go on exactly where it was; small enough for a trait. */
@@ -372,6 +374,7 @@ export type ToWorker =
   | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
   | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
   | (ToView & { type: "VISIBLE"; visible: boolean })
+  | (ToShow & { type: "SPARE"; on: boolean }) // something trains on this machine: draw for as little as looks fluid
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
@@ -453,6 +456,7 @@ export type FromWorker =
       score: [number, number];
       version: number;
       fps: number;
+      frame_ms?: number; // within which 95 of 100 frames came after the one before, of the last two hundred
       playing: boolean;
       events: ShowEvent[];
       probabilities: number[][]; // side 0, one row per choice of spec.actions; [] before any policy
@@ -480,7 +484,7 @@ export type FromWorker =
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
   | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first
   /** This canvas can draw no more (its GPU is gone for good): put a fresh one there and send INIT_CANVAS again. */
-  | { type: "CANVAS_LOST"; id: string; view: number; reason: string }
+  | { type: "CANVAS_LOST"; id: string; view: number; renderer?: RendererKind; reason: string } // without a renderer: as at first
   | { type: "ERROR"; id: string; text: string };
 
 /** What one thread can draw with, found out without touching a canvas. */

@@ -89,6 +89,12 @@ export const SWAPS = [
   "at_reset"
 ] as const;
 
+export const RENDERERS = [
+  "auto",
+  "webgpu",
+  "canvas2d"
+] as const;
+
 export const REST_SECONDS = {
   "goal": 0.7,
   "draw": 0.35
@@ -104,7 +110,8 @@ export const SHOW_DEFAULTS = {
   "swap_interval_ms": 1000,
   "blend_ms": 0,
   "action_repeat": 0,
-  "opponent": ""
+  "opponent": "",
+  "renderer": "auto"
 } as const;
 
 export const SWAP_INTERVAL_MS_MIN = 250 as const;
@@ -365,6 +372,7 @@ export const MESSAGES = {
       "score",
       "version",
       "fps",
+      "frame_ms",
       "playing",
       "events",
       "probabilities",

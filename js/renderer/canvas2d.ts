@@ -62,6 +62,11 @@ export class Canvas2dRenderer implements Renderer {
     this.shapes(picture, this.fixed.count, count);
   }
 
+  /** Asking for a pixel waits for all of them. */
+  async settled(): Promise<void> {
+    this.front.getImageData(0, 0, 1, 1);
+  }
+
   dispose(): void {
     this.canvas.width = this.canvas.height = this.backdrop.width = this.backdrop.height = 1;
   }

@@ -4,6 +4,7 @@ import type { Capabilities } from "../contract/protocol";
 export class Gpu {
   private asking: Promise<GPUDevice | null> | null = null;
   private error = "";
+  software = false; // a processor does this device's work
 
   /** `lost` is called when the device is gone; ask `device()` again then. `broken` gets what WebGPU complains about. */
   constructor(
@@ -34,6 +35,7 @@ export class Gpu {
       const adapter = await navigator.gpu.requestAdapter({ powerPreference: "low-power" });
       if (!adapter) return null;
       const device = await adapter.requestDevice();
+      this.software = isSoftware(adapter.info);
       void device.lost.then(() => {
         this.asking = null;
         this.lost();
@@ -46,6 +48,12 @@ export class Gpu {
       return null;
     }
   }
+}
+
+/** Chromium's fallback adapter says so itself; other drivers of that kind are known by their names. */
+function isSoftware(info: GPUAdapterInfo | undefined): boolean {
+  const names = `${info?.vendor} ${info?.architecture} ${info?.device} ${info?.description}`;
+  return info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render|software/i.test(names);
 }
 
 function hasGpu(): boolean {

@@ -52,6 +52,8 @@ export interface Renderer {
   /** Sizes in CSS pixels, `dpi` device pixels per CSS pixel. */
   resize(width: number, height: number, dpi: number): void;
   draw(picture: Picture): void;
+  /** Resolves once everything has been drawn. */
+  settled(): Promise<void>;
   dispose(): void;
 }
 

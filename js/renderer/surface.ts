@@ -9,7 +9,8 @@ import { compose, EFFECT_SHAPES, type Effects, firstActor } from "./effects";
 import type { Gpu } from "./gpu";
 import { settle } from "./ladder";
 import { Look } from "./palette";
-import { type Canvas, interpolate, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
+import { type Canvas, interpolate, newCanvas, OVERLAY_SHAPES, type Overlay, type Picture, place, type Renderer, RING_SHAPES } from "./scene";
+import { Thrift } from "./thrift";
 import { WebGpuRenderer } from "./webgpu";
 
 /** The two scenes to draw between; a Show is one. */
@@ -45,6 +46,7 @@ export class Surface {
   private shapes = new Float32Array(0); // the same with effects
   private disposed = false;
   private replaced = false; // by a canvas that was asked for and is on its way
+  private readonly thrift = new Thrift();
 
   constructor(
     private readonly options: SurfaceOptions,
@@ -61,9 +63,26 @@ export class Surface {
     return this.renderer !== null;
   }
 
+  /** Whether a frame takes a processor's time from training, and training asks for it. */
+  get spares(): boolean {
+    return this.thrift.on && this.thrift.dear;
+  }
+
+  /** Something trains on this machine, or no longer does. */
+  spare(on: boolean): void {
+    this.thrift.on = on;
+    this.fit();
+  }
+
   resize(width: number, height: number, dpi: number): void {
     Object.assign(this.options, { width, height, dpi });
-    this.renderer?.resize(width, height, dpi);
+    this.fit();
+  }
+
+  /** Gives the canvas its pixels. */
+  private fit(): void {
+    const { width, height, dpi } = this.options;
+    this.renderer?.resize(width, height, dpi * this.thrift.share);
     this.stale = true;
   }
 
@@ -83,10 +102,10 @@ export class Surface {
   }
 
   /** Asks for a fresh canvas; with a `reason` one that is drawn without a GPU. */
-  replace(reason = ""): void {
+  replace(reason = "", renderer: RendererKind | undefined = reason ? "canvas2d" : undefined): void {
     const { id, view } = this.options;
     this.replaced = true;
-    this.post({ type: "CANVAS_LOST", id, view, reason });
+    this.post({ type: "CANVAS_LOST", id, view, renderer, reason });
   }
 
   /** The point of the world that is drawn at CSS pixel x, y of the canvas. */
@@ -123,6 +142,19 @@ export class Surface {
     };
     this.renderer.draw(picture);
     this.stale = false;
+    if (this.thrift.asks) void this.weigh(this.renderer, picture);
+  }
+
+  /** What a frame costs here, and what follows from it. */
+  private async weigh(renderer: Renderer, picture: Picture): Promise<void> {
+    const { width, height, dpi } = this.options;
+    const scratch = new Canvas2dRenderer(newCanvas());
+    scratch.resize(width, height, dpi);
+    const better = await this.thrift.weigh(renderer, scratch, picture);
+    scratch.dispose();
+    if (this.disposed || this.replaced || renderer !== this.renderer) return;
+    if (better === renderer.kind) this.fit();
+    else this.replace("", better);
   }
 
   dispose(): void {
@@ -132,7 +164,7 @@ export class Surface {
   }
 
   private async start(): Promise<void> {
-    const { id, view, canvas, width, height, dpi } = this.options;
+    const { id, view, canvas } = this.options;
     const wantsGpu = this.options.renderer === "webgpu";
     const { renderer, reason } = wantsGpu
       ? settle("webgpu", this.options.reason, await this.gpu.capabilities())
@@ -145,8 +177,8 @@ export class Surface {
       this.post({ type: "ERROR", id, text: `The match cannot be drawn here: ${(error as Error).message}` });
       return;
     }
-    this.renderer.resize(width, height, dpi);
-    this.stale = true;
+    this.thrift.begin(this.renderer.kind, this.gpu.software);
+    this.fit();
     this.post({ type: "READY", id, view, renderer: this.renderer.kind, thread: this.thread, reason });
     this.wake();
   }

@@ -86,6 +86,10 @@ export class WebGpuRenderer implements Renderer {
     this.device.queue.submit([encoder.finish()]);
   }
 
+  settled(): Promise<void> {
+    return this.device.queue.onSubmittedWorkDone();
+  }
+
   dispose(): void {
     this.frameBuffer.destroy();
     this.paintBuffer.destroy();

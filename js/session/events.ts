@@ -1,5 +1,5 @@
 /** Events of a session and their listeners. */
-import type { Cursor, FromWorker } from "../contract/protocol";
+import type { Cursor, FromWorker, RendererKind } from "../contract/protocol";
 
 export type ShowState = Omit<Extract<FromWorker, { type: "STATE" }>, "type" | "id">;
 export type Ready = Omit<Extract<FromWorker, { type: "READY" }>, "type" | "id">;
@@ -37,7 +37,7 @@ export interface SessionEvents {
   dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;
   cursor: { view: number; cursor: Cursor };
-  lost: { view: number; reason: string };
+  lost: { view: number; renderer?: RendererKind; reason: string };
   picture: { width: number; height: number }; // pictures of the kernel's show have this size now
 }
 

@@ -33,6 +33,7 @@ import { runSettings } from "./run_settings";
 import { sameSetting } from "./same_setting";
 import { type Ends, Screen } from "./screen";
 import { SearchLink } from "./search_link";
+import { keepSparing } from "./sparing";
 
 const NO_GOAL = "No goal in two minutes of play. The match continues from here.";
 
@@ -114,6 +115,7 @@ export class Session {
 
     this.appendMetrics();
     this.beginDrill(saved);
+    keepSparing(this, signal);
     this.sendWeights(model.get("config")?.values.reward_weights);
   }
 

@@ -2,7 +2,7 @@
  * The focusable canvas that shows the match. Gives it to the show host, keeps its size, theme and visibility up to date, and puts a
  * fresh canvas there when the old one can draw no more.
  */
-import type { RendererKind, Theme, ToWorker } from "../contract/protocol";
+import type { RendererChoice, RendererKind, Theme, ToWorker } from "../contract/protocol";
 import { listenToGamepads } from "../input/gamepad";
 import type { HeldKeys } from "../input/held_keys";
 import { type Keyboard, listenToKeys } from "../input/keyboard";
@@ -73,7 +73,7 @@ export class MatchCanvas {
       ...this.size(),
       theme: this.options.theme(),
       reducedMotion: reducedMotion(),
-      renderer: renderer ?? host.renderer,
+      renderer: renderer ?? (this.wanted === "canvas2d" ? "canvas2d" : host.renderer),
       reason: reason ?? host.reason,
     };
     host.post(message, offscreen instanceof HTMLCanvasElement ? [] : [offscreen]);
@@ -81,8 +81,13 @@ export class MatchCanvas {
     this.sendVisible();
   }
 
+  /** What a person has chosen to draw with. */
+  private get wanted(): RendererChoice {
+    return this.options.view.session.show.renderer;
+  }
+
   /** A fresh canvas, with the focus and the keys of the one that is lost: whoever plays notices nothing. */
-  private replace(reason: string): void {
+  private replace(renderer?: RendererKind, reason?: string): void {
     const { held } = this.options;
     const [focused, keys] = [this.canvas.matches(":focus"), [...held.holds("keys")]];
     this.canvas = freshCanvas();
@@ -91,7 +96,7 @@ export class MatchCanvas {
       this.canvas.focus({ preventScroll: true });
       held.hold("keys", keys);
     }
-    void (reason ? this.start("canvas2d", reason) : this.start());
+    void this.start(renderer, reason);
   }
 
   private dispose(): void {
@@ -131,10 +136,17 @@ export class MatchCanvas {
       if (now.view === number) this.canvas.dataset.cursor = now.cursor;
     };
     const lost = (canvas: SessionEvents["lost"]) => {
-      if (canvas.view === number) this.replace(canvas.reason);
+      if (canvas.view === number) this.replace(canvas.renderer, canvas.reason || undefined);
+    };
+    let drawn = this.wanted;
+    const chosen = () => {
+      if (this.wanted === drawn) return;
+      drawn = this.wanted;
+      this.replace();
     };
     session.events.on("cursor", cursor, signal);
     session.events.on("lost", lost, signal);
+    session.events.on("show", chosen, signal);
   }
 
   private sendVisible(): void {

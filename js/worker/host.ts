@@ -25,6 +25,9 @@ const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is compos
 const FEW_FRAMES = 45; // a second
 const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs
 const FPS_WINDOW_MS = 1000;
+const GAPS = 200; // between frames, of which the 95th percentile is reported
+const SPARING_MS = 1000 / 30; // between frames that are spared
+const EARLY_MS = 4; // that a frame may come before it is due
 
 /** What a widget has once its drill is there. */
 interface Live {
@@ -55,13 +58,24 @@ class Widget {
   stateDirty = true; // something changed since STATE was posted
   snapshotDirty = true; // and since SNAPSHOT was
   scoresReported = 0; // finished games when SCORES was last posted
+  sparing = false; // something trains on this machine
   private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
+  private readonly gaps: number[] = []; // ms between the last frames
+  private drewAt = -Infinity; // ms
 
   constructor(readonly id: string) {}
 
   frameDrawn(now: number): void {
     this.frames.push(now);
     this.fps(now);
+    if (now - this.drewAt < FPS_WINDOW_MS) this.gaps.push(now - this.drewAt); // else it stood still in between
+    if (this.gaps.length > GAPS) this.gaps.shift();
+    this.drewAt = now;
+  }
+
+  /** Within which 95 of 100 frames came after the one before; 0 before any. */
+  get pace(): number {
+    return [...this.gaps].sort((a, b) => a - b)[Math.floor(0.95 * this.gaps.length)] ?? 0;
   }
 
   fps(now: number): number {
@@ -79,6 +93,7 @@ export class Host {
   );
   private last = 0; // ms: the last frame
   private awake = false;
+  private due = 0; // ms: the next frame where frames are spared
 
   constructor(
     private readonly post: (message: FromWorker) => void,
@@ -125,6 +140,12 @@ export class Host {
         if (message.reducedMotion !== undefined) this.setMotion(this.widget(id), message.reducedMotion);
         this.eachView(message, (surface) => surface.setTheme(message.theme));
         return;
+      case "SPARE": {
+        const widget = this.widget(id);
+        widget.sparing = message.on;
+        for (const surface of widget.surfaces.values()) surface.spare(message.on);
+        return;
+      }
       case "VISIBLE":
         this.eachView(message, (surface) => {
           surface.visible = message.visible;
@@ -295,7 +316,9 @@ export class Host {
     widget.surfaces.get(view)?.dispose();
     if (message.reducedMotion !== undefined) this.setMotion(widget, message.reducedMotion);
     const options = { id, view, canvas, width, height, dpi, theme, renderer, reason };
-    widget.surfaces.set(view, new Surface(options, this.gpu, this.thread, this.post, () => this.wake()));
+    const surface = new Surface(options, this.gpu, this.thread, this.post, () => this.wake());
+    surface.spare(widget.sparing);
+    widget.surfaces.set(view, surface);
   }
 
   private setMotion(widget: Widget, reduced: boolean): void {
@@ -339,6 +362,10 @@ export class Host {
 
   private readonly frame = (): void => {
     const now = performance.now();
+    if (this.leavesOut(now)) {
+      this.frames.next(this.frame);
+      return;
+    }
     const seconds = (now - this.last) / 1000;
     this.last = now;
     this.awake = false;
@@ -349,6 +376,15 @@ export class Host {
     }
     if (this.awake) this.frames.next(this.frame);
   };
+
+  /** Whether this frame is left to training: then every second one is, evenly. */
+  private leavesOut(now: number): boolean {
+    const seen = [...this.widgets.values()].flatMap(({ surfaces }) => [...surfaces.values()]).filter(({ visible }) => visible);
+    if (seen.length === 0 || !seen.every(({ spares }) => spares)) return false;
+    if (now < this.due - EARLY_MS) return true;
+    this.due = Math.max(this.due + SPARING_MS, now + SPARING_MS / 2);
+    return false;
+  }
 
   /** One frame of one widget; whether there is to be another. */
   private run(widget: Widget, { show, effects, inspector, drags, picks }: Live, seconds: number, now: number): boolean {
@@ -399,7 +435,8 @@ export class Host {
     widget.stateDirty = false;
     const { tick, version, playing } = show;
     const events = show.takeEvents();
-    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, playing, events, ...show.deciders.opinion(show.state) });
+    const frame_ms = widget.pace;
+    this.post({ type: "STATE", id, tick, score: [...show.score], version, fps, frame_ms, playing, events, ...show.deciders.opinion(show.state) });
     const proposals = show.deciders.gatekeeper.takeNews();
     if (proposals.length > 0) this.post({ type: "PROPOSALS", id, proposals });
     const futures = widget.inspector?.futures.report();

@@ -100,7 +100,7 @@ def test_machine_code_neither_fuses_nor_spills(name, monkeypatch):
     from numba.cuda.compiler import compile_ptx
     from numba.cuda.cudadrv.error import NvvmSupportError
 
-    from dshq_kernels.backends.cpu import load_module
+    from dshq_kernels.backends.generated import load_module
 
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     module = load_module(compile_drill(drills[name]).cuda)

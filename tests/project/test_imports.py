@@ -29,7 +29,7 @@ WIDGET = {
     "contract": {"dshq_kernels"},
     "drill": {"contract", "dshq_kernels"},
     "drills": {"drill"},
-    "env": {"contract", "drill", "drills", "dshq_kernels"},
+    "env": {"contract", "drill", "drills", "runtime", "dshq_kernels"},
     "files": set(),
     "policy": {"contract", "drill", "drills", "files", "dshq_kernels"},
     "pixels": set(),

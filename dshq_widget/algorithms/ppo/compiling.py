@@ -41,7 +41,7 @@ def is_compiled(drill: CompiledDrill) -> bool:
 def rules(drill: CompiledDrill, waits: Callable[[], None] | None = None) -> None:
     """Compile the drill's rules."""
     with compiling.turn(RULES, drill.python, waits):
-        drill.game()
+        drill.game(budget.compilers())
 
 
 def play(drill: CompiledDrill, config: TrainConfig, learner: Learner, waits: Callable[[], None] | None = None) -> None:

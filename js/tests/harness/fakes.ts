@@ -1,6 +1,7 @@
 /** A kernel's end of the traits and a browser's worker, as far as the page can tell. */
 import type { Model, Traits } from "../../contract/model";
 import type { DrillSpec, FromWorker, MetricsRow, PageToKernel, TabName, ToWorker } from "../../contract/protocol";
+import { SHOW_DEFAULTS } from "../../contract/tables";
 import widget from "../../page";
 import { registry } from "../../session/registry";
 
@@ -77,7 +78,7 @@ export class FakeModel implements Model {
     seat: {},
     rivals: {},
     config,
-    show: { mode: "ai_vs_ai", speed: 1, playing: true, seed: 0, match: 0, swap: "now", swap_interval_ms: 1000, blend_ms: 0, action_repeat: 0, opponent: "" },
+    show: { ...SHOW_DEFAULTS },
     snapshot: null,
     seq: 0,
   };

@@ -373,7 +373,7 @@ describe("the show", () => {
 
   it("gets a fresh canvas when the old one is lost", async () => {
     const before = control("Match");
-    worker().say({ type: "CANVAS_LOST", id, view: 0, reason: "The graphics adapter went away." });
+    worker().say({ type: "CANVAS_LOST", id, view: 0, renderer: "canvas2d", reason: "The graphics adapter went away." });
     await settle();
     await settle();
     expect(control("Match")).not.toBe(before);

@@ -81,6 +81,13 @@ describe("Host", () => {
     await page.until("STATE", (state) => state.tick === 0);
   });
 
+  it("says how even its frames are, and draws on while a training machine is spared", async () => {
+    page.send(drill(), { type: "SPARE", id: "a", on: true });
+    const state = await page.until("STATE", ({ tick }) => tick > 30);
+    expect(state.frame_ms).toBe(0); // there is no canvas
+    expect(state.playing).toBe(true);
+  });
+
   it("restores a snapshot", async () => {
     page.send(drill(), { type: "PAUSE", id: "a" }, { type: "STEP", id: "a", unit: "tick", count: 30 });
     const { type: _type, id: _id, ...snapshot } = await page.until("SNAPSHOT", ({ tick }) => tick === 30);

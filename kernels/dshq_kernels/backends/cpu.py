@@ -7,20 +7,14 @@ turns the lane loop into straight vector code: 10 and more times faster than one
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
+from dshq_kernels.backends.generated import load_module
 from dshq_kernels.language.ir import (
     BOOL,
     F32,
@@ -46,7 +40,6 @@ from dshq_kernels.language.ir import (
     Var,
 )
 from dshq_kernels.simd.lanes import LANES
-from dshq_kernels.simd.vector import SOURCES
 
 RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
 VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
@@ -253,61 +246,15 @@ def mask_verb(spec: Mapping[str, Any]) -> int:
     return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
 
 
-def cache_dir() -> Path:
-    """Folder of generated modules and their machine code: $DSHQ_CACHE_DIR, else the user's cache folder, else a
-    temporary one.
-    """
-    chosen = os.environ.get("DSHQ_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
-    for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
-        try:
-            (folder / "rules").mkdir(parents=True, exist_ok=True)
-            if os.access(folder / "rules", os.W_OK):
-                return folder
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="dshq-"))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file of the cache so that nobody ever sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(temporary, path)
-
-
-def load_module(source: str) -> ModuleType:
-    """Import generated source through a file in the cache folder, so that numba finds earlier machine code next to it.
-    The name changes when this package, which the code calls, changes.
-    """
-    digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
-    name = f"dshq_rules_{digest}"
-    if name in sys.modules:
-        return sys.modules[name]
-    path = cache_dir() / "rules" / f"{name}.py"
-    if not path.exists() or path.read_text() != source:
-        write_whole(path, source.encode())
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
 class CpuGame:
     """A compiled game: its tile record, its verbs' addresses, and calls over whole arrays of tiles.
 
     Arrays of tiles are `np.ndarray` of `dtype` with shape `(n_tiles,)`; every result array has the tile first.
     """
 
-    def __init__(self, source: str, spec: Mapping[str, Any]):
-        self.module = load_module(source)
+    def __init__(self, source: str, spec: Mapping[str, Any], processes: int = 1):
+        """Load it, or compile it, by up to `processes` processes."""
+        self.module = load_module(source, processes)
         self.spec = spec
         self.dtype: np.dtype = self.module.TILE
         self.sides = int(spec["sides"])

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import load_module, python_expression
+from dshq_kernels.backends.cpu import python_expression
+from dshq_kernels.backends.generated import load_module
 from dshq_kernels.language.ir import (
     BOOL,
     F32,

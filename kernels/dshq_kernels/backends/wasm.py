@@ -17,8 +17,10 @@ from typing import Any
 import llvmlite
 import numba
 
-from dshq_kernels.backends.cpu import VERB_NAMES, cache_dir, write_whole
+from dshq_kernels.backends.cpu import VERB_NAMES
+from dshq_kernels.backends.generated import cache_dir
 from dshq_kernels.backends.wasm_module import linked
+from dshq_kernels.simd.shipped import write_whole
 from dshq_kernels.simd.vector import SOURCES
 
 DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20

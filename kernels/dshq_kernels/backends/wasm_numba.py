@@ -2,10 +2,11 @@
 
     python -m dshq_kernels.backends.wasm_numba < {"source" or "module", "names", "relaxed"} as JSON > object file
 
-The only file that reaches into numba's compiler. In this process numba lowers every function for wasm32 instead of the
-processor, from types to memory layout, keeps the LLVM code as it is, and neither runs nor caches anything; the whole
-is optimised once, by LLVM, for WebAssembly. A process of its own, because what numba has compiled for the processor
-cannot be compiled again, and because nobody else shall see a numba that is bent like this.
+The only file that reaches into numba's compiler (simd/shipped.py reaches into its cache). In this process numba lowers
+every function for wasm32 instead of the processor, from types to memory layout, keeps the LLVM code as it is, and
+neither runs nor caches anything; the whole is optimised once, by LLVM, for WebAssembly. A process of its own, because
+what numba has compiled for the processor cannot be compiled again, and because nobody else shall see a numba that is
+bent like this.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def bend(relaxed: bool) -> None:
     llvm.initialize_all_asmprinters()
     _Codegen.features = features(relaxed)
     codegen.JITCPUCodegen = _Codegen
-    llvm.get_host_cpu_features = dict  # by them the matrix kernel would choose its blocks
+    numba.config.CPU_FEATURES = features(relaxed)  # simd/target.py asks for them
     caching.Cache.load_overload = lambda self, sig, target_context: None
     caching.Cache.save_overload = lambda self, sig, data: None
 
@@ -213,7 +214,7 @@ def main() -> int:
         if sentence:
             raise Refused(sentence)
         bend(work["relaxed"])
-        from dshq_kernels.backends.cpu import load_module  # not before: importing it makes numba's code generator
+        from dshq_kernels.backends.generated import load_module  # not before: importing it makes numba's code generator
 
         module = load_module(work["source"]) if "source" in work else importlib.import_module(work["module"])
         sys.stdout.buffer.write(object_file(module, work["names"]))

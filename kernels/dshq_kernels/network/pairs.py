@@ -14,7 +14,7 @@ from typing import Any
 
 from numba import njit
 
-from dshq_kernels.backends.cpu import load_module
+from dshq_kernels.backends.generated import load_module
 from dshq_kernels.network.grid import add_to, weight
 from dshq_kernels.network.layers import Pairs
 from dshq_kernels.simd.block import input_slope_block, play_block

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dshq_kernels.backends.cpu import load_module
+from dshq_kernels.backends.generated import load_module
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.simd.elementary import exp, log
 from dshq_kernels.simd.vector import compiled, fma, load, load_u32, maximum, peek_f32, peek_i32, select, splat, store

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from dshq_kernels.simd import vector
+from dshq_kernels.simd import target, vector
 from dshq_kernels.simd.elementary import VECTOR, constant, emit_relu, emit_relu_slope, emit_tanh, emit_tanh_slope
 
 _F32, _I64 = ir.FloatType(), ir.IntType(64)
 _ROWS, _COLUMNS = 8, 2
-_PART = (8, 2) if llvm.get_host_cpu_features().get("avx512f") else (4, 1)
+_PART = (8, 2) if target.has("avx512f") else (4, 1)
 """Rows and columns (of 16) whose sums are in registers at once: 16 of AVX-512's 32, 8 of AVX2's 16, 16 of NEON's 32."""
 
 

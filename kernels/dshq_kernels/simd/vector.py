@@ -22,6 +22,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
+from dshq_kernels.simd import shipped
 from dshq_kernels.simd.lanes import LANES
 
 intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
@@ -458,3 +459,6 @@ def aligned(shape, dtype=np.float32) -> np.ndarray:
     raw = np.zeros(count * dtype.itemsize + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
+
+
+shipped.unpack(shipped.KERNELS, Path(__file__), SOURCES)
