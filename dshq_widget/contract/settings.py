@@ -46,8 +46,11 @@ def about(
     hi: float | None = None,
     multiple: int = 1,
     choices: tuple[str, ...] = (),
+    network: bool = False,
 ) -> dict[str, Any]:
-    """A field's metadata; `kind` is int, float, bool, choice, text, sizes, shares or weights."""
+    """A field's metadata; `kind` is int, float, bool, choice, text, sizes, shares or weights; `network`: another value
+    needs another network, and what was learned does not fit it.
+    """
     return {
         "kind": kind,
         "label": label,
@@ -58,6 +61,7 @@ def about(
         "max": hi,
         "multiple": multiple,
         "choices": choices,
+        "network": network,
     }
 
 
@@ -126,12 +130,14 @@ class TrainConfig:
     explores more; 0 disables it.
     """
     hidden_sizes: tuple[int, ...] = setting(
-        (64, 64), "sizes", "Hidden layers", RESTART, ESSENTIALS, unit="neurons", lo=1, hi=1024
+        (64, 64), "sizes", "Hidden layers", RESTART, ESSENTIALS, unit="neurons", lo=1, hi=1024, network=True
     )
     """Width of each hidden layer; one to four layers."""
-    activation: str = setting("tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"))
+    activation: str = setting(
+        "tanh", "choice", "Activation", RESTART, "network", choices=("tanh", "relu"), network=True
+    )
     """Activation function of the hidden layers."""
-    separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network")
+    separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network", network=True)
     """Whether policy and value have separate hidden layers, each as wide as `hidden_sizes`."""
     action_distribution: str = setting(
         "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")

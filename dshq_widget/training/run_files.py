@@ -82,12 +82,12 @@ class RunFiles:
         wanted = (newest.version, newest.layers, newest.activation)
         return saved.state if saved and (saved.version, saved.layers, saved.activation) == wanted else {}
 
-    def set_aside(self) -> Path | None:
-        """Keep the autosave of a policy that is being replaced in a separate file; None if there is none."""
+    def set_aside(self, name: str = REPLACED_NAME) -> Path | None:
+        """Keep the autosave of a policy that is being replaced in a file of that name; None if there is none."""
         autosave = self.autosave()
         if self.resume != str(autosave) or not autosave.exists():
             return None
-        kept = autosave.with_name(REPLACED_NAME)
+        kept = autosave.with_name(name)
         os.replace(autosave, kept)
         return kept
 

@@ -38,6 +38,8 @@ class RunState:
         self._spec = drill.spec
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
+        self.kept: list[Path] = []
+        """Files of what was learned before a new network began."""
 
     def forget(self) -> None:
         """Go back to version 0. Scenes stay; their results are cleared."""
@@ -45,6 +47,15 @@ class RunState:
         self._status.forget()
         self._scenes.forget()
         self._latest.replace(self._config.untrained())
+
+    def begin_anew(self) -> None:
+        """Go back to version 0 for a network that does not fit what was learned; that stays as a file."""
+        newest = self._latest.newest()
+        kept = self._files.set_aside(f"version-{newest.version}.dshq") if newest.version else None
+        self.forget()
+        if kept:
+            self.kept.append(kept)
+            self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
 
     def adopt(self, saved: Checkpoint, path: Path) -> None:
         """Continue from a file; raises CheckpointError if it does not fit the drill."""

@@ -268,6 +268,11 @@ class Trainer(Readings):
         if stopped:
             self._notify()
 
+    @property
+    def kept(self) -> tuple[Path, ...]:
+        """Files of what was learned before a setting asked for a new network, oldest first."""
+        return tuple(self._state.kept)
+
     def join(self, timeout: float | None = None) -> bool:
         """Wait until no learner runs; False if one still runs after `timeout` seconds."""
         with self._changed:
@@ -301,7 +306,9 @@ class Trainer(Readings):
             for key, value in self._config.orders({key: changed[key] for key in changed if key not in waiting}).items():
                 self._control.send({"type": "SET_HYPER", "key": key, "value": value})
             if self._control.processes is not None and waiting:
-                self._status.text = f"{', '.join(waiting)} will take effect at the next start"
+                new = self.version and any(settings.FIELDS[key]["network"] for key in waiting if key in settings.FIELDS)
+                more = f" and need a new network; version {self.version} will stay as a file" if new else ""
+                self._status.text = f"{', '.join(waiting)} will take effect at the next start{more}"
             elif self._control.processes is None and self.version == 0:
                 self._files.resume = None
                 self._latest.replace(self._config.untrained())
@@ -472,7 +479,7 @@ class Trainer(Readings):
         newest, network = self.latest_policy(), self._config.network()
         wanted = (network.layers, network.activation)
         if (newest.layers, newest.activation) != wanted or not network.fits(newest.weights):
-            self._state.forget()
+            self._state.begin_anew()
         if self._gentle:  # somebody may watch
             self._state.share_acting()
         budget: Budget | None = orders["budget"]

@@ -416,6 +416,7 @@ class DrillWidget(anywidget.AnyWidget):
         """Update the traits from the trainer; the policy at most once per swap interval."""
         trainer = self._trainer
         with self._outbox.lock:
+            self.rivals = self._rivals.offer(trainer.kept)
             self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
             self.paused = trainer.paused
             fps = self._commands.page.get("fps") if self._outbox.flow.reachable else None

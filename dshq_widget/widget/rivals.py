@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ class Rivals:
         self._paths[path.stem] = path
         self.known = {**self.known, path.stem: policy}
         return path.stem
+
+    def offer(self, paths: Iterable[Path]) -> dict[str, dict[str, Any] | None]:
+        """Add files under their names, to be read when they are chosen. Returns `known`."""
+        new = {} if self._scripts_only else {path.stem: path for path in paths if path.stem not in self._paths}
+        if new:
+            self._paths |= new
+            self.known = {**self.known, **dict.fromkeys(new)}
+        return self.known
 
     def load(self, name: str) -> None:
         """Load the policy of that name if there is one and it is not loaded yet."""

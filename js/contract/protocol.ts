@@ -135,6 +135,7 @@ export interface ConfigSchemaEntry {
   multiple?: number;
   effect: "now" | "next update" | "restart";
   group?: string;
+  network?: boolean; // another value needs another network
 }
 export type ConfigValue = number | string | boolean | number[];
 export interface ConfigTrait {

@@ -23,6 +23,7 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.history import History, Progress, clean
 from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget.rivals import Rivals
 from tests.harness.games.toy_drills import Walk
 
 PATIENCE = 300.0
@@ -322,12 +323,21 @@ def test_reset_goes_back_to_version_0(trained):
     until(lambda: t.version > 0)
 
 
-def test_another_network_starts_from_version_0(trained):
+def test_another_network_starts_from_version_0_and_the_old_run_stays_a_file(trained):
     t = running(trained)
+    t.set_hyper(hidden_sizes=(8,))
+    assert "need a new network; version" in t.status_text
     t.stop()
     assert t.join(PATIENCE)
-    t.start(hidden_sizes=(8,))
+    version, before = t.version, t.latest_policy().weights
+    t.start()
     assert t.latest_policy().layers == (1, 8, 3)
+    assert t.kept[-1].name == f"version-{version}.dshq"
+    assert np.array_equal(checkpoint.load(t.kept[-1]).weights, before)
+    rivals = Rivals(t.drill)
+    assert rivals.offer(t.kept)[f"version-{version}"] is None and rivals.offer(t.kept) is rivals.known
+    rivals.load(f"version-{version}")
+    assert rivals.known[f"version-{version}"]["version"] == version
     assert t.wait(seconds=0, progress=False)
     until(lambda: t.version > 0)
     assert t.latest_policy().layers == (1, 8, 3)

@@ -5,6 +5,7 @@
 
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
 import { plainKey, runSettings } from "../../session/run_settings";
+import { checkSetting, namesFor } from "../../session/settings_check";
 import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
@@ -43,7 +44,7 @@ function build(view: PanelView): HTMLElement {
     const byGroup = new Map<string, HTMLElement[]>();
     const own = new Set<string>(); // groups of the algorithm's own settings
     for (const [key, entry] of Object.entries(schema)) {
-      const control = buildControl(key, entry, change);
+      const control = buildControl(key, entry, () => namesFor(entry.kind, session.model.get("drill")?.spec), change);
       controls.set(key, control);
       const group = entry.group ?? "settings";
       if (plainKey(key) !== key) own.add(group);
@@ -102,7 +103,13 @@ interface Control {
   write(value: ConfigValue): void;
 }
 
-function buildControl(key: string, entry: ConfigSchemaEntry, change: (key: string, value: ConfigValue | null, problem: string) => void): Control {
+/** `names`: what a table may name. */
+function buildControl(
+  key: string,
+  entry: ConfigSchemaEntry,
+  names: () => readonly string[],
+  change: (key: string, value: ConfigValue | null, problem: string) => void,
+): Control {
   const input = buildInput(entry);
   const tooltip = [entry.label, entry.help, entry.unit && `Unit: ${entry.unit}.`, range(entry) && `Enter ${wanted(entry)}.`, EFFECT_HELP[entry.effect]];
   input.title = tooltip.filter(Boolean).join("\n");
@@ -118,7 +125,7 @@ function buildControl(key: string, entry: ConfigSchemaEntry, change: (key: strin
     problem,
   );
   input.addEventListener("change", () => {
-    const { value, problem: text } = parse(entry, input);
+    const { value, problem: text } = parse(entry, input, key, names());
     change(key, value, text);
   });
   const write = (value: ConfigValue) => {
@@ -149,10 +156,22 @@ function buildInput(entry: ConfigSchemaEntry): HTMLInputElement | HTMLSelectElem
   return h("input", { type: "text", inputmode: numeric ? "decimal" : null, spellcheck: "false", autocomplete: "off" });
 }
 
-/** What a control holds, or one sentence about what is wrong with it. */
-export function parse(entry: ConfigSchemaEntry, input: HTMLInputElement | HTMLSelectElement): { value: ConfigValue | null; problem: string } {
+/** What a control holds, or one sentence about what is wrong with it; tables and sizes need their key and names. */
+export function parse(
+  entry: ConfigSchemaEntry,
+  input: HTMLInputElement | HTMLSelectElement,
+  key = "",
+  names: readonly string[] = [],
+): { value: ConfigValue | null; problem: string } {
   if (input instanceof HTMLInputElement && input.type === "checkbox") return { value: input.checked, problem: "" };
   const text = input.value.trim();
+  if (WIDE_KINDS.includes(entry.kind)) {
+    try {
+      checkSetting(key, text, entry, names);
+    } catch (error) {
+      return { value: null, problem: (error as Error).message };
+    }
+  }
   if (entry.kind !== "int" && entry.kind !== "float") return { value: text, problem: "" };
   const value = Number(text);
   const whole = entry.kind === "int";

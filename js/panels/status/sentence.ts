@@ -1,5 +1,5 @@
 /** What the training does, in one sentence that a student understands. */
-import type { MetricsRow, Status } from "../../contract/protocol";
+import type { ConfigTrait, ConfigValue, MetricsRow, Status } from "../../contract/protocol";
 import { capital } from "../../ui/format";
 
 /** Said where the kernel says nothing more exact. */
@@ -25,6 +25,15 @@ export function sentenceOf(status: Status, text: string, games: number, row: Met
     return typeof rate === "number" && rate > 0 ? `${practice}: ${whole(Number(rate.toPrecision(3)))} decisions a second.` : `${practice}.`;
   }
   return (FROM_KERNEL.includes(status) && closed(text)) || (SENTENCES[status] ?? "");
+}
+
+/** Before Train: what a setting that needs a new network would cost; "" where nothing would be lost. */
+export function forgets(status: Status, { schema }: Pick<ConfigTrait, "schema">, drafts: Readonly<Record<string, ConfigValue>>, updates = 0): string {
+  if (!["idle", "stopped"].includes(status) || updates === 0) return "";
+  const keys = Object.keys(drafts).filter((key) => schema[key]?.network);
+  if (keys.length === 0) return "";
+  const need = keys.length === 1 ? "needs" : "need";
+  return `Train forgets ${whole(updates)} updates: ${keys.join(" and ")} ${need} a new network. The old run stays as a file.`;
 }
 
 /** With a capital and a full stop. */

@@ -1,10 +1,11 @@
 /** The status of the training: one pill, one sentence on what it does or what went wrong, and what it has reached. */
 
 import type { Status } from "../../contract/protocol";
+import { runSettings } from "../../session/run_settings";
 import { h, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildMilestones } from "./milestones";
-import { sentenceOf } from "./sentence";
+import { forgets, sentenceOf } from "./sentence";
 import { buildUndo } from "./undo";
 
 const NAMES: Record<Status, string> = {
@@ -37,7 +38,8 @@ function build(view: PanelView): HTMLElement {
     const paused = now === "training" && session.model.get("paused");
     pill.toggleAttribute("data-paused", paused);
     setText(pill, paused ? "Learning paused" : (NAMES[now] ?? now));
-    setText(sentence, sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
+    const lost = forgets(now, runSettings(session.model.get("config")), session.drafts(), session.history.rows.at(-1)?.updates);
+    setText(sentence, lost || sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
     if (session.model.standalone) {
       pill.dataset.status = "idle";
       setText(pill, SAVED.name);
@@ -49,6 +51,7 @@ function build(view: PanelView): HTMLElement {
   };
   let beats = 0;
   session.events.on("status", follow, signal);
+  session.events.on("config", follow, signal);
   const beat = () => {
     if (session.status === "training") pill.dataset.beat = String(++beats % 2);
     follow();

@@ -5,9 +5,9 @@
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
+import { checkSetting, namesFor } from "../settings_check";
 import type { PageModel } from "./page_model";
 import { SceneList } from "./scene_list";
-import { checkSetting } from "./settings_check";
 import { forgetRun, type Kept, keepRun } from "./storage";
 import { ask, laneCount, TrainerThread } from "./trainer_thread";
 
@@ -166,9 +166,7 @@ export class PageTrainer {
     const { model } = this;
     const config = model.get("config");
     const entry = config.schema[key];
-    const { terms, baselines } = this.drill.spec;
-    const names = entry?.kind === "weights" ? terms.map(({ name }) => name) : ["self", "pool", "idle", "random", ...baselines];
-    const checked = checkSetting(key, value, entry, names);
+    const checked = checkSetting(key, value, entry, namesFor(entry?.kind, this.drill.spec));
     model.set("config", { ...config, values: { ...config.values, [key]: checked } });
     if (this.thread && entry?.effect !== "restart") this.thread.post({ type: "SET_HYPER", key, value: checked });
     else if (this.thread) model.set("status_text", `${key} will take effect at the next start`);

@@ -2,7 +2,7 @@
 /** The sentence on what training does, and what it has reached. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { beatenAt } from "../../panels/status/milestones";
-import { SENTENCES, sentenceOf } from "../../panels/status/sentence";
+import { forgets, SENTENCES, sentenceOf } from "../../panels/status/sentence";
 import { FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
 
 describe("the sentence", () => {
@@ -16,6 +16,18 @@ describe("the sentence", () => {
     expect(sentenceOf("training", "went back to v12", 1024, undefined)).toBe("Went back to v12.");
     expect(sentenceOf("starting", "compiling", 1024, undefined)).toBe("Compiling.");
     expect(sentenceOf("idle", "not started", 1024, undefined)).toBe(SENTENCES.idle);
+  });
+});
+
+describe("before Train", () => {
+  const schema = { hidden_sizes: { label: "", help: "", unit: "", kind: "sizes", effect: "restart" as const, network: true } };
+
+  it("says what a new network would cost", () => {
+    const sentence = "Train forgets 3,268 updates: hidden_sizes needs a new network. The old run stays as a file.";
+    expect(forgets("stopped", { schema }, { hidden_sizes: "32" }, 3268)).toBe(sentence);
+    expect(forgets("stopped", { schema }, { learning_rate: 1 }, 3268)).toBe("");
+    expect(forgets("training", { schema }, { hidden_sizes: "32" }, 3268)).toBe("");
+    expect(forgets("idle", { schema }, { hidden_sizes: "32" }, 0)).toBe("");
   });
 });
 

@@ -1,5 +1,5 @@
-/** Checks a hyper-parameter that was changed in a page that trains by itself: the short form of contract/settings.py. */
-import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
+/** Checks a hyper-parameter where it is typed, before any kernel sees it: the short form of contract/settings.py. */
+import type { ConfigSchemaEntry, ConfigValue, DrillSpec } from "../contract/protocol";
 
 /**
  * A value as the trait keeps it, or an Error that says what was wanted: the page's short form of contract/settings.py.
@@ -50,6 +50,12 @@ export function checkSetting(key: string, value: ConfigValue, entry: ConfigSchem
     default:
       throw new Error(`${key} cannot be changed in the page.`);
   }
+}
+
+/** Names that a table of this kind may have, for a drill. */
+export function namesFor(kind: string | undefined, spec: Pick<DrillSpec, "terms" | "baselines"> | undefined): string[] {
+  if (kind === "weights") return (spec?.terms ?? []).map(({ name }) => name);
+  return ["self", "pool", "idle", "random", ...(spec?.baselines ?? [])];
 }
 
 function pairsIn(text: string): [name: string, number: string][] {
