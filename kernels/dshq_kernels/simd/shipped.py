@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import io
 import json
 import os
-import pickle
+import pickletools
 import sysconfig
 import tarfile
 import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -110,39 +108,61 @@ def _put(name: str, files: Mapping[str, bytes], source: Path) -> None:
     place = _cache_of(source)
     if place is None:
         return
-    version, stamp, overloads = read_index(files[name])
+    index = Index(files[name])
     path = place / inside
-    if path.exists() and read_index(path.read_bytes())[:2] == (version, stamp):
+    if path.exists() and Index(path.read_bytes()).made_of == index.made_of:
         return
-    for data in overloads.values():
+    for data in index.data:
         write_whole(place / data, files[package + slash + data])
-    write_whole(path, index(version, stamp, {(key[0], _here(), *key[2:]): data for key, data in overloads.items()}))
+    write_whole(path, index.for_processor(*_here()))
 
 
-def read_index(content: bytes) -> tuple[str, Any, dict[Any, str]]:
-    """numba's index of a function: its release, the stamp of the source, and the data file of each signature,
-    processor and hash of the code.
+class Index:
+    """numba's index of a function, a pickle of its release and one of the stamp of its source and a table: signature,
+    processor and hash of the code -> data file. It is read word by word and not unpickled: its signatures name
+    functions of modules that are being imported.
     """
-    file = io.BytesIO(content)
-    version = pickle.load(file)
-    if version != numba.__version__:
-        return version, None, {}
-    stamp, overloads = pickle.load(file)
-    return version, stamp, overloads
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._words = self._read(content)
+        table = next((k for k, (name, _, _) in enumerate(self._words) if name == "EMPTY_DICT"), len(self._words))
+        self.made_of = [value for _, value, _ in self._words[:table] if isinstance(value, (str, bytes))]
+        """numba's release, and hashes of the source."""
+        texts = [value for _, value, _ in self._words[table:] if isinstance(value, str)]
+        self.data = [text for text in texts if text.endswith(".nbc")]
+
+    @staticmethod
+    def _read(content: bytes) -> list[tuple[str, object, bytes]]:
+        """Name, value and bytes of each word of both pickles."""
+        words, begin = [], 0
+        for _ in range(2):
+            found = [(op.name, value, begin + (at or 0)) for op, value, at in pickletools.genops(content[begin:])]
+            ends = [place for _, _, place in found[1:]]
+            begin = found[-1][2] + 1  # the last word, STOP, is one byte
+            words += [
+                (name, value, content[place:end])
+                for (name, value, place), end in zip(found, [*ends, begin], strict=True)
+            ]
+        return words
+
+    def for_processor(self, name: str, features: str) -> bytes:
+        """The same for another processor than the level's: its name and features stand in the level's place."""
+        level = [value for _, value, _ in self._words if isinstance(value, str)]
+        triple = next(k for k, text in enumerate(level) if text.count("-") >= 2 and "linux" in text)
+        changed = {level[triple + 1]: name, level[triple + 2]: features}
+        return b"".join(
+            b"X" + len(text).to_bytes(4, "little") + text if (text := changed.get(str(value), "").encode()) else word
+            for kind, value, word in self._words
+            if kind != "FRAME"  # lengths that would no longer be right; they may be left out
+        )
 
 
-def index(version: str, stamp: Any, overloads: dict[Any, str]) -> bytes:
-    """The opposite of `read_index`."""
-    from numba.core.serialize import dumps
-
-    return pickle.dumps(version, protocol=-1) + dumps((stamp, overloads))
-
-
-def _here() -> Any:
-    """What numba calls this processor in its indexes."""
+def _here() -> tuple[str, str]:
+    """What numba calls this processor in its indexes: a name and features."""
     from numba.core.registry import cpu_target
 
-    return cpu_target.target_context.codegen().magic_tuple()
+    return cpu_target.target_context.codegen().magic_tuple()[1:]
 
 
 @cache
@@ -150,6 +170,6 @@ def _cache_of(source: Path) -> Path | None:
     """The folder in which numba keeps the machine code of a file's functions; None if it can keep it nowhere."""
     from numba.core.caching import CacheImpl
 
-    found = (kind.from_function(read_index, str(source)) for kind in CacheImpl._locator_classes)
+    found = (kind.from_function(write_whole, str(source)) for kind in CacheImpl._locator_classes)
     locator = next(filter(None, found), None)
     return Path(locator.get_cache_path()) if locator else None
