@@ -173,7 +173,7 @@ def test_slow_compiling_says_so_in_one_line(monkeypatch, capsys):
     drill = compile_drill(Free)
     game = type(drill).game
     monkeypatch.setattr(batch, "PATIENCE", 0.05)
-    monkeypatch.setattr(type(drill), "game", lambda self: (time.sleep(0.3), game(self))[1])
+    monkeypatch.setattr(type(drill), "game", lambda self, processes=1: (time.sleep(0.3), game(self))[1])
     make_vec(drill, 2)
     said = capsys.readouterr()
     assert said.out == "" and said.err.splitlines() == [

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
 from dshq_kernels.backends.generated import load_module
+from dshq_kernels.backends.renaming import Renaming
 from dshq_kernels.language.ir import (
     BOOL,
     F32,
@@ -125,10 +126,11 @@ def _function(
     after: Sequence[str] = (),
 ) -> str:
     used: dict[str, None] = {}
+    renaming = Renaming()
     body: list[str] = []
     depth = 2 if outer else 1
     for loop, statements, out in blocks:
-        inner = _block(statements, depth + bool(loop), used, out, scene_max)
+        inner = _block(renaming.block(statements), depth + bool(loop), used, out, scene_max)
         if inner and loop:
             body.append("    " * depth + loop)
         body += inner
