@@ -25,6 +25,7 @@ CELLS = (
     "from dshq_widget import DrillWidget; w = DrillWidget(); w",
     'from IPython.display import HTML; HTML(\'<div id="below" style="height: 3000px">below</div>\')',
 )
+WARM = 20.0  # seconds of training before the first round
 SETTLE = 4.0  # seconds after a change, before anything is counted
 PATIENCE = 300
 RESULTS = Path(__file__).parent / "results"
@@ -75,6 +76,7 @@ def main() -> None:
             widget = notebook.widget(timeout=PATIENCE)
             notebook.kernel.run("w.train()")
             widget.wait_number("version", lambda version: version >= 3, PATIENCE)
+            time.sleep(WARM)
             for _ in range(options.rounds):
                 rounds.append({})
                 for renderer in options.renderers:

@@ -6,7 +6,7 @@ import type { RendererKind } from "../contract/protocol";
 import type { Picture, Renderer } from "./scene";
 
 const TRIES = 4; // the least of them counts: others wait for whoever has the processor
-const DEAR_MS = 3; // Canvas2D that takes less is drawn by a GPU
+const DEAR_MS = 3; // Canvas2D that takes less may be drawn by a GPU, where nothing else is known of one
 const AFFORDABLE_MS = 6; // a frame; 30 of them a second are a fifth of a processor
 const SHARES = [1, 0.8, 0.65] as const; // of the pixels along each side; with fewer it looks coarse
 const CLEARLY = 0.75; // what a change of renderer must save
@@ -18,10 +18,10 @@ export class Thrift {
   private known = false; // what a frame costs
   private best = 1;
 
-  /** A renderer begins; `software`: WebGPU's work is done by a processor. */
+  /** A renderer begins; `software`: this browser's graphics are done by a processor, as far as WebGPU knows. */
   begin(kind: RendererKind, software: boolean): void {
     this.kind = kind;
-    this.dear = kind === "webgpu" && software;
+    this.dear = software;
     this.known = kind === "webgpu" && !software; // hardware draws for nothing
   }
 

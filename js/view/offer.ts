@@ -1,6 +1,6 @@
 /** What the page offers about training by itself: a sentence and its buttons, above the match. */
 import type { PageTraining } from "../session/training/page_training";
-import { button, h } from "../ui/dom";
+import { button, download, h } from "../ui/dom";
 
 export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLElement {
   const element = h("div", { class: "offer", role: "status", "aria-live": "polite" });
@@ -12,9 +12,12 @@ export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLEle
     const said = h("p", { class: "sentence" }, offer.text);
     const buttons = offer.actions.map(({ name, act }, k) =>
       button(name, { text: name, class: k === 0 ? "button primary" : "button" }, () => {
-        Promise.resolve(act()).catch((error: Error) => {
-          said.textContent = error.message;
-        });
+        Promise.resolve(act()).then(
+          (file) => file && download(file.name, file),
+          (error: Error) => {
+            said.textContent = error.message;
+          },
+        );
       }),
     );
     element.append(said, h("div", { class: "cluster" }, ...buttons));

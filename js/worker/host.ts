@@ -22,6 +22,7 @@ import { PointerDrags } from "./pointer_drags";
 
 const BEAT_MS = 250; // between two STATEs; whatever else the page receives as time goes by comes with them
 const SLOW_BEAT_MS = 500; // where frames are few: a page that changes is composed anew, and whole where no GPU does it
+const SPARING_BEAT_MS = 1000; // while training wants the processor, too
 const FEW_FRAMES = 45; // a second
 const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs
 const FPS_WINDOW_MS = 1000;
@@ -429,7 +430,8 @@ export class Host {
     const { id } = widget;
     const fps = widget.fps(now);
     const asked = widget.reportedAt === -Infinity;
-    const beat = show.playing && fps < FEW_FRAMES ? SLOW_BEAT_MS : BEAT_MS;
+    const slow = widget.sparing ? SPARING_BEAT_MS : SLOW_BEAT_MS;
+    const beat = show.playing && fps < FEW_FRAMES ? slow : BEAT_MS;
     if (!asked && !((widget.stateDirty || widget.snapshotDirty) && now - widget.reportedAt >= beat)) return false;
     widget.reportedAt = now;
     widget.stateDirty = false;

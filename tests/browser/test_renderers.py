@@ -91,3 +91,29 @@ def test_a_content_policy_that_forbids_workers(lenient_chromium, open_page: Open
     assert plays_on(widget, "webgpu", "page") == "This page cannot start workers."
     assert page.page.workers == []
     page.console_errors.clear()  # the browser's own words on that policy
+
+
+def test_a_person_may_choose_what_draws(chromium, open_page: OpenPage):
+    page, widget = begin(
+        open_page, chromium, "from dshq_widget import DrillWidget; w = DrillWidget(renderer='canvas2d'); w"
+    )
+    for renderer in ("canvas2d", "webgpu", "canvas2d"):
+        page.kernel.run(f"w.renderer = {renderer!r}")
+        widget.wait_attribute("renderer", renderer.__eq__)
+        assert ticks_on(widget)
+        widget.until(lambda: widget.colours(widget.picture()), lambda count: count > 5, 60, "a picture")
+    assert "must be one of 'auto', 'webgpu', 'canvas2d'" in page.kernel.run(
+        "try: w.renderer = 'opengl'\nexcept ValueError as error: print(error)"
+    )
+
+
+def test_training_is_spared_half_of_the_frames_that_a_processor_draws(chromium, open_page: OpenPage):
+    small = "num_envs=64, minibatch_size=1024, workers=0"
+    page, widget = begin(open_page, chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({small}); w")
+    page.kernel.run("w.train()")
+    widget.wait_attribute("status", "training".__eq__)
+    widget.wait_number("fps", lambda fps: 1 < fps <= 34)
+    for _ in range(5):
+        assert ticks_on(widget)
+        assert widget.number("fps") <= 34
+    assert widget.number("frame-ms") > 0

@@ -13,12 +13,13 @@ import pytest
 import hatch_build
 from dshq_kernels.backends.wasm_numba import NUMBA
 from dshq_widget.contract.version import __version__
+from tools import machine_code
 
 ROOT = Path(__file__).parents[2]
 
 
 def run(*command: str | Path, **keywords) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **keywords)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=1500, **keywords)
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -46,15 +47,20 @@ def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Pa
     assert len([name for name in names if name.endswith(".py")]) == len(sources)
 
 
-def test_the_wheel_works_without_node(wheel: Path, tmp_path: Path):
-    """In an environment of its own, which borrows only the dependencies of this one."""
-    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
-    python = tmp_path / "env" / "bin" / "python"
+def installed(wheel: Path, folder: Path) -> Path:
+    """The Python of an environment with the wheel, which borrows only the dependencies of this one."""
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    python = folder / "env" / "bin" / "python"
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel)
     # Only the folders: a .pth file in a borrowed folder is not read, so the editable checkout stays out of reach.
     borrowed = [path for path in sys.path if path.endswith("site-packages")]
     (site / "borrowed.pth").write_text("\n".join(borrowed))
+    return python
+
+
+def test_the_wheel_works_without_node(wheel: Path, tmp_path: Path):
+    python = installed(wheel, tmp_path)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment["PATH"] = str(python.parent)
     probe = """if True:
@@ -107,6 +113,33 @@ def test_a_wheel_carries_the_learner_as_webassembly(wheel: Path, request: pytest
     assert len(found) == (0 if quick else len(hatch_build.MODULES))
     assert all(archive.read(name).startswith(b"\0asm") for name in found)
     assert NUMBA[-1] == hatch_build.NUMBA, "the build asks for the newest numba that the back end knows"
+
+
+def test_what_came_with_a_wheel_is_not_compiled_again(wheel: Path, tmp_path: Path, request: pytest.FixtureRequest):
+    """Training from the wheel, with empty caches, by a drill whose machine code the wheel carries."""
+    carried = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("dshq_kernels/machine_code/")}
+    if "--no-isolation" in request.node.name:
+        assert not carried, "the quick build leaves it out"
+        return
+    if not machine_code.levels():
+        pytest.skip("machine code is made for Linux on x86-64 only")
+    python = installed(wheel, tmp_path)
+    caches = {"DSHQ_CACHE_DIR": str(tmp_path / "dshq"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | caches
+    probe = """if True:
+        import tarfile
+        from dshq_kernels.simd import shipped, vector
+        from dshq_widget.training.trainer import Trainer
+        level, _ = shipped.level(vector.SOURCES)
+        with Trainer("bandit", num_envs=64, rollout_length=8, minibatch_size=128) as trainer:
+            trainer.train_for(updates=2, progress=False)
+        names = [name for path in (shipped.FOLDER / level).iterdir() for name in tarfile.open(path).getnames()]
+        print(level, *(name.rpartition("/")[2] for name in names if name.endswith(".nbc")))
+    """
+    level, *names = run(python, "-c", probe, cwd=tmp_path, env=environment).splitlines()[-1].split()
+    assert level == machine_code.levels()[0]
+    kept = {path.name for path in (tmp_path / "numba").rglob("*.nbc")}
+    assert kept and kept <= set(names), f"compiled here: {kept - set(names)}"
 
 
 def test_the_page_and_the_package_have_one_version():

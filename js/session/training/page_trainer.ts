@@ -2,6 +2,7 @@
  * Stands where the kernel stands for a page that trains by itself: answers the page's messages, keeps the traits of the training, and runs
  * the trainer's worker. Panels do not know the difference.
  */
+import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
 import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
@@ -180,10 +181,9 @@ export class PageTrainer {
     }
     const policy = policyIn(this.model.get("policy"));
     if (this.file && policy) this.download(this.file, policy.version);
-    else if (policy) {
-      const { spec } = this.drill;
-      const packed = await ask((await this.fetch()).code, { type: "PACK", spec, values: this.values, policy, metrics: this.model.get("metrics") });
-      if (packed.type === "SAVED") this.download(packed.file, packed.version);
+    else {
+      const packed = await packPolicy((await this.fetch()).code, this.model);
+      if (packed) this.download(packed.file, packed.version);
     }
   }
 
@@ -351,6 +351,20 @@ export class PageTrainer {
     this.keepAt = performance.now() + KEEP_MS;
     this.thread.post({ type: "SAVE" });
   }
+}
+
+/** The policy that plays, as a file without what its training would need to go on exactly; null before any. */
+export async function packPolicy(code: string, model: Pick<Model, "get">): Promise<{ file: Uint8Array; version: number } | null> {
+  const [drill, policy] = [model.get("drill"), policyIn(model.get("policy"))];
+  if (!drill || !policy) return null;
+  const packed = await ask(code, {
+    type: "PACK",
+    spec: drill.spec,
+    values: model.get("config").values as Values,
+    policy,
+    metrics: model.get("metrics"),
+  });
+  return packed.type === "SAVED" ? packed : null;
 }
 
 function policyIn(policy: PolicyTrait | null): TrainedPolicy | null {

@@ -7,9 +7,9 @@ import type { KernelToPage, PageToKernel } from "../../contract/protocol";
 import type { TrainerPackage } from "../../contract/training";
 import type { OwnTraits, PageModel } from "./page_model";
 import { TRAINERS } from "./page_model";
-import { PageTrainer } from "./page_trainer";
+import { PageTrainer, packPolicy } from "./page_trainer";
 import { hasRelaxedSimd } from "./relaxed_simd";
-import { forgetRun, type Kept, keptRun } from "./storage";
+import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
 
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
@@ -17,7 +17,7 @@ const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends mor
 /** What a person may do, in a sentence and one or two buttons. */
 export interface Offer {
   text: string;
-  actions: { name: string; act: () => void | Promise<void> }[];
+  actions: { name: string; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
 }
 
 export class PageTraining {
@@ -60,10 +60,25 @@ export class PageTraining {
     });
   }
 
-  /** The kernel is gone, or is back. */
+  /** The kernel is gone, or is back. What it learned stays in the browser. */
   kernelIs(connected: boolean): void {
+    const died = this.ready && !this.lost && !connected && !this.trainer;
     this.lost = !connected;
     this.offerAgain();
+    if (died) void this.keepPlaying().catch(() => undefined); // the browser may refuse to keep anything
+  }
+
+  /** What the dead kernel's policy learned, for the kernel that comes when the cell is run again. */
+  private async keepPlaying(): Promise<void> {
+    const { name, rules_hash } = this.base.get("drill")!.spec;
+    const packed = await packPolicy((await this.fetch()).code, this.base);
+    if (packed && packed.version > 0) await keepRun(rules_hash, { drill: name, savedAt: Date.now(), ...packed });
+  }
+
+  private async saved(): Promise<File> {
+    const packed = await packPolicy((await this.fetch()).code, this.base);
+    if (!packed) throw new Error("There is no policy to save yet.");
+    return new File([packed.file.slice()], `${this.base.get("drill")!.spec.name}-v${packed.version}.dshq`);
   }
 
   /** `changed` is called when there is another offer, until `signal` ends. */
@@ -147,12 +162,15 @@ export class PageTraining {
     if (this.lost && this.ready && !this.trainer) {
       this.offer = {
         text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
-        actions: [{ name: "Train in this page", act: () => this.takeOver() }],
+        actions: [
+          { name: "Train in this page", act: () => this.takeOver() },
+          { name: "Save policy", act: () => this.saved() },
+        ],
       };
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
       this.offer = {
-        text: `This browser kept version ${kept.version}, which a page learned by itself (${time}).`,
+        text: `This browser kept version ${kept.version} (${time}).`,
         actions: [
           { name: "Continue from it", act: () => this.continueKept(kept) },
           { name: "Discard it", act: () => this.discard() },

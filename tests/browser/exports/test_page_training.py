@@ -126,7 +126,17 @@ def test_leaving_the_page_ends_the_worker(plain_chromium, exported):
     opened.close()
 
 
-def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage):
+KEPT = """() => new Promise((resolve) => {
+    const opening = indexedDB.open("dshq-widget", 1);
+    opening.onsuccess = () => {
+        if (!opening.result.objectStoreNames.contains("runs")) return resolve([]);
+        const request = opening.result.transaction("runs").objectStore("runs").getAll();
+        request.onsuccess = () => resolve(request.result.map(({ version }) => version));
+    };
+})"""
+
+
+def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, tmp_path: Path):
     page, widget = begin(open_page, plain_chromium, CELL.format(more={}))
     assert widget.attribute("trainer") == "kernel"
     train(widget, 2)
@@ -134,7 +144,14 @@ def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage):
     process = int(page.kernel.run("import os; print(os.getpid())"))
     os.kill(process, signal.SIGKILL)
     widget.wait_attribute("status", lambda status: status == "disconnected")
-    widget.root.locator(".offer").get_by_role("button", name="Train in this page").click()
+    offer = widget.root.locator(".offer")
+    with widget.page.expect_download(timeout=60_000) as download:
+        offer.get_by_role("button", name="Save policy").click()
+    download.value.save_as(tmp_path / "left.dshq")
+    left = checkpoint.load(tmp_path / "left.dshq")
+    assert left.drill == "approach" and left.version >= widget.number("version") >= 2
+    widget.until(lambda: widget.page.evaluate(KEPT), [left.version].__eq__, 60, "the policy, kept for the next kernel")
+    offer.get_by_role("button", name="Train in this page").click()
     widget.wait_attribute("trainer", lambda trainer: trainer == "page")
     known = widget.number("version")
     assert known >= 2
