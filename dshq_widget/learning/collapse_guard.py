@@ -37,6 +37,8 @@ class CollapseGuard:
         )  # mean logarithm of the value loss; updates since the start or the last revert
         self.strikes = 0  # updates out of bounds in a row
         self.recent: list[tuple[float, int]] = []  # points and matches of the latest rounds
+        self.since: float | None = None
+        """Best share since the reward weights changed; None while they never did."""
 
     def after_update(self, learned: Mapping[str, float]) -> str:
         """`learned` are the metrics of one update, or none of one that was skipped."""
@@ -58,8 +60,11 @@ class CollapseGuard:
 
         A collapse is one round whose whole 95 % interval (Wilson) is below `SEVERE` of the best, or `ROUNDS` rounds
         each below `KEEP` of it whose joint interval, with or without earlier rounds, is below it too. Bad luck alone is
-        not a collapse.
+        not a collapse. Once the reward weights have changed, the best is at most the best since then: who is paid for
+        something else may win less.
         """
+        if self.since is not None:
+            best, self.since = min(best, self.since), max(self.since, points / matches)
         self.recent = [*self.recent[1 - MEMORY :], (points, matches)]
         if best < WORTH:
             return ""
@@ -76,6 +81,11 @@ class CollapseGuard:
     def start_over(self) -> None:
         """Training reverted to other weights: forget what was usual."""
         self.typical, self.updates, self.strikes, self.recent = 0.0, 0, 0, []
+
+    def paid_otherwise(self) -> None:
+        """The reward weights have changed: forget what was usual and what was best."""
+        self.start_over()
+        self.since = 0.0
 
     def state(self) -> np.ndarray:
         """The guard's memory, f64."""

@@ -55,6 +55,9 @@ class Competition(Companion):
     def weights_replaced(self) -> None:
         self.guard.start_over()
 
+    def paid_otherwise(self) -> None:
+        self.guard.paid_otherwise()
+
     def _revert(self, run: Run, why: str) -> None:
         """Revert to the champion's weights with a smaller learning rate."""
         champion = self.league.champion
@@ -80,9 +83,12 @@ class Competition(Companion):
         return -(-spec["time_limit"] // (spec["action_repeat"] * run.config.rollout_length))
 
     def state(self) -> dict[str, np.ndarray]:
-        return {**self.league.state(), "train.guard": self.guard.state()}
+        since = {} if self.guard.since is None else {"train.guard_since": np.array([self.guard.since])}
+        return {**self.league.state(), "train.guard": self.guard.state(), **since}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         self.league.restore(state)
         if "train.guard" in state:
             self.guard.restore(state["train.guard"])
+        if "train.guard_since" in state:
+            self.guard.since = float(state["train.guard_since"][0])

@@ -50,6 +50,10 @@ class EntropyGuard:
         self.bonus = min(max(FIRST_BONUS, 2 * self.bonus), LARGEST_BONUS)
         return f"entropy stayed below {floor:.3g} nats for {UPDATES} updates (now {entropy:.3g}) without better returns"
 
+    def paid_otherwise(self) -> None:
+        """The reward weights have changed: returns and weights from before say nothing of the new aim."""
+        self.low, self.usual, self.awake = 0, math.nan, None
+
     def state(self) -> dict[str, np.ndarray]:
         """State for an exact continuation."""
         kept = {} if self.awake is None else {"train.awake": self.awake}
@@ -87,6 +91,9 @@ class Exploration(Companion):
             run.replace_weights(self.guard.awake)
         done = "reverted to an earlier policy that still explored; continuing" if reverted else "continuing"
         run.warn(f"{done} with exploration raised by {self.guard.bonus:.3g}: {problem}")
+
+    def paid_otherwise(self) -> None:
+        self.guard.paid_otherwise()
 
     def state(self) -> dict[str, np.ndarray]:
         return self.guard.state()

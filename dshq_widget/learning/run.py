@@ -71,6 +71,9 @@ class Companion:
     def weights_replaced(self) -> None:
         """The learner reverted to other weights: forget what was usual."""
 
+    def paid_otherwise(self) -> None:
+        """The reward weights have changed: what was usual, or best, was so for another aim."""
+
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
         """A command from the kernel that the run itself does not handle (protocol.py, kernel_to_learner)."""
 
@@ -204,7 +207,11 @@ class Run:
         """Execute commands from the kernel; wait for them at most `seconds`."""
         for command in self.channel.poll(seconds):
             if command["type"] == "SET_HYPER" and command["key"] in settings.FIELDS:
+                paid = self.config.reward_weights
                 self.config = self.config.replace({command["key"]: command["value"]})
+                if self.config.reward_weights != paid:
+                    for companion in self.companions:
+                        companion.paid_otherwise()
             elif command["type"] == "PAUSE_TRAINING":
                 self.pace.paused = True
             elif command["type"] == "RESUME_TRAINING":

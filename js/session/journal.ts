@@ -9,7 +9,7 @@ import type { Events, SessionEvents } from "./events";
 import { type Lineup, playerNames } from "./player_names";
 
 export const CAPACITY = 200; // lines
-const SWAP_MS = 5000; // swaps within this share a line
+const SWAP_MS = 60_000; // swaps within this share a line, which moves up: else a log of goals would be a log of swaps
 
 export type Kind = "goal" | "swap" | "setting" | "training" | "champion" | "warning";
 
@@ -87,7 +87,7 @@ export class Journal {
   }
 
   private swapped(version: number): void {
-    const recent = this.swap && this.now() - this.swap.since < SWAP_MS ? this.swap : null;
+    const recent = this.swap && this.swap.from >= 0 && this.now() - this.swap.since < SWAP_MS ? this.swap : null;
     const { from, since } = recent ?? { from: this.version, since: this.now() };
     this.version = version;
     const untrained = version === 0 ? "The untrained network is playing." : `v${version} is playing.`;

@@ -33,6 +33,11 @@ export class EntropyGuard {
     return `entropy stayed below ${general(floor)} nats for ${UPDATES} updates (now ${general(entropy)}) without better returns`;
   }
 
+  /** The reward weights have changed: returns and weights from before say nothing of the new aim. */
+  paidOtherwise(): void {
+    [this.low, this.usual, this.awake] = [0, Number.NaN, null];
+  }
+
   /** Its memory, as a policy file's tensors. */
   state(): Record<string, Tensor> {
     const usual = Number.isNaN(this.usual) ? 0 : this.usual;

@@ -130,10 +130,16 @@ export class Run implements Steered {
       case "STOP":
         this.stopping = true;
         break;
-      case "SET_HYPER":
+      case "SET_HYPER": {
+        const paid = String(this.values.reward_weights);
         this.values = { ...this.values, [message.key]: message.value };
         this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
+        if (String(this.values.reward_weights) !== paid) {
+          this.competition.guard.paidOtherwise();
+          this.exploration.paidOtherwise();
+        }
         break;
+      }
       case "PAUSE_TRAINING":
         this.pace.paused = true;
         break;
@@ -272,6 +278,7 @@ export class Run implements Steered {
       ...this.exploration.state(),
       ...league.state(),
       "train.guard": tensor("F64", guard.state()),
+      ...(guard.since === null ? {} : { "train.guard_since": number("F64", guard.since) }),
       ...this.scenes.state(),
     };
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);

@@ -274,6 +274,15 @@ def test_the_guard_sees_updates_that_break_their_bounds():
     assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
 
 
+def test_who_is_paid_for_something_else_may_win_less():
+    guard = CollapseGuard()
+    assert guard.after_round(240, 256, 0.95) == ""
+    guard.paid_otherwise()
+    said = [guard.after_round(points, 256, 0.95) for points in (100, 150, 180, 200, 198, 202)]
+    assert said == [""] * 6, "far below the champion, but no round is far below the best since"
+    assert "fell from 78.9% to 39.1%" in guard.after_round(100, 256, 0.95)
+
+
 def test_a_weak_champion_is_nothing_to_go_back_to():
     guard = CollapseGuard()
     assert [guard.after_round(20, 256, 0.4) for _ in range(9)] == [""] * 9

@@ -41,9 +41,11 @@ export function collapse(steps: any[]) {
     if (what === "update") return guard.afterUpdate(numbers(given[0]));
     if (what === "round") return guard.afterRound(given[0], given[1], given[2]);
     if (what === "start over") return guard.startOver() ?? "";
-    const state = guard.state();
+    if (what === "paid otherwise") return guard.paidOtherwise() ?? "";
+    const [state, since] = [guard.state(), guard.since];
     guard = new CollapseGuard();
     guard.restore(state);
+    guard.since = since;
     return state;
   });
 }
@@ -133,6 +135,8 @@ def collapse_steps(seed: int) -> list[list]:
             steps.append(["save"])
         if rng.random() < 0.01:
             steps.append(["start over"])
+        if seed % 4 == 0 and rng.random() < 0.01:
+            steps.append(["paid otherwise"])
     return steps
 
 
@@ -159,10 +163,15 @@ def python_collapse(steps: list[list]) -> list:
         elif what == "start over":
             guard.start_over()
             said.append("")
+        elif what == "paid otherwise":
+            guard.paid_otherwise()
+            said.append("")
         else:
             said.append(guard.state().tolist())
+            since = guard.since
             guard = CollapseGuard()
             guard.restore(np.array(said[-1]))
+            guard.since = since
     return said
 
 

@@ -38,8 +38,11 @@ describe("Journal", () => {
     match([happened("goal", 2200, 0, 21)]);
     clock += 1000;
     match([happened("swap", 2400, -1, 28)]);
-    expect(texts()).toEqual(["v28 takes over from v21.", "Blue scores (v21).", "v21 takes over from v0.", "The untrained network is playing."]);
-    expect(journal.lines[2]!.tick).toBe(2100);
+    expect(texts()).toEqual(["v28 takes over from v0.", "Blue scores (v21).", "The untrained network is playing."]);
+    expect(journal.lines[0]!.tick).toBe(2400);
+    clock += 60_000;
+    match([happened("swap", 9600, -1, 35)]);
+    expect(texts().slice(0, 2)).toEqual(["v35 takes over from v28.", "v28 takes over from v0."]);
   });
 
   it("tells what changed of the settings, and not what they were", () => {

@@ -18,6 +18,7 @@ export class CollapseGuard {
   private updates = 0; // since the start or the last revert
   private strikes = 0; // updates out of bounds in a row
   private recent: [points: number, matches: number][] = [];
+  since: number | null = null; // best share since the reward weights changed
 
   /** `learned` are the metrics of one update, or none of one that was skipped. */
   afterUpdate(learned: { approx_kl?: number; loss_value?: number }): string {
@@ -39,6 +40,12 @@ export class CollapseGuard {
 
   /** `points` in `matches` of the newest round against the pinned opponents; `best` is the champion's share. */
   afterRound(points: number, matches: number, best: number): string {
+    let reference = best;
+    if (this.since !== null) [reference, this.since] = [Math.min(best, this.since), Math.max(this.since, points / matches)];
+    return this.fallen(points, matches, reference);
+  }
+
+  private fallen(points: number, matches: number, best: number): string {
     this.recent = [...this.recent.slice(1 - MEMORY), [points, matches]];
     if (best < WORTH) return "";
     const low = this.recent.slice(-ROUNDS).every(([p, n]) => p < KEEP * best * n);
@@ -58,6 +65,12 @@ export class CollapseGuard {
   /** Training reverted to other weights: forget what was usual. */
   startOver(): void {
     [this.typical, this.updates, this.strikes, this.recent] = [0, 0, 0, []];
+  }
+
+  /** The reward weights have changed: forget what was usual and what was best. */
+  paidOtherwise(): void {
+    this.startOver();
+    this.since = 0;
   }
 
   /** Its memory. */

@@ -60,6 +60,8 @@ export class Competition {
     this.league.restore(state);
     const kept = state["train.guard"];
     if (kept) this.guard.restore(kept.data as Float64Array);
+    const since = state["train.guard_since"];
+    if (since) this.guard.since = Number(since.data[0]);
   }
 
   private revert(why: string): void {
