@@ -119,6 +119,7 @@ class Run:
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
+        self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
         self.agent_steps, self.updates, self.seconds = 0, int(job.get("updates", 0)), 0.0
         self.rate, self.entropy_bonus = 1.0, 0.0
         self.tally = Tally(time.monotonic())
@@ -179,9 +180,11 @@ class Run:
                 saved, save_after = time.monotonic(), self.config.autosave_seconds
         if self.tally.learned:
             self.report(time.monotonic())
-        if not channel.closed and job.get("autosave"):
-            self.save(job["autosave"])
         self.receive()
+        autosave = job.get("autosave")
+        late = self._asked_for.get(autosave, self.version) != self.version  # an update came between SAVE and the end
+        if autosave and (late or not channel.closed):
+            self.save(autosave)
         if self.logs:
             self.logs.close()
         self.tracking.close()
@@ -220,6 +223,7 @@ class Run:
                 self.pace.next_update()
             elif command["type"] == "SAVE":
                 self.save(command["path"])
+                self._asked_for = {command["path"]: self.version}
             else:
                 if command["type"] == "SET_HYPER":
                     self.algorithm_settings |= command["value"]

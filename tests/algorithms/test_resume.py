@@ -97,11 +97,24 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
     saved = checkpoint.load(path)
     assert saved.version == slots.latest == 6
 
+    class AskedFirst(Turns):
+        """The order to save comes one update before the end."""
+
+        def poll(self, timeout: float = 0.0) -> list[dict]:
+            super().poll(timeout)
+            return [{"type": "SAVE", "path": str(path)}] if self.left == 1 else []
+
+    asked = AskedFirst(3)
+    drill_run.run(asked, {**job, "autosave": str(path)}, {"weights": block})
+    assert asked.kinds().count("CHECKPOINT") == 2 and checkpoint.load(path).version == slots.latest
+    drill_run.run(Turns(3), {**often, "autosave": str(path)}, {"weights": block})
+    saved = checkpoint.load(path)
+
     again = drill_run.DrillPPO(Turns(1), {**job, "resume": str(path)}).compose({"weights": block})
     assert "WARNING" not in again.channel.kinds()
     assert np.array_equal(again.learner.state()["adam_m"], saved.state["adam_m"])
-    slots.publish(7, saved.step + 1, saved.weights)
+    slots.publish(saved.version + 1, saved.step + 1, saved.weights)
     later = drill_run.DrillPPO(Turns(1), {**job, "resume": str(path), "updates": 7}).compose({"weights": block})
-    assert "from version 7 with a fresh optimiser" in later.channel.said[-1]["text"]
+    assert f"from version {saved.version + 1} with a fresh optimiser" in later.channel.said[-1]["text"]
     assert (later.updates, later.agent_steps) == (7, saved.step + 1)
     block.close()
