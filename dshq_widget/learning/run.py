@@ -181,7 +181,7 @@ class Run:
         if self.tally.learned:
             self.report(time.monotonic())
         self.receive()
-        autosave = job.get("autosave")
+        autosave = str(job.get("autosave") or "")
         late = self._asked_for.get(autosave, self.version) != self.version  # an update came between SAVE and the end
         if autosave and (late or not channel.closed):
             self.save(autosave)
