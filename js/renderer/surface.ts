@@ -70,8 +70,9 @@ export class Surface {
 
   /** Something trains on this machine, or no longer does. */
   spare(on: boolean): void {
+    const before = this.thrift.share;
     this.thrift.on = on;
-    this.fit();
+    if (this.thrift.share !== before) this.fit(); // a canvas that is given a size is empty
   }
 
   resize(width: number, height: number, dpi: number): void {
@@ -153,8 +154,8 @@ export class Surface {
     const better = await this.thrift.weigh(renderer, scratch, picture);
     scratch.dispose();
     if (this.disposed || this.replaced || renderer !== this.renderer) return;
-    if (better === renderer.kind) this.fit();
-    else this.replace("", better);
+    if (better !== renderer.kind) this.replace("", better);
+    else if (this.thrift.share !== 1) this.fit();
   }
 
   dispose(): void {

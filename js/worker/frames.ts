@@ -1,5 +1,5 @@
 /**
- * Frame callbacks of a thread, and every other one only where drawing is to be spared: requestAnimationFrame, or a timer where the thread has none or where they have ended. In Chromium (seen in
+ * Frame callbacks of a thread: requestAnimationFrame, or a timer where the thread has none or where they have ended. In Chromium (seen in
  * 156) a worker gets no frame any more once the browser's GPU process has died, though the page does.
  */
 const FRAME_MS = 1000 / 60;
