@@ -85,6 +85,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "START_TRAINING": (ANY_SETTINGS,),
         "STOP_TRAINING": (),
         "RESET_TRAINER": (),
+        "START_FROM": ("policy",),
         "PAUSE_TRAINING": (),
         "RESUME_TRAINING": (),
         "NEXT_UPDATE": (ANY_SETTINGS,),

@@ -12,6 +12,7 @@ from typing import Any
 
 from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
+from dshq_widget.policy import ladder
 from dshq_widget.training.shown_settings import shown_settings
 
 SEND_SECONDS = 1 / 30
@@ -100,9 +101,17 @@ def values(trainer: Any, in_page: bool) -> dict[str, Any]:
     return typed(trainer.config.to_json()) | ({"device": "page"} if in_page else {})
 
 
+def start(trainer: Any, in_page: bool) -> dict[str, Any]:
+    """What training may start from: `offered`, policies of the ladder, and `now`, the present choice: one of them, ""
+    for an untrained network, None once something has been learned.
+    """
+    offered = () if in_page or trainer.played_by_process else ladder.rungs(trainer.drill.name)
+    return {"offered": list(offered), "now": trainer.start_from}
+
+
 def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
-    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, and
-    under `algorithm` its own.
+    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, under
+    `algorithm` its own, and under `start` what it may start from.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
@@ -116,6 +125,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
             "schema": trainer.algorithm_schema,
             "defaults": typed(shown["own_defaults"]),
         },
+        "start": start(trainer, in_page),
     }
 
 

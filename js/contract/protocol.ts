@@ -144,6 +144,12 @@ export interface ConfigTrait {
   schema: Record<string, ConfigSchemaEntry>; // of the settings that the algorithm reads
   defaults: Record<string, ConfigValue>; // what training of this drill starts from
   presets: Record<string, Preset>;
+  start?: StartFrom;
+}
+/** What training may start from. */
+export interface StartFrom {
+  offered: string[]; // policies of the ladder
+  now: string | null; // one of them, "": an untrained network, null: something was learned already
 }
 /** What an algorithm adds to the hyper-parameters. A message calls its settings by section and key: `gate.threshold`. */
 export interface AlgorithmSettings {
@@ -180,6 +186,7 @@ export type PageToKernel =
   | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
   | { type: "STOP_TRAINING" }
   | { type: "RESET_TRAINER" }
+  | { type: "START_FROM"; policy: string } // of the ladder
   | { type: "PAUSE_TRAINING" }
   | { type: "RESUME_TRAINING" }
   | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)

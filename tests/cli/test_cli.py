@@ -103,6 +103,13 @@ def test_training_goes_on_from_a_file(trained, tmp_path):
     assert more["agent_steps"] > said["agent_steps"] and more["version"] > said["version"]
 
 
+def test_training_goes_on_from_a_policy_of_the_ladder(tmp_path, capsys):
+    more = answer("train", "ball:bronze", "--updates", 1, "--out", tmp_path / "more.dshq")
+    assert more["version"] > 75 and more["updates"] == 76, "bronze made 75"
+    assert main.main(["train", "sumo:gold"]) == 2
+    assert "has no policy 'gold'" in capsys.readouterr().err
+
+
 def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     file, out = tmp_path / "slider.py", tmp_path / "slider.dshq"
     file.write_text(LESSON)

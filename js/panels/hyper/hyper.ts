@@ -9,6 +9,7 @@ import { checkSetting, namesFor } from "../../session/settings_check";
 import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
+import { buildStartFrom } from "./start_from";
 
 const ESSENTIALS = "essentials"; // contract/settings.py's group of what most people change
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
@@ -86,6 +87,7 @@ function build(view: PanelView): HTMLElement {
     "section",
     { class: "hyper body", "aria-label": "Hyper-parameters" },
     buildPresets(view),
+    buildStartFrom(view),
     h("p", { class: "bar" }, h("span", { class: "heading" }, "Hyper-parameters"), count),
     groups,
     fold,

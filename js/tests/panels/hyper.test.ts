@@ -111,6 +111,41 @@ describe("the settings of an algorithm", () => {
   });
 });
 
+describe("what training starts from", () => {
+  const start = (now: string | null) => ({ ...searching, start: { offered: ["bronze", "gold"], now } });
+  const choice = () => root.querySelector<HTMLSelectElement>('[aria-label="Start from"]')!;
+  const hidden = () => choice().closest<HTMLElement>(".start-from")!.hidden;
+  const choose = (name: string) => {
+    choice().value = name;
+    choice().dispatchEvent(new Event("change"));
+  };
+
+  it("is an untrained network or a policy of the ladder", () => {
+    expect(hidden()).toBe(true); // no ladder
+    model.set("config", start(""));
+    expect([hidden(), choice().textContent, choice().value]).toEqual([false, "NothingBronzeGold", ""]);
+    choose("gold");
+    expect(model.sent.at(-1)).toEqual({ type: "START_FROM", policy: "gold" });
+    model.set("config", start("gold"));
+    expect(choice().closest(".start-from")!.textContent).toContain("Gold plays. Train continues from it.");
+    choose("");
+    expect(model.sent.at(-1)).toEqual({ type: "RESET_TRAINER" });
+  });
+
+  it("cannot be chosen while it trains, nor once something is learned", () => {
+    model.set("config", start("gold"));
+    for (const [status, now] of [
+      ["training", false],
+      ["stopped", true],
+    ] as const) {
+      model.set("status", status);
+      expect(!hidden()).toBe(now);
+    }
+    model.set("config", start(null));
+    expect(hidden()).toBe(true);
+  });
+});
+
 describe("Copy as Python", () => {
   const code = (drafts: Record<string, string | number | boolean>, algorithm?: string) =>
     pythonOf({ drill: '"maze"', config: searching, drafts, show: { ...SHOW_DEFAULTS }, controls: null, algorithm })
@@ -120,6 +155,12 @@ describe("Copy as Python", () => {
   it("names the algorithm where the drill declares another", () => {
     expect(code({})).toBe('DrillWidget("maze", algorithm="spo")');
     expect(code({}, "spo")).toBe('DrillWidget("maze")');
+  });
+
+  it("names the policy that training starts from", () => {
+    const config = { ...searching, start: { offered: ["gold"], now: "gold" } };
+    const code = pythonOf({ drill: '"ball"', config, drafts: {}, show: { ...SHOW_DEFAULTS }, controls: null, algorithm: "spo" });
+    expect(code).toContain('DrillWidget("ball", policy="gold")');
   });
 
   it("writes its own settings as one dict", () => {
