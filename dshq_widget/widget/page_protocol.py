@@ -304,18 +304,18 @@ def thinned(rows: list[Any], limit: int) -> list[Any]:
 def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of `Trainer.league` shown on the page, strongest first: every pinned player, the champion, the newest
     snapshots, then the strongest ones, LEAGUE_ROWS in all. Each has its `rank` among all and its results against the
-    pinned players.
+    others of them.
     """
-    pinned = {row["name"] for row in rows if row["pinned"]}
     newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
     ranked = [{**row, "rank": rank} for rank, row in enumerate(rows, 1)]
     first = [row for row in ranked if row["pinned"] or row["champion"] or row["version"] in newest]
     others = [row for row in ranked if row not in first]
     chosen = sorted([*first, *others[: max(0, LEAGUE_ROWS - len(first))]], key=lambda row: row["rank"])
+    names = {row["name"] for row in chosen}
     kept = ("name", "rank", "pinned", "elo", "elo_low", "elo_high", "champion", "version", "step")
     return [
         {key: row[key] for key in kept if key in row}
-        | {"against": {name: result for name, result in row["against"].items() if name in pinned}}
+        | {"against": {name: result for name, result in row["against"].items() if name in names}}
         for row in chosen
     ]
 

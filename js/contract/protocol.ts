@@ -177,7 +177,7 @@ export interface LeagueRow {
   champion?: boolean;
   version?: number; // of a snapshot
   step?: number; // agent steps it was trained for
-  against: Record<string, [points: number, matches: number]>; // by the name of each pinned player
+  against: Record<string, [points: number, matches: number]>; // by the name of each shown player that it met
 }
 
 export type PageToKernel =

@@ -118,6 +118,25 @@ describe("the league", () => {
     expect(one(".league tbody tr:nth-child(2) th").textContent).toContain(hostile);
   });
 
+  it("has a cross table of the champion, the scripts and the newest versions, from the matches played", () => {
+    openTab(root, "league");
+    const version = (k: number): LeagueRow => ({
+      ...{ name: `v${k}`, rank: 20 - k, pinned: false, elo: 1500 + k, elo_low: 1400, elo_high: 1600, champion: k === 2, version: k, step: k },
+      against: { chaser: [32 * k, 320], [`v${k - 1}`]: [20, 32], [`v${k + 1}`]: [12, 32] },
+    });
+    const chaser: LeagueRow = { ...rows[2]!, against: { v2: [256, 320] } };
+    model.set("league", [...[9, 8, 7, 6, 5, 4, 3, 2, 1].map(version), chaser]);
+    expect(all(".cross thead th")).toEqual(["v9", "v8", "v7", "v6", "v5", "v2", "chaser"]);
+    const line = (name: string) => [...one(".cross tbody").children].find((row) => row.firstChild!.textContent === name)!;
+    expect([...line("v8").querySelectorAll("td")].map((cell) => cell.textContent)).toEqual(["38", "", "63", "–", "–", "–", "80"]);
+    const [lost, , won, never] = line("v8").querySelectorAll("td");
+    expect([lost!.dataset.won, won!.dataset.won, never!.dataset.won]).toEqual(["less", "more", undefined]);
+    expect(won!.title).toBe("v8 against v7: 20 points in 32 matches");
+    expect(never!.title).toBe("v8 and v6 have not met");
+    model.set("league", []);
+    expect(one<HTMLElement>(".crossing").hidden).toBe(true);
+  });
+
   it("is not there for a drill of one side, nor is the ghost", async () => {
     close();
     await open(new FakeModel({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } }));
