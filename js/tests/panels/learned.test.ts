@@ -145,6 +145,31 @@ describe("the league", () => {
   });
 });
 
+describe("the league's score beside the ghost", () => {
+  const row = (version: number, against: LeagueRow["against"] = {}): LeagueRow => ({
+    ...{ name: `v${version}`, rank: 1, pinned: false, elo: 0, elo_low: 0, elo_high: 0, champion: false, version, against },
+  });
+  const score = () => one<HTMLElement>(".ghost .score");
+  const haunt = async (ghost: number) => {
+    worker().say({ type: "PAST", id, versions: [0, 37, 405, 412], ghost });
+    await settle();
+  };
+
+  it("is of the newest version against the one it met that is nearest to the ghost", async () => {
+    worker().say({ type: "STATE", id, ...state });
+    await haunt(-1);
+    model.set("league", [row(300), row(400, { v300: [16, 32], v0: [30, 32], chaser: [1, 128] }), row(200), row(0)]);
+    expect(score().hidden).toBe(true);
+    await haunt(405);
+    expect([score().hidden, score().textContent]).toEqual([false, "v400 against v300: 50% (34% to 66%)"]);
+    await haunt(37);
+    expect(score().textContent).toBe("v400 against v0: 94% (79% to 99%)"); // v200 is nearer, but they have not met
+    expect(score().title).toContain("in 32 matches against v0");
+    model.set("league", [row(400)]);
+    expect(score().hidden).toBe(true);
+  });
+});
+
 describe("the event log", () => {
   it("lists what happened, newest first, and is silent to screen readers", async () => {
     unfold("log");
