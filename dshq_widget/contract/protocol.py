@@ -142,7 +142,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "PLAN_AHEAD": ("on",),
         "GATE": ("settings",),
         "SEARCH": ("settings",),
-        "INSPECT": ("player", "map", "expected", "watch", "weights"),
+        "INSPECT": ("player", "map", "expected", "sight", "watch", "weights"),
         "PICK": ("x", "y"),
         "IMAGINE": ("repeat",),
         "GHOST": ("outcome",),

@@ -391,7 +391,15 @@ export type ToWorker =
   | (ToShow & { type: "AHEAD"; plan: number; version: number; decisions: number[][] }) // tick, sum of the state, actions
   | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
   | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
-  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; expected?: SpawnKind | ""; watch?: boolean; weights?: Record<string, number> })
+  | (ToShow & {
+      type: "INSPECT";
+      player?: number;
+      map?: boolean;
+      expected?: SpawnKind | "";
+      sight?: boolean;
+      watch?: boolean;
+      weights?: Record<string, number>;
+    })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
   | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none

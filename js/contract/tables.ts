@@ -340,6 +340,7 @@ export const MESSAGES = {
       "player",
       "map",
       "expected",
+      "sight",
       "watch",
       "weights"
     ],

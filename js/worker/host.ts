@@ -10,6 +10,7 @@ import { Policy } from "../match/policy";
 import { stateHex } from "../match/recording";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
+import { sightsOf } from "../match/sights";
 import { EarlierVersion } from "../mind/earlier_version";
 import { Inspector } from "../mind/inspector";
 import { Effects } from "../renderer/effects";
@@ -299,13 +300,14 @@ export class Host {
   /** A drill that is already being shown goes on; another one begins anew. */
   private beginShow(widget: Widget, { spec, javascript }: Message<"DRILL">): void {
     if (widget.show?.spec.rules_hash === spec.rules_hash) return;
-    const show = new Show(loadRules(javascript), spec);
+    const tags = [...(spec.tags ?? []), ...sightsOf(spec).map(({ name }) => name)];
+    const show = new Show(loadRules(javascript), { ...spec, tags });
     const effects = new Effects(show);
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
     const inspector = new Inspector(show);
-    const { map = false, expected = "", watch = false, weights = {} } = widget.inspector?.settings ?? {};
-    inspector.configure({ map, expected, watch, weights });
+    const { player: _, ...asked } = widget.inspector?.settings ?? {};
+    inspector.configure(asked);
     inspector.futures.calm = widget.reducedMotion;
     const drags = new PointerDrags(show, inspector);
     Object.assign(widget, { show, effects, inspector, drags, picks: new CellPicks(show, drags), earlier: new EarlierVersion(show), drawn: -1 });

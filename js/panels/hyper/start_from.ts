@@ -1,6 +1,6 @@
 /** What training starts from: an untrained network or a policy of the ladder. Can be chosen until something is learned. */
 import type { Status } from "../../contract/protocol";
-import { field, h, select, setText } from "../../ui/dom";
+import { field, h, select, setOptions, setText } from "../../ui/dom";
 import { capital } from "../../ui/format";
 import type { PanelView } from "../panel";
 
@@ -10,7 +10,7 @@ const UNTRAINED = "Train begins with an untrained network.";
 
 /** Hidden in a drill without a ladder and where the page trains. */
 export function buildStartFrom({ session, signal }: PanelView): HTMLElement {
-  const chosen = select({ class: "start" }, []);
+  const chosen = select({}, []);
   const help = h("p", { class: "help" });
   const element = h("div", { class: "presets start-from" }, h("div", { class: "cluster" }, field("Start from", chosen)), help);
 
@@ -25,7 +25,7 @@ export function buildStartFrom({ session, signal }: PanelView): HTMLElement {
     if (element.hidden) return;
     if (known !== offered.join()) {
       known = offered.join();
-      chosen.replaceChildren(...[NOTHING, ...offered].map((name) => h("option", { value: name }, name ? capital(name) : "Nothing")));
+      setOptions(chosen, [[NOTHING, "Nothing"], ...offered.map((name) => [name, capital(name)] as const)]);
     }
     chosen.value = now!;
     setText(help, now ? `${capital(now)} plays. Train continues from it.` : UNTRAINED);

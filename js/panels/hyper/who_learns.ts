@@ -13,7 +13,7 @@ const LATER = "Takes effect when training restarts: press Stop, then Train.";
 
 /** Hidden in a drill of one side, and for an algorithm that has no such setting. */
 export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
-  const chosen = select({ class: "who" }, []);
+  const chosen = select({}, []);
   const help = h("p", { class: "help" });
   const element = h("div", { class: "presets who-learns" }, h("div", { class: "cluster" }, field("Who learns", chosen)), help);
 

@@ -15,8 +15,8 @@ export function buildCrossTable(): Cross {
   const table = h("table", { class: "cross" });
   const show = (rows: readonly LeagueRow[]) => {
     const players = chosen(rows);
-    const heads = players.map(({ name }) => h("th", { scope: "col", title: name }, name));
-    const body = players.map((row) => h("tr", {}, h("th", { scope: "row", title: row.name }, row.name), ...players.map((other) => cell(row, other))));
+    const heads = players.map(({ name }) => h("th", { scope: "col" }, name));
+    const body = players.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), ...players.map((other) => cell(row, other))));
     table.replaceChildren(h("caption", {}, ABOUT), h("thead", {}, h("tr", {}, h("td"), ...heads)), h("tbody", {}, ...body));
   };
   return { element: h("div", { class: "crossing" }, table), show };
@@ -30,16 +30,16 @@ function chosen(rows: readonly LeagueRow[]): LeagueRow[] {
 }
 
 function cell(row: LeagueRow, other: LeagueRow): HTMLElement {
-  if (row === other) return h("td", { class: "same" });
+  if (row === other) return h("td");
   const [points, matches] = row.against[other.name] ?? [0, 0];
-  if (matches === 0) return h("td", { title: `${row.name} and ${other.name} have not met` }, "–");
+  if (matches === 0) return h("td", { title: "They have not played each other" }, "–");
   const share = points / matches;
+  const paint = `var(--${share > 0.5 ? "good" : "bad"}) ${Math.round(100 * Math.abs(share - 0.5))}%`;
   return h(
     "td",
     {
       title: `${row.name} against ${other.name}: ${points} points in ${matches} matches`,
-      "data-won": share > 0.5 ? "more" : share < 0.5 ? "less" : null,
-      style: `--by: ${Math.round(100 * Math.abs(share - 0.5))}%`,
+      style: `background: color-mix(in srgb, ${paint}, transparent)`,
     },
     String(Math.round(100 * share)),
   );
