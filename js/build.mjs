@@ -18,7 +18,7 @@ import * as esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const elsewhere = process.argv.find((word) => word.startsWith("--out="))?.slice("--out=".length);
 const out = elsewhere ?? join(here, "..", "dshq_widget", "static");
-const budget = 220 * 1024; // bytes of widget.js and widget.css together
+const budget = 240 * 1024; // bytes of widget.js and widget.css together
 
 const common = {
   bundle: true,
