@@ -18,7 +18,7 @@ import * as esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const elsewhere = process.argv.find((word) => word.startsWith("--out="))?.slice("--out=".length);
 const out = elsewhere ?? join(here, "..", "dshq_widget", "static");
-const budget = 220 * 1024; // bytes of widget.js and widget.css together
+const budget = 240 * 1024; // bytes of widget.js and widget.css together
 const packing = { level: 9, memLevel: 6 }; // more and smaller blocks, each with codes of its own: 1.2 KB less than the default 8 (measured)
 
 const common = {

@@ -18,7 +18,7 @@ from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import presets, protocol, run_file, sections, settings
-from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS, REWARD_TERM
+from dshq_widget.contract.metrics import MACHINE_METRICS, METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.drill import palette
 from dshq_widget.learning import evaluator, run, schedule
 from dshq_widget.policy import network
@@ -52,6 +52,7 @@ def tables_ts() -> str:
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
         "METRICS": {name: dataclasses.asdict(METRICS[name]) for name in EXPLAINED},
+        "MACHINE_METRICS": MACHINE_METRICS,
         "REWARD_TERM": dataclasses.asdict(REWARD_TERM),
         "PAINTS": {name: _without_zeros(paint) for name, paint in palette.PAINTS.items()},
         "GROUNDS": {theme: dataclasses.asdict(ground) for theme, ground in palette.GROUNDS.items()},

@@ -142,6 +142,12 @@ METRICS: dict[str, Metric] = {
     "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
 }
 """Every metric by its flat name. Each reward term of the drill adds `reward_<term>`."""
+MACHINE_METRICS = [
+    name for name, metric in METRICS.items() if metric.unit in ("ms", "MB") or metric.unit.endswith("/s")
+]
+"""What says how fast the machine is that trained, and how much memory it used. A policy file keeps them; whoever loads
+it does not show them.
+"""
 REWARD_TERM = Metric("ACTOR", "reward", "Mean reward per match from this term.")
 METRIC_CATEGORIES = ("TRAINER", "ACTOR", "EVALUATOR", "MISC")
 

@@ -77,7 +77,7 @@ CODES = {
     "PageDown",
 }
 """Keys that a drill may use: KeyboardEvent.code of the W3C's UI Events, without those used by the page or the browser
-(Escape, Tab, F1 .. F12).
+(Escape, Tab, F1 to F12).
 """
 
 
@@ -128,7 +128,7 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "baselines": (_each(str), "a tuple of texts", '("chaser",)'),
     "drag": (_each(Handle), "a tuple of Handle", '(Handle("ball", "x", "y", "vx", "vy", kind="ball"),)'),
     "palette": (_each(str), "a tuple of texts", '("floor", "player0")'),
-    "shades": (_table(_is_number), "a dict, paint: 0 .. 3", '{"floor": 1}'),
+    "shades": (_table(_is_number), "a dict, paint: 0 to 3", '{"floor": 1}'),
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
     "algorithm": (lambda v: isinstance(v, str), "a name from algorithms/", '"ppo"'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),

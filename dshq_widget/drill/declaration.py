@@ -41,7 +41,7 @@ class Drill:
                     clicked one is that choice's option from the next decision on; keys set the other choices
     show_speed      the speed at which the page begins to show it, one of .25, .5, 1, 2, 4, 8, 16, 32: for slow games
     palette         names of paints (dshq_widget/drill/palette.py); `scene` writes their indices
-    shades          paint -> 0 .. 3: its shade in frames of four, where the usual one does not do
+    shades          paint -> 0 to 3: its shade in frames of four, where the usual one does not do
     tags            texts; `tag` in `scene` writes their indices
     scene_max       one more, at least, than the shapes that `scene` draws
     target          one side: the mean return (rewards, not potentials) at which the drill counts as solved

@@ -342,7 +342,7 @@ class Ball(Drill):
 
     @rule
     def ball_to_goal(s, i, side):
-        """How much nearer the ball is to the other goal than to one's own: a potential within -1 .. 1."""
+        """How much nearer the ball is to the other goal than to one's own: a potential from -1 to 1."""
         goal_x = HALF_LENGTH if side == 0 else -HALF_LENGTH
         own = length(s.ball_px[i] + goal_x, s.ball_py[i])
         other = length(s.ball_px[i] - goal_x, s.ball_py[i])

@@ -291,7 +291,7 @@ class Chase(Drill):
 
     @rule
     def cover(s, i, side):
-        """How squarely a pillar stands between the two, 0 .. 1, and minus that for the pursuer: a potential."""
+        """How squarely a pillar stands between the two, from 0 to 1, and minus that for the pursuer: a potential."""
         x = s.p_px[side, i]
         y = s.p_py[side, i]
         to_x = s.p_px[1 - side, i] - x

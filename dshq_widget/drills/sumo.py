@@ -275,7 +275,7 @@ class Sumo(Drill):
 
     @rule
     def ground(s, i, side):
-        """How much nearer to the middle one stands than the rival does: a potential within -1 .. 1."""
+        """How much nearer to the middle one stands than the rival does: a potential from -1 to 1."""
         return (off_centre(s, i, 1 - side) - off_centre(s, i, side)) * PER_RIM
 
     @rule

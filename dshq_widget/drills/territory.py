@@ -178,7 +178,7 @@ def next_busiest(s, i, last):
 
 @rule
 def parasite_rates(s, i, chunk):
-    """How the energy parasites and the combat parasites of a chunk changed in number, each 0 .. 1, .5 for no change."""
+    """How the energy parasites and the combat parasites of a chunk changed in number, each from 0 to 1, .5 for no change."""
     energy_start, energy_end, combat_start, combat_end = 0, 0, 0, 0
     for slot in loop(SLOTS):
         then = s.start_parasite_chunk[slot, i] == chunk
@@ -193,7 +193,7 @@ def parasite_rates(s, i, chunk):
 
 @rule
 def share_of_rate(value):
-    """-1 .. 1 as 0 .. 1."""
+    """A number from -1 to 1, as one from 0 to 1."""
     return 0.5 * (value + 1.0)
 
 

@@ -325,7 +325,7 @@ def _mean_reward(it: Subject, who: str) -> float:
         if actions.min() < 0 or actions.max() >= it.spec["n_actions"]:
             raise Broken(
                 f"{who} returned action {int(actions.min() if actions.min() < 0 else actions.max())}",
-                f"actions are numbered 0 .. {it.spec['n_actions'] - 1}; the last choice changes fastest",
+                f"actions are numbered 0 to {it.spec['n_actions'] - 1}; the last choice changes fastest",
             )
         allowed = np.take_along_axis(it.game.mask(state)[:, 0], actions[:, :1], 1)[:, 0]
         if not allowed[~over].all():
@@ -351,7 +351,7 @@ def scene(it: Subject) -> str:
     if len(first) >= it.spec["scene_max"]:
         raise Broken(f"{len(first)} shapes reach the limit `scene_max`", f"set `scene_max` above {len(first)}")
     if not np.isin(first[:, 0], list(KINDS)).all() or not np.isin(first[:, 1], range(len(it.spec["palette"]))).all():
-        raise Broken("a shape has a colour that is not in the palette", "use 0 .. len(palette) - 1")
+        raise Broken("a shape has a colour that is not in the palette", "use 0 to len(palette) - 1")
     for _ in range(300):
         it.play(state, 1)
         shapes = it.game.scene(state, lane=5)
@@ -361,7 +361,7 @@ def scene(it: Subject) -> str:
             )
         _same_shapes(first, shapes, it.spec["palette"])
         if (shapes[:, 9] < 0).any() or (shapes[:, 9] > 1).any():
-            raise Broken("an alpha is outside 0 .. 1", "write clamp(alpha, 0.0, 1.0)")
+            raise Broken("an alpha is outside 0 to 1", "write clamp(alpha, 0.0, 1.0)")
     return f"{len(first)} shapes, always the same ones in the same order"
 
 

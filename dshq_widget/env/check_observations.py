@@ -41,7 +41,7 @@ def observations(it: Subject) -> str:
             )
         if lowest[k] < low or highest[k] > high:
             raise Broken(
-                f"observation {row['name']!r} was {lowest[k]:.3g} .. {highest[k]:.3g}, outside observation_range",
+                f"observation {row['name']!r} was {lowest[k]:.3g} to {highest[k]:.3g}, outside observation_range",
                 f"declare a wider range, or write clamp(value, {low:g}, {high:g})",
             )
         if lowest[k] == highest[k] and k >= alike:
@@ -58,7 +58,7 @@ def observations(it: Subject) -> str:
         changing = (
             f"all changing but {', '.join(map(repr, rare[:3]))}{more}: computed, but the same in all of random play"
         )
-    return f"{len(most)} observations within {-most.max():.2f} .. {most.max():.2f}, {changing}"
+    return f"{len(most)} observations within {-most.max():.2f} to {most.max():.2f}, {changing}"
 
 
 def _is_computed(it: Subject, k: int) -> bool:

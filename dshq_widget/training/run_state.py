@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.metrics import MACHINE_METRICS
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
@@ -76,7 +77,8 @@ class RunState:
                 "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
             )
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
-        metrics = {**saved.metrics, "agent_steps": saved.step, "version": saved.version}
+        own = {key: value for key, value in saved.metrics.items() if key not in MACHINE_METRICS}
+        metrics = {**own, "agent_steps": saved.step, "version": saved.version}
         if "train.updates" in saved.state:  # the metrics of a file of version 0.1 may be older than the file
             metrics["updates"] = int(saved.state["train.updates"])
         self._status.metrics = clean(metrics)

@@ -10,15 +10,29 @@ from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import presets, settings
 
 
+def without_meaning(spec: Mapping[str, Any]) -> set[str]:
+    """The shared settings that change nothing in a drill or environment of this `spec`."""
+    actions = spec.get("environment", {}).get("actions", {})
+    applies = {
+        "action_distribution": actions.get("kind") == "box",
+        "opponents": spec["sides"] == 2,
+        "reward_weights": bool(spec["terms"]),
+        "scene_share": not spec.get("pictures"),
+    }
+    return {key for key, meant in applies.items() if not meant}
+
+
 def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     """For a drill's `spec` and an algorithm: `schema`, `defaults` and `presets` of the shared settings, and
     `own_defaults`, those of the algorithm's section.
 
-    Presets say nothing of settings that the algorithm does not read; those for a device that it refuses are left out.
+    The schema has the settings that the algorithm reads and that mean something in this drill, and presets say nothing
+    of others. Presets for a device that the algorithm refuses are left out.
     """
     algorithm = algorithms.get(name)
     base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.fixed)
-    schema = settings_read.schema(name)
+    unused = without_meaning(spec)
+    schema = {key: entry for key, entry in settings_read.schema(name).items() if key not in unused}
     offered = {
         preset: {**row, "values": {key: value for key, value in row["values"].items() if key in schema}}
         for preset, row in presets.described(base).items()

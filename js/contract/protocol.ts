@@ -327,6 +327,16 @@ export interface FilmOrder {
   javascript: string;
   recording: Recording;
   theme: Theme;
+  caption: FilmCaption;
+}
+
+/** What is written under a film. */
+export interface FilmCaption {
+  names: [string, string];
+  score: [number, number] | null; // when the recording ends; null in a drill of one side
+  version: number; // 0: nothing has been trained
+  curve: number[]; // of learning, from the left to the right, 0 (bottom) to 1
+  newest: string; // what it shows and its last value: "win rate 94%"
 }
 
 /** A pointer on a canvas. `x`, `y` in CSS pixels from its upper left, `t` in ms of the page's clock. */

@@ -460,6 +460,18 @@ export const METRICS = {
   }
 } as const;
 
+export const MACHINE_METRICS = [
+  "updates_per_second",
+  "agent_steps_per_second",
+  "simulated_steps_per_second",
+  "duration_ms",
+  "rollout_ms",
+  "update_ms",
+  "gpu_time_ms",
+  "memory_mb",
+  "show_fps"
+] as const;
+
 export const REWARD_TERM = {
   "category": "ACTOR",
   "unit": "reward",

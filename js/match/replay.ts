@@ -15,7 +15,7 @@ export function replay(game: Game, spec: DrillSpec, recording: Recording): GameS
   return state;
 }
 
-/** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. */
+/** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. Returns that of the last tick. */
 export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
   if (recording.rules_hash !== spec.rules_hash) {
     throw new Error(
@@ -50,6 +50,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     }
   };
 
+  let winner = 0;
   for (; tick < recording.ticks; ) {
     apply();
     held.forEach(put);
@@ -62,7 +63,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     }
     game.tick(state);
     tick++;
-    let winner = 0;
+    winner = 0;
     if (rest > 0) {
       if (--rest === 0) begin();
     } else if (++phase >= repeat) {
@@ -75,5 +76,5 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     if (tick < recording.ticks) yield winner;
   }
   apply();
-  return 0;
+  return winner;
 }

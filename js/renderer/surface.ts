@@ -34,6 +34,8 @@ export interface SurfaceOptions {
   reason: string;
 }
 
+/** So many frames that WebGPU did not draw, within so many ms: the match is drawn without it. */
+const FAILURES = { count: 3, ms: 10_000 };
 const NO_TAGS: readonly string[] = [];
 
 export class Surface {
@@ -47,6 +49,7 @@ export class Surface {
   private disposed = false;
   private replaced = false; // by a canvas that was asked for and is on its way
   private readonly thrift = new Thrift();
+  private failures: number[] = []; // ms: when WebGPU did not draw a frame
 
   constructor(
     private readonly options: SurfaceOptions,
@@ -100,6 +103,15 @@ export class Surface {
     this.renderer = null;
     if ((await this.gpu.device()) === null) this.replace("The browser lost the graphics adapter.");
     else await this.start();
+  }
+
+  /** WebGPU did not draw a frame. One is not missed; of several the next ones would not come either. */
+  failed(): void {
+    if (this.renderer?.kind !== "webgpu" || this.replaced) return;
+    const now = performance.now();
+    this.failures = [...this.failures.filter((at) => now - at < FAILURES.ms), now];
+    this.stale = true;
+    if (this.failures.length >= FAILURES.count) this.replace("The browser's WebGPU failed to draw.");
   }
 
   /** Asks for a fresh canvas; with a `reason` one that is drawn without a GPU. */

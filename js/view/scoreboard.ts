@@ -7,8 +7,8 @@ import type { View } from "./view";
 const COUNT_MS = 1000; // between two looks at frames/s
 const REST_MS = 1500; // a version that comes sooner after another one does not leap: what never rests tells nothing
 
-/** `share` stands at its end. Goals are counted for those who play now: whoever comes begins at 0. A drill of one side has one name, its return and its decisions. */
-export function buildScoreboard({ session, signal }: View, share: HTMLElement): HTMLElement {
+/** The board, and `score()` as it shows it. `share` stands at its end. Goals are counted for those who play now: whoever comes begins at 0. A drill of one side has one name, its return and its decisions. */
+export function buildScoreboard({ session, signal }: View, share: HTMLElement): { element: HTMLElement; score(): [number, number] } {
   const names = [h("span", { class: "name" }), h("span", { class: "name" })] as const;
   const goals = [h("span", { class: "goals" }, "0"), h("span", { class: "goals" }, "0")] as const;
   const time = h("span", { class: "time", title: "Match time since the widget started" }, "0:00");
@@ -68,13 +68,14 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   session.events.on("state", state, signal);
   state();
 
-  return h(
+  const element = h(
     "div",
     { class: "scoreboard", role: "group", "aria-label": "Scoreboard" },
     h("span", { class: "corner" }, version),
     board,
     h("span", { class: "corner end" }, fps, share),
   );
+  return { element, score: () => [Number(goals[0].textContent), Number(goals[1].textContent)] };
 }
 
 /** A small leap, for those who like motion (style.css leaves it out for the others). */

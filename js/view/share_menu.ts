@@ -3,6 +3,7 @@
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
 import { button, download, h, type Icon, setText } from "../ui/dom";
+import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
 
@@ -11,8 +12,16 @@ const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
 
-/** The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. */
-export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement; open(): void } {
+/**
+ * The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. `score`
+ * is what the scoreboard shows.
+ */
+export function buildShare(
+  view: View,
+  stage: HTMLElement,
+  theme: () => Theme,
+  score: () => [number, number],
+): { button: HTMLElement; menu: HTMLElement; open(): void } {
   const { session, signal } = view;
   const said = h("p", { class: "said", role: "status", "aria-live": "polite" });
   const say = (text: string) => {
@@ -57,7 +66,8 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
     const drill = session.model.get("drill");
     if (!drill) return;
     const { spec, javascript } = drill;
-    const order = { format, spec, javascript, recording: await session.record(), theme: theme() };
+    const caption = captionOf(session, score());
+    const order = { format, spec, javascript, recording: await session.record(), theme: theme(), caption };
     const content = await makeFilm(order, (share) => say(`Making the ${called}: ${Math.round(100 * share)} %`));
     say("");
     download(`${spec.name}.${format}`, content);

@@ -27,11 +27,12 @@ export interface StageOptions {
 export function buildStage({ stage, places }: Frame, { view, number, theme }: StageOptions): void {
   const { session, signal } = view;
   const pitch = h("div", { class: "pitch" });
-  const share = buildShare(view, stage, theme);
+  const share = buildShare(view, stage, theme, () => board.score());
+  const board = buildScoreboard(view, share.button);
   const focusMatch = () => pitch.querySelector<HTMLElement>(".match")?.focus({ preventScroll: true });
   const overlay = buildDuelOverlay(view, focusMatch, () => share.open());
   places.strip.append(buildMapLegend(view), buildKeyHelp(view), buildHint(view));
-  stage.append(buildScoreboard(view, share.button), share.menu, h("div", { class: "ground" }, pitch, places.chips, overlay), places.strip);
+  stage.append(board.element, share.menu, h("div", { class: "ground" }, pitch, places.chips, overlay), places.strip);
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);
 
   const held = new HeldKeys(

@@ -9,6 +9,7 @@ import { loadRules } from "../match/rules";
 import { Canvas2dRenderer } from "../renderer/canvas2d";
 import { compose, EFFECT_SHAPES, Effects, firstActor } from "../renderer/effects";
 import { ENTRY_FLOATS, Look } from "../renderer/palette";
+import { captionHeight, drawCaption, type Score, scoresUntil } from "./caption";
 import { type EncodedPicture, webm } from "./webm";
 
 export const FILM_SECONDS = 10;
@@ -28,7 +29,7 @@ export async function film(order: FilmOrder, progress: (share: number) => void):
   const { width, rate } = FORMATS[order.format];
   const [x0, y0, x1, y1] = order.spec.world;
   const even = (length: number) => 2 * Math.round(length / 2); // VP8 halves the colours' resolution
-  const canvas = new OffscreenCanvas(even(width), even((width * (y1 - y0)) / (x1 - x0)));
+  const canvas = new OffscreenCanvas(even(width), even((width * (y1 - y0)) / (x1 - x0)) + captionHeight(width));
   canvas.getContext("2d", { willReadFrequently: true }); // every picture is read back: in ordinary memory that is soon done
   const camera = new Camera(order, canvas);
   const count = Math.max(1, Math.floor(camera.seconds * rate));
@@ -58,7 +59,7 @@ class Still implements Reel {
   }
 }
 
-/** Plays the recording's last seconds and draws them. */
+/** Plays the recording's last seconds and draws them, with the caption below. */
 class Camera {
   readonly look: Look;
   readonly seconds: number; // of film
@@ -69,6 +70,9 @@ class Camera {
   private readonly scene: Float32Array;
   private readonly shapes: Float32Array;
   private done = 0; // ticks of the film
+  private readonly match: OffscreenCanvas;
+  private readonly pen: OffscreenCanvasRenderingContext2D;
+  private readonly scores: Score[] | null; // after so many ticks of the film; null: nobody counts
 
   constructor(
     private readonly order: FilmOrder,
@@ -79,8 +83,10 @@ class Camera {
     const state = game.create();
     this.run = played(game, spec, recording, state);
     this.draw = (shapes) => game.scene(state, shapes);
-    this.renderer = new Canvas2dRenderer(canvas);
-    this.renderer.resize(canvas.width, canvas.height, 1);
+    this.pen = canvas.getContext("2d")!;
+    this.match = new OffscreenCanvas(canvas.width, canvas.height - captionHeight(canvas.width));
+    this.renderer = new Canvas2dRenderer(this.match);
+    this.renderer.resize(this.match.width, this.match.height, 1);
     this.look = new Look(spec.palette, theme);
     this.effects = new Effects({ spec, state, speed: 1, playing: true, held: () => false });
     this.scene = new Float32Array(spec.scene_max * SHAPE_FLOATS);
@@ -89,6 +95,7 @@ class Camera {
     const ticks = Math.min(recording.ticks - begin, FILM_SECONDS * spec.tick_rate);
     this.seconds = ticks / spec.tick_rate;
     for (let tick = begin; tick < recording.ticks - ticks; tick++) this.run.next();
+    this.scores = order.caption.score && scoresUntil(order.caption.score, winnersOf(played(game, spec, recording, game.create())).slice(-ticks));
   }
 
   /** The picture `seconds` into the film. */
@@ -105,6 +112,17 @@ class Camera {
     const count = compose(this.scene, drawn, fixed, this.effects, this.look, this.shapes);
     const { wash } = this.effects;
     this.renderer.draw({ world: spec.world, shapes: this.shapes, count, fixed, look: this.look, tags: spec.tags ?? [], wash, field: null });
+    this.pen.drawImage(this.match, 0, 0);
+    drawCaption(this.pen, this.order.caption, this.scores && this.scores[this.done]!, this.look);
+  }
+}
+
+/** Of every tick, the last one, which the generator returns, too. */
+function winnersOf(run: Generator<number, number>): number[] {
+  const winners: number[] = [];
+  for (let step = run.next(); ; step = run.next()) {
+    winners.push(step.value);
+    if (step.done) return winners;
   }
 }
 

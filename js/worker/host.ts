@@ -103,7 +103,10 @@ export class Host {
   ) {
     this.gpu = new Gpu(
       () => this.everySurface((surface) => void surface.deviceLost()),
-      (text) => this.widgets.forEach(({ id }) => this.post({ type: "ERROR", id, text: `WebGPU: ${text}` })),
+      (text) => {
+        console.warn("dshq-widget: WebGPU did not draw a frame:", text);
+        this.everySurface((surface) => surface.failed());
+      },
     );
   }
 

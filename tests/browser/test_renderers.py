@@ -65,6 +65,31 @@ def test_without_offscreen_canvas_the_page_draws(chromium, open_page: OpenPage):
     assert "workers" in plays_on(widget, "webgpu", "page")
 
 
+SPOILED = """
+    const copy = GPUCommandEncoder.prototype.copyTextureToTexture;
+    window.spoiled = 0; // so many of the next frames are refused by WebGPU
+    GPUCommandEncoder.prototype.copyTextureToTexture = function (from, to, [width, height]) {
+        copy.call(this, from, to, [window.spoiled-- > 0 ? width + 1 : width, height]);
+    };
+"""
+
+
+def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes_over(chromium, open_page: OpenPage):
+    gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
+    page, widget = begin(open_page, chromium, prepare=inject(gone + SPOILED))
+    plays_on(widget, "webgpu", "page")
+    widget.page.evaluate("window.spoiled = 1")
+    widget.until(lambda: widget.page.evaluate("window.spoiled"), lambda left: left <= 0, 60, "the refused frame")
+    plays_on(widget, "webgpu", "page")
+    assert "WebGPU:" not in widget.root.inner_text()
+    widget.page.evaluate("window.spoiled = 1000")
+    widget.wait_attribute("renderer", lambda renderer: renderer == "canvas2d")
+    assert "WebGPU failed to draw" in plays_on(widget, "canvas2d", "page")
+    refused = [line for line in page.console_errors if "WebGPU did not draw a frame" in line]
+    assert len(refused) >= 4
+    page.console_errors.clear()
+
+
 def test_without_offscreen_canvas_and_webgpu_the_page_still_draws(plain_chromium, open_page: OpenPage):
     gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
     _, widget = begin(open_page, plain_chromium, prepare=inject(gone))

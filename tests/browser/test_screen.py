@@ -18,6 +18,13 @@ CONTROLS = """root => [...root.querySelectorAll("button:not([role=tab]), input, 
     .filter(element => element.checkVisibility()).map(element => element.ariaLabel || element.textContent.trim())"""
 
 
+COLOURED = """canvas => { // pixels of a curve: neither the grey of axes nor transparent
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const vivid = k => Math.max(...data.slice(k, k + 3)) - Math.min(...data.slice(k, k + 3)) > 100 && data[k + 3] > 200;
+    return Array.from({ length: data.length / 4 }, (_, k) => 4 * k).filter(vivid).length;
+}"""
+
+
 def boxes(widget: WidgetPage) -> list[dict[str, float]]:
     """Where the pitch, the tabs' names and the line below the pitch are."""
     return [widget.root.locator(part).bounding_box() for part in (".pitch", "[role=tablist]", ".transport", ".hero")]
@@ -195,3 +202,20 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     widget.control("Train").click()
     widget.wait_number("version", lambda now: now > version, TRAINED)
     widget.control("Stop").click()
+
+
+def test_share_is_seen_and_opens_on_a_phone(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, PLAIN, **PHONE)
+    share = widget.control("Share").first
+    assert share.locator(".icon").is_visible()
+    share.click()
+    assert widget.root.get_by_role("group", name="Share this match").is_visible()
+
+
+def test_a_loaded_policy_shows_its_points_and_no_rate_of_another_machine(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, GOLD, **LAPTOP)
+    tiles = widget.root.locator(".tile")
+    widget.until(tiles.first.inner_text, lambda text: "%" in text, 60, "its win rate")
+    assert tiles.filter(has_text="steps / s").locator(".value").inner_text() == "–"
+    lead = widget.root.locator(".curve").first.locator(".uplot canvas")
+    widget.until(lambda: lead.evaluate(COLOURED), lambda count: count > 10, 60, "its points")

@@ -192,7 +192,7 @@ class Narrow(Bandit):
 
 BROKEN = [
     (Silent, {"observations": ("'never' is always 0", "tells the policy nothing")}),
-    (Narrow, {"observations": ("'lamp' was -1 .. 1, outside observation_range", "clamp(value, 0, 1)")}),
+    (Narrow, {"observations": ("'lamp' was -1 to 1, outside observation_range", "clamp(value, 0, 1)")}),
     (
         Crooked,
         {
@@ -209,7 +209,7 @@ BROKEN = [
             "observations": ("'cart position' is always 0.5", "tells the policy nothing"),
             "finite": ("'swing' is not finite after 1 decisions", "division by zero"),
             "reset": ("already over when it begins", "`terminated` is false"),
-            "baselines": ("balancer returned action 2", "0 .. 1"),
+            "baselines": ("balancer returned action 2", "0 to 1"),
         },
     ),
     (Lopsided, {"mirror": ("side 0 and its mirror image see", "half_turn")}),

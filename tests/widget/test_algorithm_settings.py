@@ -8,6 +8,7 @@ import pytest
 from dshq_widget import algorithms
 from dshq_widget.algorithms import settings_read
 from dshq_widget.contract import sections, settings
+from dshq_widget.training.shown_settings import without_meaning
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 
 ROOT = Path(algorithms.__file__).parent
@@ -39,13 +40,29 @@ def test_the_settings_that_an_algorithm_uses_are_those_that_its_sources_read(nam
 def test_the_page_gets_the_settings_of_the_algorithm(make, name, drill):  # noqa: F811
     widget = make(drill, algorithm=name)
     config = widget.config
-    assert list(config["schema"]) == settings_read.keys(name)
+    unused = without_meaning(widget.drill["spec"])
+    assert list(config["schema"]) == [key for key in settings_read.keys(name) if key not in unused]
     own, kind = config["algorithm"], algorithms.get(name).settings
     assert own["name"] == name and list(own["schema"]) == list(own["values"]) == list(own["defaults"])
     assert own["schema"] == sections.schema(kind) and own["values"] == own["defaults"]
     assert config["values"] == config["defaults"], "what it starts from is not written as Python"
     assert all(set(preset["values"]) <= set(config["schema"]) for preset in config["presets"].values())
     assert ("gpu" in config["presets"]) == ("cuda" not in algorithms.get(name).refuses)
+
+
+@pytest.mark.parametrize(
+    ("drill", "absent"),
+    [
+        ("ball", {"action_distribution"}),
+        ("approach", {"action_distribution", "opponents"}),
+        ("gym:CartPole-v1", {"action_distribution", "opponents", "reward_weights", "scene_share"}),
+        ("gym:Pendulum-v1", {"opponents", "reward_weights", "scene_share"}),
+    ],
+)
+def test_the_page_shows_no_setting_that_changes_nothing_in_the_drill(make, drill, absent):  # noqa: F811
+    config = make(drill).config
+    assert set(settings.FIELDS) - set(config["schema"]) == absent
+    assert absent <= set(config["values"]), "their values are what Python has"
 
 
 def test_every_live_setting_of_a_section_may_come_from_the_page(make):  # noqa: F811

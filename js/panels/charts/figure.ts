@@ -146,7 +146,7 @@ export class Figure {
             ...(curve.filled && { fill: () => `${colour(property)()}22` }),
             width: 1.75,
             spanGaps: true,
-            points: { show: false },
+            points: { show: (chart: uPlot) => chart.data[0].length === 1, size: 7 }, // a line of one point would not be seen
           })),
           ...(curve.band ?? []).map((label) => ({ label, width: 0, spanGaps: true, points: { show: false } })),
         ],
@@ -175,7 +175,13 @@ export class Figure {
     ctx.font = `600 ${11 * dpi}px ${style.fontFamily}`;
     ctx.textAlign = "right";
     ctx.textBaseline = "bottom";
-    ctx.fillText(name, bbox.left + bbox.width - 2 * dpi, y - 3 * dpi);
+    ctx.setLineDash([]);
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 4 * dpi;
+    ctx.strokeStyle = style.getPropertyValue("--bg").trim();
+    const at = [bbox.left + bbox.width - 2 * dpi, y - 3 * dpi] as const;
+    ctx.strokeText(name, ...at); // a halo, so that it is legible over a curve
+    ctx.fillText(name, ...at);
     ctx.restore();
   }
 }

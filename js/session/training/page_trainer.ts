@@ -4,7 +4,7 @@
  */
 import type { Model } from "../../contract/model";
 import type { ConfigValue, DrillTrait, PageToKernel, PolicyTrait, SceneRow } from "../../contract/protocol";
-import { SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
+import { MACHINE_METRICS, SWAP_INTERVAL_MS_MIN } from "../../contract/tables";
 import type { FromTrainer, TrainedPolicy, TrainerPackage, Values } from "../../contract/training";
 import { checkSetting, namesFor } from "../settings_check";
 import type { PageModel } from "./page_model";
@@ -15,6 +15,7 @@ import { ask, laneCount, TrainerThread } from "./trainer_thread";
 const HEARTBEAT_MS = 1_000;
 const KEEP_FIRST_MS = 2_000; // after training began, what was learned is kept for the first time
 const KEEP_MS = 5_000; // then at least this often
+const MACHINE = new Set<string>(MACHINE_METRICS); // said of the machine that trained, not of this one
 const HISTORY_ROWS = 500; // in one message; a longer history is thinned evenly
 
 type Sent<T extends PageToKernel["type"]> = Extract<PageToKernel, { type: T }>;
@@ -280,7 +281,7 @@ export class PageTrainer {
     this.sendScenes();
     this.rows = [];
     this.show(policy);
-    model.set("metrics", metrics);
+    model.set("metrics", Object.fromEntries(Object.entries(metrics).filter(([key]) => !MACHINE.has(key))));
     model.set("league", []);
     model.set("error", "");
     model.set("paused", false);

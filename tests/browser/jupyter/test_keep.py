@@ -1,6 +1,7 @@
 """What is kept of a match: policies saved and dropped in JupyterLab, films, and matches that play without a kernel."""
 
 import os
+import struct
 import subprocess
 import sys
 
@@ -65,6 +66,8 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     assert saved(widget, "Save picture", tmp_path).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     gif = saved(widget, "Save GIF (last 10 s)", tmp_path).read_bytes()
     assert gif[:6] == b"GIF89a" and gif[-1:] == b";"
+    width, height = struct.unpack("<HH", gif[6:10])
+    assert width == 480 and 340 < height < 370, "the pitch and the caption below it"
     assert problems == []
     context.close()
 
@@ -141,4 +144,4 @@ def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
     film = widget.page.evaluate(PLAYED, list(data))
     assert 0.95 * min(seconds, 10) < film["duration"] < 10.5
     assert 0.6 < film["at"] / film["duration"] < 0.9, "it can be sought in"
-    assert film["width"] == 720 and 400 < film["height"] < 520
+    assert film["width"] == 720 and 500 < film["height"] < 550, "the pitch and the caption below it"
