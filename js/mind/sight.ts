@@ -7,13 +7,14 @@ import { KIND, SHAPE_FLOATS } from "../contract/protocol";
 import type { Show } from "../match/show";
 import { type Sight, sightsOf } from "../match/sights";
 import type { Look } from "../renderer/palette";
-import { putShape } from "../renderer/scene";
+import { putShape, TAG_ASPECT } from "../renderer/scene";
 import { moveTo, position, sideOf } from "./analysis";
 
 const STEP = 0.01; // world units, of the derivative
 const CLOSE = 0.02; // to a rotation
 const MOST = 12; // things
-export const SIGHT_SHAPES = 3 * MOST;
+const SIZE = 0.036; // of a name, of the world's width
+export const SIGHT_SHAPES = 4 * MOST;
 
 export class PlayerSight {
   private readonly sights: readonly Sight[];
@@ -44,7 +45,9 @@ export class PlayerSight {
       putShape(out, count++, KIND.ring, colour, ...place, 0.03 * width, 0.0016 * width, 1, 0, 0, 0.8, -1);
       const tag = spec.tags?.indexOf(name) ?? -1;
       if (tag < 0) continue;
-      putShape(out, count++, KIND.tag, colour, place[0], place[1] - 0.05 * width, 0.03 * width, 0, 0, 0, 0, 1, -1);
+      const [size, half, tagY] = [SIZE * width, SIZE * width * Math.min(0.25 * name.length, 0.5 * TAG_ASPECT), place[1] - 0.058 * width];
+      putShape(out, count++, KIND.line, look.index("shadow"), place[0] - half, tagY, place[0] + half, tagY, 0.5 * size, 0, 0, 0.9, -1);
+      putShape(out, count++, KIND.tag, colour, place[0], tagY, size, 0, 0, 0, 0, 1, -1);
       out[count * SHAPE_FLOATS - 2] = tag;
     }
     return count;
