@@ -103,10 +103,10 @@ def values(trainer: Any, in_page: bool) -> dict[str, Any]:
 
 def start(trainer: Any, in_page: bool) -> dict[str, Any]:
     """What training may start from: `offered`, policies of the ladder, and `now`, the present choice: one of them, ""
-    for an untrained network, None once something has been learned.
+    for an untrained network, None once something has been learned, or where nothing is offered.
     """
     offered = () if in_page or trainer.played_by_process else ladder.rungs(trainer.drill.name)
-    return {"offered": list(offered), "now": trainer.start_from}
+    return {"offered": list(offered), "now": trainer.start_from if offered else None}
 
 
 def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:

@@ -333,6 +333,6 @@ def test_the_page_chooses_the_rung(make):
 
 def test_a_drill_without_a_ladder_offers_nothing_to_start_from(make):
     widget = make("sumo")
-    assert widget.config["start"] == {"offered": [], "now": ""}
+    assert widget.config["start"] == {"offered": [], "now": None}
     with pytest.raises(checkpoint.CheckpointError, match="only the built-in drill 'ball' has a ladder"):
         widget.load("gold")

@@ -12,7 +12,7 @@ const UNTRAINED = "Train begins with an untrained network.";
 export function buildStartFrom({ session, signal }: PanelView): HTMLElement {
   const chosen = select({}, []);
   const help = h("p", { class: "help" });
-  const element = h("div", { class: "presets start-from" }, h("div", { class: "cluster" }, field("Start from", chosen)), help);
+  const element = h("div", { class: "start-from" }, h("div", { class: "cluster" }, field("Start from", chosen)), help);
 
   chosen.addEventListener("change", () => {
     if (chosen.value === NOTHING) session.kernel.send({ type: "RESET_TRAINER" });
