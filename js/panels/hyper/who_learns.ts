@@ -53,7 +53,7 @@ export function sentence(shares: string): string {
   const opponent = alone(shares);
   if (opponent) return `Only blue learns. It plays every practice game against ${opponent}, which stays as it is.`;
   const parts = [...table(shares)].map(([name, share]) => `${name === "self" ? "itself" : name === "pool" ? "earlier versions" : name} ${percent(share)}`);
-  return `Practice games of the policy against ${parts.join(", ")}. Both sides learn only in those against itself.`;
+  return `Against ${parts.join(", ")}. Both sides learn only against itself.`;
 }
 
 /** The one opponent that never learns and has all games; "": there is none. */

@@ -161,7 +161,7 @@ describe("who learns", () => {
     model.set("rivals", { gold: null });
     model.set("league", [row("v7", 7, true), row("v9", 9), { ...row("chaser", 0), pinned: true }]);
     expect([...choice().options].map(({ value }) => value)).toEqual(["self=0.75,chaser=0.25", "chaser=1", "random=1", "gold=1", "v7=1", "v9=1"]);
-    expect(said()).toBe("Practice games of the policy against itself 75%, chaser 25%. Both sides learn only in those against itself.");
+    expect(said()).toBe("Against itself 75%, chaser 25%. Both sides learn only against itself.");
     choose("gold=1");
     expect(said()).toBe("Only blue learns. It plays every practice game against gold, which stays as it is.");
     expect([model.get("show").mode, model.get("show").opponent]).toEqual(["sandbox", "gold"]);
@@ -184,7 +184,7 @@ describe("who learns", () => {
     model.set("config", { ...searching, values: { ...searching.values, opponents: "self=0.5,pool=0.5" } });
     expect([choice().selectedOptions[0]!.textContent, said()]).toEqual([
       "Custom",
-      "Practice games of the policy against itself 50%, earlier versions 50%. Both sides learn only in those against itself.",
+      "Against itself 50%, earlier versions 50%. Both sides learn only against itself.",
     ]);
   });
 
