@@ -59,7 +59,7 @@ WIDGET = {
     },
     "lessons": {"algorithms", "classroom", "drill", "drills", "env", "learning"},
     "widget": {
-        *("classroom", "contract", "drill", "drills", "files", "gyms", "lessons", "notebook", "policy", "runtime"),
+        *("classroom", "contract", "drill", "drills", "env", "files", "gyms", "lessons", "notebook", "policy", "runtime"),
         *("training",),
         "dshq_kernels",
     },
