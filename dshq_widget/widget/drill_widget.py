@@ -130,7 +130,9 @@ class DrillWidget(anywidget.AnyWidget):
         self._policy_show = PolicyShow.of(self._trainer, self._outbox)
         self._page_plays = self._kernel_show is None and self._policy_show is None
         self._commands = Commands(
-            self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._policy_is_due
+            *(self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox),
+            replaced=self._policy_is_due,
+            page_file=self._page_file,
         )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
         comm_id = uuid.uuid4().hex
@@ -279,9 +281,13 @@ class DrillWidget(anywidget.AnyWidget):
         `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
         this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.
         """
+        return atomic.write(path, self._page_file(train))
+
+    def _page_file(self, train: bool | None = None) -> bytes:
+        """What `export_html` writes."""
         warn = functools.partial(self._outbox.log, "warning")
         trainer = None if train is False else page_training.for_export(self._trainer, bool(train), warn)
-        return atomic.write(path, self._document(trainer=trainer).encode())
+        return self._document(trainer=trainer).encode()
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It

@@ -32,8 +32,8 @@ def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) ->
             pass
         else:
             source = base64.b64encode(_png(pixels)).decode()
-            sentence = f"Saved picture of a DrillWidget ({title}). Run this cell to play."
-            return f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}"><p>{sentence}</p>'
+            picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
+            return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
     return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
 
 

@@ -13,6 +13,8 @@ import type { Frame } from "./frame";
 import { buildHint, buildKeyHelp } from "./key_hints";
 import { buildMapLegend } from "./map_legend";
 import { MatchCanvas } from "./match_canvas";
+import { leavePicture } from "./notebook_picture";
+import { buildReplayBar } from "./replay_bar";
 import { buildScoreboard } from "./scoreboard";
 import { buildShare } from "./share_menu";
 import type { View } from "./view";
@@ -31,7 +33,12 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   const focusMatch = () => pitch.querySelector<HTMLElement>(".match")?.focus({ preventScroll: true });
   const overlay = buildDuelOverlay(view, focusMatch, () => share.open());
   places.strip.append(buildMapLegend(view), buildKeyHelp(view), buildHint(view));
-  stage.append(buildScoreboard(view, share.button), share.menu, h("div", { class: "ground" }, pitch, places.chips, overlay), places.strip);
+  stage.append(
+    buildScoreboard(view, share.button),
+    share.menu,
+    h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, focusMatch), overlay),
+    places.strip,
+  );
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);
 
   const held = new HeldKeys(
@@ -40,6 +47,7 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   );
   stage.append(buildTouchControls(view, pitch, held));
   new MatchCanvas({ view, number, theme, pitch, held });
+  leavePicture(view, pitch);
 }
 
 /** The touch pad: there while a person plays and the pointer is coarse, or once a finger has been seen. */
