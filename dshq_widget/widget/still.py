@@ -21,20 +21,15 @@ STYLE = "display: block; width: 100%; max-width: 480px; border-radius: 8px"
 
 
 def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) -> str:
-    """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB. The sentence alone
-    where there are no rules to draw by, or where they do with plain numbers what compiled code leaves undefined.
+    """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB. Of an environment,
+    which has no rules to draw by, the sentence alone.
     """
     title = html.escape(str(drill.spec["title"]))
-    if not isinstance(drill, Environment):
-        try:
-            pixels = _pixels(drill, seed, state)
-        except (ArithmeticError, IndexError):
-            pass
-        else:
-            source = base64.b64encode(_png(pixels)).decode()
-            picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
-            return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
-    return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
+    if isinstance(drill, Environment):
+        return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
+    source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
+    picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
+    return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
 
 
 def _pixels(drill: CompiledDrill, seed: int, state: bytes | None) -> NDArray[np.uint8]:
