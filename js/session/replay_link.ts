@@ -1,10 +1,13 @@
 /** A saved replay in the place of the live match: begins it, knows where it ends, and goes back. */
+import type { Model } from "../contract/model";
 import type { FromWorker, Recording, ShowTrait, ToWorker } from "../contract/protocol";
+import { readReplay } from "../match/replay_file";
 import type { Events, SessionEvents } from "./events";
 
 /** What it needs of a session. */
 interface Ends {
   readonly id: string;
+  readonly model: Pick<Model, "get">;
   readonly events: Events<SessionEvents>;
   setShow(change: Partial<ShowTrait>): void;
   post(message: ToWorker): void;
@@ -16,8 +19,12 @@ export class ReplayLink {
 
   constructor(private readonly ends: Ends) {}
 
-  /** Plays it from its beginning. Rejects with an Error of one or two sentences where it is not the recording of such a match. */
-  async begin(recording: Recording): Promise<void> {
+  /** Plays a saved one from its beginning. Rejects with an Error of one or two sentences where the file is none, or none of this drill. */
+  async load(file: File): Promise<void> {
+    await this.begin(readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec));
+  }
+
+  private async begin(recording: Recording): Promise<void> {
     const { id } = this.ends;
     this.ends.post({ type: "REPLAY", id, recording });
     const problem = await new Promise<string>((resolve) => (this.answer = resolve));

@@ -1,11 +1,10 @@
 /** The Share menu: saves and loads the policy, saves the match as web page, replay, picture, GIF or video, plays a saved replay, and shows the match on the full screen. */
 
 import type { FilmFormat, Theme } from "../contract/protocol";
-import { readReplay } from "../match/replay_file";
 import { makeFilm } from "../session/film_thread";
 import { fetchPage } from "../session/policy_files";
 import { button, download, h, type Icon, setText } from "../ui/dom";
-import { loadPolicy, MOST_BYTES, savePolicy, takeDrops } from "./policy_files";
+import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
 
 const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
@@ -55,10 +54,7 @@ export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): 
     return input;
   };
   const file = picker("Policy file", ".dshq", (chosen) => loadPolicy(session, chosen));
-  const recorded = picker("Replay file", ".json", async (chosen) => {
-    if (chosen.size > MOST_BYTES) throw new Error(`${chosen.name} is not a replay. Choose a file that Save replay has written.`);
-    await session.replay.begin(readReplay(await chosen.text(), chosen.name, session.model.get("drill")!.spec));
-  });
+  const recorded = picker("Replay file", ".json", (chosen) => session.replay.load(chosen));
 
   const save = entry("Save policy", "save", SAVE, () => savePolicy(session, signal));
   const load = entry("Load policy", "open", LOAD, () => file.click());

@@ -36,7 +36,7 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   stage.append(
     buildScoreboard(view, share.button),
     share.menu,
-    h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, focusMatch), overlay),
+    h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, stage, focusMatch), overlay),
     places.strip,
   );
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);

@@ -6,7 +6,7 @@ import { playerNames } from "../../session/player_names";
 import { Session } from "../../session/session";
 import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
 
-const recording = { drill: "ball", ticks: 240 } as Recording;
+const recording = { drill: "ball", rules_hash: "rules", ticks: 240, inputs: [], actions: [0, 0], start: null } as unknown as Recording;
 const state = { tick: 0, score: [0, 0] as [number, number], version: 5, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
 
 beforeAll(installBrowser);
@@ -20,7 +20,7 @@ describe("a replay", () => {
       .map((message) => message.recording);
 
   async function begin(problem = ""): Promise<void> {
-    const begun = session.replay.begin(recording);
+    const begun = session.replay.load(new File([JSON.stringify(recording)], "ball.json"));
     await settle();
     worker().say({ type: "REPLAYING", id: session.id, problem });
     await begun;
@@ -48,6 +48,8 @@ describe("a replay", () => {
   });
 
   it("that is refused leaves the live match there", async () => {
+    await expect(session.replay.load(new File(["{}"], "notes.json"))).rejects.toThrow("notes.json is not a replay");
+    expect(sent()).toEqual([]);
     await expect(begin("The file is damaged.")).rejects.toThrow("The file is damaged.");
     expect(session.replay.recording).toBeNull();
   });
