@@ -24,8 +24,8 @@ Content = Mapping[str, Any]
 
 class Commands:
     """One thread calls `execute`. `replaced` is called when a different policy should play at once. `kernel_show` is
-    None if the page plays by itself, `policy_show` if it can play the policy. `page_file` makes the match as a web page;
-    it raises ValueError or RuntimeError, each with one sentence.
+    None if the page plays by itself, `policy_show` if it can play the policy. `page_file` makes the match as a web
+    page; it raises ValueError or RuntimeError, each with one sentence.
     """
 
     def __init__(

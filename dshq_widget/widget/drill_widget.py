@@ -297,7 +297,7 @@ class DrillWidget(anywidget.AnyWidget):
         return Embedded(frame(self._document(packed=True), title), title)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The widget's view and, for whoever opens the notebook without the widget, a picture and a sentence as HTML."""
+        """The widget's view, and as HTML a picture and a sentence for whoever opens the notebook without the widget."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None

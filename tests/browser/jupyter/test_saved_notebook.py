@@ -14,10 +14,10 @@ CELL = "from dshq_widget import DrillWidget\nDrillWidget(policy='gold', seed=3)"
 SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
 STATE = "application/vnd.jupyter.widget-state+json"
 DRAWN = """image => {
-    const canvas = Object.assign(document.createElement("canvas"), { width: image.naturalWidth, height: image.naturalHeight });
-    const pen = canvas.getContext("2d");
+    const { naturalWidth: width, naturalHeight: height } = image;
+    const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
     pen.drawImage(image, 0, 0);
-    return new Set(new Uint32Array(pen.getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size;
+    return new Set(new Uint32Array(pen.getImageData(0, 0, width, height).data.buffer)).size;
 }"""
 
 
