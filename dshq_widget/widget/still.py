@@ -21,8 +21,9 @@ STYLE = "display: block; width: 100%; max-width: 480px; border-radius: 8px"
 
 
 def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) -> str:
-    """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB. An environment has no
-    rules to draw by: the sentence alone.
+    """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB.
+
+    An environment has no rules to draw by: the sentence alone.
     """
     title = html.escape(str(drill.spec["title"]))
     if isinstance(drill, Environment):

@@ -12,7 +12,7 @@ const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
 const PAGE = "Web page: the match with its policy as one HTML file, which plays and trains without a kernel";
-const PAGE_TRAINS = "This page trains by itself. Reload it, then save the web page.";
+const PAGE_TRAINS = "Needs a kernel that trains. Now this page trains by itself.";
 
 /** The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. */
 export function buildShare(view: View, stage: HTMLElement, theme: () => Theme): { button: HTMLElement; menu: HTMLElement; open(): void } {
