@@ -154,6 +154,7 @@ export const MESSAGES = {
       "visible"
     ],
     "SAVE_POLICY": [],
+    "SAVE_PAGE": [],
     "FETCH_TRAINER": [
       "relaxed"
     ],
@@ -210,6 +211,10 @@ export const MESSAGES = {
     ],
     "POLICY_FILE": [
       "name"
+    ],
+    "PAGE_FILE": [
+      "name",
+      "problem"
     ],
     "TRAINER": [
       "problem"
@@ -351,6 +356,9 @@ export const MESSAGES = {
       "outcome"
     ],
     "RECORD": [],
+    "REPLAY": [
+      "recording"
+    ],
     "FILM": [
       "format",
       "spec",
@@ -423,6 +431,9 @@ export const MESSAGES = {
     ],
     "RECORDING": [
       "recording"
+    ],
+    "REPLAYING": [
+      "problem"
     ],
     "FILMED": [
       "share",
