@@ -178,7 +178,7 @@ def next_busiest(s, i, last):
 
 @rule
 def parasite_rates(s, i, chunk):
-    """How the energy parasites and the combat parasites of a chunk changed in number, each from 0 to 1, .5 for no change."""
+    """How the energy parasites and the combat parasites of a chunk changed in number, from 0 to 1; .5: not at all."""
     energy_start, energy_end, combat_start, combat_end = 0, 0, 0, 0
     for slot in loop(SLOTS):
         then = s.start_parasite_chunk[slot, i] == chunk

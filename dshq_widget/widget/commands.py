@@ -24,7 +24,8 @@ Content = Mapping[str, Any]
 
 class Commands:
     """One thread calls `execute`. `replaced` is called when a different policy should play at once. `kernel_show` is
-    None if the page plays by itself, `policy_show` if it can play the policy.
+    None if the page plays by itself, `policy_show` if it can play the policy. `page_file` makes the match as a web
+    page; it raises ValueError or RuntimeError, each with one sentence.
     """
 
     def __init__(
@@ -35,7 +36,9 @@ class Commands:
         policy_show: PolicyShow | None,
         outbox: Sender,
         replaced: Callable[[], None],
+        page_file: Callable[[], bytes],
     ) -> None:
+        self._page_file = page_file
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
@@ -57,6 +60,7 @@ class Commands:
             "FRAME_SHOWN": self._frame_shown,
             "STEP": self._step,
             "SAVE_POLICY": self._save_policy,
+            "SAVE_PAGE": self._save_page,
             "FETCH_TRAINER": self._fetch_trainer,
             "EXTEND_TRAINING": lambda _: quota.extend(),
             "RESUME_RUN": self._resume_run,
@@ -109,19 +113,30 @@ class Commands:
             raise ValueError(f"{kind} is for policies that a page cannot play: reload the page")
         self._policy_show.send(page_protocol.to_policy_show(kind, content, self._trainer.drill.spec))
 
-    def _save_policy(self, _: Content) -> None:
+    def _file_name(self, ending: str) -> str:
         trainer = self._trainer
-        name = f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.dshq"
-        self._outbox.put(page_protocol.policy_file(name, trainer.policy_file()))
+        return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.{ending}"
+
+    def _save_policy(self, _: Content) -> None:
+        self._outbox.put(page_protocol.policy_file(self._file_name("dshq"), self._trainer.policy_file()))
+
+    def _save_page(self, _: Content) -> None:
+        self._beside(self._send_page, self._file_name("html"))
+
+    def _send_page(self, name: str) -> None:
+        problem, buffers = "", []
+        try:
+            buffers = [self._page_file()]
+        except (ValueError, RuntimeError) as error:
+            problem = str(error)
+        self._outbox.put({"type": "PAGE_FILE", "name": name, "problem": problem, "buffers": buffers})
 
     def _fetch_trainer(self, content: Content) -> None:
+        self._beside(page_training.answer, self._trainer, bool(content.get("relaxed")), self._outbox.put)
+
+    def _beside(self, work: Callable[..., None], *arguments: Any) -> None:
         """On a thread of its own: it may have to compile."""
-        threading.Thread(
-            target=page_training.answer,
-            args=(self._trainer, bool(content.get("relaxed")), self._outbox.put),
-            name="dshq-page-trainer",
-            daemon=True,
-        ).start()
+        threading.Thread(target=work, args=arguments, name="dshq-page-trainer", daemon=True).start()
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -12,6 +12,7 @@ import math
 import os
 import threading
 import time
+import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Message, Sender
+from dshq_widget.widget.still import still
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -59,6 +61,7 @@ class DrillWidget(anywidget.AnyWidget):
 
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
+    comm_id = traitlets.Unicode("").tag(sync=True)
     drill = traitlets.Dict().tag(sync=True)
     policy = traitlets.Dict().tag(sync=True)
     status = traitlets.Unicode("idle").tag(sync=True)
@@ -127,11 +130,16 @@ class DrillWidget(anywidget.AnyWidget):
         self._policy_show = PolicyShow.of(self._trainer, self._outbox)
         self._page_plays = self._kernel_show is None and self._policy_show is None
         self._commands = Commands(
-            self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._policy_is_due
+            *(self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox),
+            replaced=self._policy_is_due,
+            page_file=self._page_file,
         )
         self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
+        comm_id = uuid.uuid4().hex
         super().__init__(
             **bundle,
+            model_id=comm_id,
+            comm_id=comm_id,
             drill={
                 "spec": compiled.spec,
                 "javascript": compiled.javascript,
@@ -274,9 +282,13 @@ class DrillWidget(anywidget.AnyWidget):
         `train=False` leaves the trainer out (0.4 MB); True raises ValueError or RuntimeError where a page cannot train
         this, instead of leaving it out. Returns the file's absolute path; raises OSError if it cannot be written.
         """
+        return atomic.write(path, self._page_file(train))
+
+    def _page_file(self, train: bool | None = None) -> bytes:
+        """What `export_html` writes."""
         warn = functools.partial(self._outbox.log, "warning")
         trainer = None if train is False else page_training.for_export(self._trainer, bool(train), warn)
-        return atomic.write(path, self._document(trainer=trainer).encode())
+        return self._document(trainer=trainer).encode()
 
     def embed(self) -> Embedded:
         """The current match as a cell output that still plays when the saved notebook is opened without a kernel. It
@@ -284,6 +296,17 @@ class DrillWidget(anywidget.AnyWidget):
         """
         title = self.drill["spec"]["title"]
         return Embedded(frame(self._document(packed=True), title), title)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The widget's view, and as HTML a picture and a sentence for whoever opens the notebook without the widget."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        snapshot = self.snapshot or {}
+        drill = self._trainer.drill
+        state = snapshot.get("state") if snapshot.get("rules_hash") == drill.rules_hash else None
+        return {**data, "text/html": still(drill, self.show["seed"], state)}, metadata
 
     def _document(self, packed: bool = False, trainer: Mapping[str, Any] | None = None) -> str:
         self._trainer.require("html")

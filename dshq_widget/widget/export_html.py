@@ -64,6 +64,7 @@ def match_of(state: Mapping[str, Any], trains: bool = False) -> dict[str, Any]:
     policy, config = state["policy"], state["config"]
     offered = state.get("controls")
     return {
+        "comm_id": "",
         "drill": state["drill"],
         "policy": _as_text(policy),
         "show": {**state["show"], "playing": True, "match": 0},

@@ -16,6 +16,7 @@ import type {
 import type { TrainerPackage } from "./training";
 
 export interface Traits {
+  comm_id: string; // of the widget's model: a notebook's output names it
   drill: DrillTrait | null;
   policy: PolicyTrait | null;
   status: Exclude<Status, "disconnected">;

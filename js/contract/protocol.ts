@@ -206,6 +206,7 @@ export type PageToKernel =
       visible: boolean;
     }
   | { type: "SAVE_POLICY" }
+  | { type: "SAVE_PAGE" }
   | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
   | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
   | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
@@ -224,6 +225,7 @@ export type KernelToPage =
   | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; reward: number[]; continues: number[] } // frames are its buffer
   | { type: "DREAMT"; page: number; plan: number; reward: number; continues: number } // a frame is its buffer
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
+  | { type: "PAGE_FILE"; name: string; problem: string } // "", and its bytes are the message's buffer
   | { type: "TRAINER"; problem: string } // "", and the worker's code, the learner's and the drill's module and the drill's WGSL are its buffers
   | { type: "FRAME"; tick: number; score: [number, number]; version: number; playing: boolean; events: ShowEvent[] }; // a JPEG is its buffer
 
@@ -395,6 +397,7 @@ export type ToWorker =
   | (ToShow & { type: "SPARE"; on: boolean }) // something trains on this machine: draw for as little as looks fluid
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
+  | (ToShow & { type: "REPLAY"; recording: Recording | null }) // in the live match's place, which stands still; null: back to it
   | (ToShow & { type: "FILM" } & FilmOrder) // to a host of its own
   | (ToShow & { type: "CAPTURE" }) // answered by SCENE
   | (ToShow & { type: "PLAN_AHEAD"; on: boolean }) // side 0's policy is elsewhere; a plan that was there is void
@@ -506,6 +509,7 @@ export type FromWorker =
   | { type: "PROPOSALS"; id: string; proposals: Proposal[] } // since the last beat, newest last; again once the outcome is known
   | { type: "FUTURES"; id: string; futures: Futures | null } // null: search decides for nobody
   | { type: "RECORDING"; id: string; recording: Recording }
+  | { type: "REPLAYING"; id: string; problem: string } // why the replay was refused, or ""
   | { type: "FILMED"; id: string; share: number; content: ArrayBuffer | null } // 0..1 of the film is made; all of it is here
   | { type: "SCENE"; id: string; state: string; over: boolean } // the game now, its bytes in hex; `over`: it has just ended
   | { type: "SCORES"; id: string; episodes: Episode[] } // the last ones, oldest first

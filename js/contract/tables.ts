@@ -157,6 +157,7 @@ export const MESSAGES = {
       "visible"
     ],
     "SAVE_POLICY": [],
+    "SAVE_PAGE": [],
     "FETCH_TRAINER": [
       "relaxed"
     ],
@@ -213,6 +214,10 @@ export const MESSAGES = {
     ],
     "POLICY_FILE": [
       "name"
+    ],
+    "PAGE_FILE": [
+      "name",
+      "problem"
     ],
     "TRAINER": [
       "problem"
@@ -355,6 +360,9 @@ export const MESSAGES = {
       "outcome"
     ],
     "RECORD": [],
+    "REPLAY": [
+      "recording"
+    ],
     "FILM": [
       "format",
       "spec",
@@ -427,6 +435,9 @@ export const MESSAGES = {
     ],
     "RECORDING": [
       "recording"
+    ],
+    "REPLAYING": [
+      "problem"
     ],
     "FILMED": [
       "share",

@@ -3,7 +3,10 @@ import { hexToBytes } from "@noble/hashes/utils.js";
 import type { DrillSpec, Recording, StampedInput } from "../contract/protocol";
 import { REST_SECONDS } from "../contract/tables";
 import { Body } from "./handles";
+import { stateHash } from "./recording";
 import type { Game, GameState } from "./rules";
+import { Script } from "./script";
+import { Show } from "./show";
 
 type Motion = Extract<StampedInput, { kind: "hold" | "throw" }>;
 
@@ -15,7 +18,27 @@ export function replay(game: Game, spec: DrillSpec, recording: Recording): GameS
   return state;
 }
 
-/** The same tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. Returns that of the last tick. */
+/** A show that plays the recording again. Throws an Error where the match does not end as it was recorded. */
+export function replayShow(game: Game, spec: DrillSpec, recording: Recording): Show {
+  if (hashAtEnd(game, spec, recording) !== recording.sha256) {
+    throw new Error("This replay does not end as it was recorded: the file is damaged. Choose another one.");
+  }
+  const { rules_hash, seed, start } = recording;
+  const show = new Show(game, spec, seed, undefined, new Script(recording));
+  if (start) show.restore({ ...start, state: hexToBytes(start.state), score: [0, 0], version: 0, rules_hash, seed, rng: 0 });
+  return show;
+}
+
+/** Of the state at the recording's end; "" where it cannot be played to there. */
+function hashAtEnd(game: Game, spec: DrillSpec, recording: Recording): string {
+  try {
+    return stateHash(replay(game, spec, recording).buffer);
+  } catch {
+    return "";
+  }
+}
+
+/** Plays the recording tick by tick in `state`; yields after each one who has just won: +1 side 0, -1 side 1, 0 nobody. Returns that of the last tick. */
 export function* played(game: Game, spec: DrillSpec, recording: Recording, state: GameState): Generator<number, number> {
   if (recording.rules_hash !== spec.rules_hash) {
     throw new Error(

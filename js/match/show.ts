@@ -14,6 +14,7 @@ import { copyOf, type Policy } from "./policy";
 import { MatchLog, stateHash, stateHex } from "./recording";
 import type { Game, GameState } from "./rules";
 import { Scores } from "./scores";
+import type { Script } from "./script";
 
 const MAX_FRAME_SECONDS = 0.25; // a longer gap (a hidden tab, a breakpoint) is not caught up with
 const FRAME_BUDGET_MS = 12; // of simulation per frame; beyond it time is let go rather than owed (no spiral)
@@ -21,6 +22,8 @@ const TICKS_PER_CLOCK_LOOK = 16;
 const SKIP_SPEED = 60; // times real time, on the way to the next goal
 const SKIP_SECONDS = 120; // of show time, at most
 const MOST_THROW = 1; // world widths per second of show time: no faster than what the rules are safe against
+
+type Placed = [x: number, y: number, vx: number, vy: number];
 
 /** Told of every tick and event, for effects; must not touch the state. */
 export interface Spectator {
@@ -57,16 +60,18 @@ export class Show {
   readonly scores: Scores;
   readonly deciders: Deciders;
   private waitingInputs: MatchInput[] = []; // done by the person, in force from the next decision on
-  private readonly holding = new Map<Body, [x: number, y: number, vx: number, vy: number]>();
+  private readonly holding = new Map<Body, Placed>();
   private readonly terms: Float32Array;
 
   readonly bodies: readonly Body[]; // what a pointer may move
 
+  /** With `script` the show plays that recording again, whatever its deciders say, and stands still at its end. */
   constructor(
     readonly game: Game,
     readonly spec: DrillSpec,
     seed = 0,
     private readonly now: () => number = () => performance.now(),
+    readonly script: Script | null = null,
   ) {
     this.state = game.create();
     this.actionRepeat = spec.action_repeat;
@@ -155,8 +160,14 @@ export class Show {
     }
   }
 
-  /** Whether the next tick waits for a decision that is made elsewhere. */
+  /** Whether this is the end of the recording that is played again. */
+  get ended(): boolean {
+    return this.script?.over(this.tick) ?? false;
+  }
+
+  /** Whether the next tick waits for a decision that is made elsewhere, or there is none. */
   private waits(): boolean {
+    if (this.script) return this.ended;
     return this.rest === 0 && this.phase === 0 && this.deciders.waits(this.state, this.tick, this.actionRepeat);
   }
 
@@ -257,7 +268,10 @@ export class Show {
 
   /** Put `body` there, at once and before every tick until it is thrown or a new game begins. Per second of show time. */
   hold(body: Body, x: number, y: number, vx: number, vy: number): void {
-    const motion = this.bounded(x, y, vx, vy);
+    this.carry(body, this.bounded(x, y, vx, vy));
+  }
+
+  private carry(body: Body, motion: Placed): void {
     this.holding.set(body, motion);
     this.logInput({ kind: "hold", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
@@ -267,7 +281,10 @@ export class Show {
   throw(body: Body, vx: number, vy: number): void {
     const held = this.holding.get(body);
     if (!held) return;
-    const motion = this.bounded(held[0], held[1], vx, vy);
+    this.release(body, this.bounded(held[0], held[1], vx, vy));
+  }
+
+  private release(body: Body, motion: Placed): void {
     this.holding.delete(body);
     this.logInput({ kind: "throw", handle: body.handle.name, ...named(motion) });
     this.moved(body, motion);
@@ -282,7 +299,7 @@ export class Show {
     return this.holding.has(this.bodies[handle]!);
   }
 
-  private moved(body: Body, motion: [number, number, number, number]): void {
+  private moved(body: Body, motion: Placed): void {
     body.put(...motion);
     if (this.playing) return; // the next tick is drawn soon enough
     this.cut = true;
@@ -290,7 +307,7 @@ export class Show {
   }
 
   /** Inside the world and no faster than MOST_THROW; short decimals, which every language reads as the same float32. */
-  private bounded(x: number, y: number, vx: number, vy: number): [number, number, number, number] {
+  private bounded(x: number, y: number, vx: number, vy: number): Placed {
     const [x0, y0, x1, y1] = this.spec.world;
     const excess = Math.max(1, Math.hypot(vx, vy) / (MOST_THROW * (x1 - x0)));
     return [decimal(Math.min(Math.max(x, x0), x1)), decimal(Math.min(Math.max(y, y0), y1)), decimal(vx / excess), decimal(vy / excess)];
@@ -353,11 +370,13 @@ export class Show {
   private step(): void {
     this.steps++;
     if (this.log.full) this.turnLog();
+    this.followInputs();
     for (const [body, motion] of this.holding) body.put(...motion);
     if (this.rest === 0 && this.phase === 0) this.decide();
     this.game.tick(this.state);
     this.tick++;
     this.spectator?.ticked();
+    if (this.ended) this.followInputs();
     if (this.skip > 0 && --this.skip === 0) this.emit("goalless", -1);
     if (this.rest > 0) {
       if (--this.rest === 0) this.nextEpisode();
@@ -377,10 +396,24 @@ export class Show {
     if (this.deciders.due("now")) this.swap();
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
-    if (this.deciders.elsewhere) this.follow();
+    if (this.script) this.script.decide(this.state.action);
+    else if (this.deciders.elsewhere) this.follow();
     else for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
     this.log.addActions(this.state.action);
     this.game.decide(this.state);
+  }
+
+  /** Does what was done before this tick in the recording that is played again. */
+  private followInputs(): void {
+    for (const input of this.script?.inputs(this.tick) ?? []) {
+      if (input.kind === "repeat") this.setActionRepeat(input.ticks);
+      if (input.kind === "policy") this.deciders.restoredVersion = input.version;
+      if (input.kind !== "hold" && input.kind !== "throw") continue;
+      const body = this.bodies.find(({ handle }) => handle.name === input.handle)!;
+      const motion: Placed = [input.x, input.y, input.vx, input.vy];
+      if (input.kind === "hold") this.carry(body, motion);
+      else this.release(body, motion);
+    }
   }
 
   /** Carries out what was decided elsewhere. */
@@ -477,7 +510,7 @@ export class Show {
   }
 }
 
-function named([x, y, vx, vy]: [number, number, number, number]): { x: number; y: number; vx: number; vy: number } {
+function named([x, y, vx, vy]: Placed): { x: number; y: number; vx: number; vy: number } {
   return { x, y, vx, vy };
 }
 

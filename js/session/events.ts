@@ -32,6 +32,7 @@ export interface SessionEvents {
   gate: undefined; // its settings, its map or what was proposed
   futures: undefined; // whether search is on, how it looks ahead or what it saw
   duel: undefined; // a person's match against the policy begins, goes on or ends
+  replay: undefined; // a saved replay begins in the live match's place, or is left
   forgotten: undefined; // what was learned is gone, may still come back, or is back
   why: undefined; // somebody asks for the outcomes of the likeliest moves
   dream: undefined; // what the world model sees, expects and imagines

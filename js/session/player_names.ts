@@ -12,10 +12,12 @@ export interface Lineup {
   readonly taken: boolean; // a person plays side 0, whatever the mode
   readonly opponent: string;
   readonly dream: { readonly on: boolean }; // the policy plays in the kernel, and side 0 only
+  readonly replay?: { readonly recording: object | null }; // of another match, in the live one's place
 }
 
-/** Of side 0 and side 1. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
+/** Of side 0 and side 1; in a replay their colours. Before any training the scripts play, except that AI vs AI shows the untrained network where there is one. */
 export function playerNames(session: Lineup): [string, string] {
+  if (session.replay?.recording) return ["Blue", "Orange"];
   const { mode } = session.show;
   const { version } = session.state;
   const ghost = ghostOf(session);
@@ -28,5 +30,5 @@ export function playerNames(session: Lineup): [string, string] {
 
 /** The earlier version that plays side 1 just now, -1: none. */
 export function ghostOf(session: Lineup): number {
-  return session.show.mode === "ai_vs_ai" ? session.past.ghost : -1;
+  return session.show.mode === "ai_vs_ai" && !session.replay?.recording ? session.past.ghost : -1;
 }

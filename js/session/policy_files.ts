@@ -1,4 +1,4 @@
-/** Policies as `.dshq` files between page and kernel, which packs and checks them. */
+/** Files between page and kernel: policies as `.dshq`, which the kernel packs and checks, and the match as a web page. */
 import { listen, type Model } from "../contract/model";
 import type { KernelToPage, PageToKernel } from "../contract/protocol";
 
@@ -10,18 +10,32 @@ interface Ends {
   readonly kernel: { send(message: PageToKernel, buffers?: ArrayBuffer[]): void };
 }
 
+type FileMessage = Extract<KernelToPage, { type: "POLICY_FILE" | "PAGE_FILE" }>;
+
 /** Asks for the newest policy; resolves with its file once it comes, never if `signal` ends before. */
-export function fetchPolicy({ model, kernel }: Ends, signal: AbortSignal): Promise<File> {
-  return new Promise((resolve) => {
+export function fetchPolicy(ends: Ends, signal: AbortSignal): Promise<File> {
+  return fetchFile(ends, "SAVE_POLICY", "POLICY_FILE", signal);
+}
+
+/** The same of the match as a web page. Rejects with an Error of one sentence where the kernel cannot make one. */
+export function fetchPage(ends: Ends, signal: AbortSignal): Promise<File> {
+  return fetchFile(ends, "SAVE_PAGE", "PAGE_FILE", signal);
+}
+
+function fetchFile({ model, kernel }: Ends, request: "SAVE_POLICY" | "SAVE_PAGE", answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
+  return new Promise((resolve, reject) => {
     const answered = new AbortController();
     signal.addEventListener("abort", () => answered.abort(), { once: true });
     const receive = (message: KernelToPage, buffers: readonly DataView<ArrayBuffer>[] = []) => {
-      if (message.type !== "POLICY_FILE" || !buffers[0]) return;
+      if (message.type !== answer) return;
+      const { name, problem } = message as FileMessage & { problem?: string };
+      if (!buffers[0] && !problem) return;
       answered.abort();
-      resolve(new File([buffers[0]], message.name));
+      if (problem) reject(new Error(problem));
+      else resolve(new File([buffers[0]!], name));
     };
     listen(model, "msg:custom", receive, answered.signal);
-    kernel.send({ type: "SAVE_POLICY" });
+    kernel.send({ type: request });
   });
 }
 

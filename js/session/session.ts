@@ -29,6 +29,7 @@ import { History } from "./history";
 import { type Journal, keepJournal } from "./journal";
 import { KernelLink } from "./kernel_link";
 import { registry, type ShowHost } from "./registry";
+import { ReplayLink } from "./replay_link";
 import { runSettings } from "./run_settings";
 import { sameSetting } from "./same_setting";
 import { type Ends, Screen } from "./screen";
@@ -53,6 +54,7 @@ export class Session {
   readonly journal: Journal;
   readonly gate: GateLink; // of the algorithm `gate`
   readonly search: SearchLink; // 16 futures
+  readonly replay: ReplayLink; // a saved one in the live match's place
   readonly dream: DreamLink; // of the algorithm `dreamer`
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
@@ -93,6 +95,7 @@ export class Session {
     this.journal = keepJournal(this, signal);
     this.gate = new GateLink(this);
     this.search = new SearchLink(this);
+    this.replay = new ReplayLink(this);
     this.dream = new DreamLink(this, signal);
     const unsubscribe = registry().subscribe(this.id, (message) => this.receiveFromHost(message));
     signal.addEventListener("abort", unsubscribe, { once: true });
@@ -276,6 +279,7 @@ export class Session {
     this.post({ type: "RESET_SHOW", id, seed: show.seed });
     this.sendShow(show, null);
     if (saved?.rules_hash === this.rules) this.post({ type: "RESTORE", id, snapshot: saved });
+    if (another) this.replay.forget();
     this.gate.begin();
     this.search.begin();
     this.dream.begin();
@@ -303,6 +307,7 @@ export class Session {
     }
     const before = this.shown;
     this.shown = this.show;
+    if (before.mode !== this.shown.mode || before.match !== this.shown.match) this.replay.leave(); // who asks for a match wants the live one
     this.sendShow(this.shown, before);
     this.events.emit("show", undefined);
   }
@@ -344,6 +349,7 @@ export class Session {
     switch (message.type) {
       case "STATE":
         this.state = message;
+        this.replay.follow(message.tick, message.playing);
         if (this.screen) this.sendPageState();
         if (message.events.some((event) => event.kind === "reset")) this.gate.clear();
         if (message.events.some((event) => event.kind === "goalless")) this.events.emit("notice", NO_GOAL);
@@ -373,6 +379,9 @@ export class Session {
         return;
       case "FUTURES":
         this.search.receive(message.futures);
+        return;
+      case "REPLAYING":
+        this.replay.receive(message);
         return;
       case "SCORES":
         this.scores = message.episodes;
@@ -440,6 +449,7 @@ export class Session {
         this.events.emit(message.level === "warning" ? "warning" : "notice", message.text);
         return;
       case "POLICY_FILE":
+      case "PAGE_FILE":
       case "TRAINER":
         return; // whoever asked for it listens
       case "FRAME":

@@ -40,7 +40,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
     const alone = session.model.get("drill")?.spec.sides === 1;
     const now = performance.now();
     const { mode } = session.show;
-    const lineup = mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
+    const lineup = session.replay.recording ? "replay" : mode === "sandbox" ? `${mode} ${session.opponent}` : mode;
     const others = players !== "" && (lineup !== players || (playing > 0 && network === 0)); // another mode, or a fresh start
     if (score[0] < before[0] || score[1] < before[1]) before = [0, 0];
     else if (others) before = score;
@@ -64,6 +64,7 @@ export function buildScoreboard({ session, signal }: View, share: HTMLElement): 
   };
   session.events.on("show", follow, signal);
   session.events.on("past", follow, signal);
+  session.events.on("replay", follow, signal);
   session.events.on("drill", follow, signal);
   session.events.on("state", state, signal);
   state();

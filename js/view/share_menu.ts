@@ -1,7 +1,8 @@
-/** The Share menu: saves and loads the policy, saves the match as replay, picture, GIF or video, and shows it on the full screen. */
+/** The Share menu: saves and loads the policy, saves the match as web page, replay, picture, GIF or video, plays a saved replay, and shows the match on the full screen. */
 
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
+import { fetchPage } from "../session/policy_files";
 import { button, download, h, type Icon, setText } from "../ui/dom";
 import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
@@ -11,6 +12,8 @@ const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
+const PAGE = "Web page: the match with its policy as one HTML file, which plays and trains without a kernel";
+const PAGE_TRAINS = "Needs a kernel that trains. Now this page trains by itself.";
 
 /**
  * The button and its menu; `stage` is what the menu lies over and what fills the screen, and takes policy files that are dropped. `score`
@@ -44,23 +47,36 @@ export function buildShare(
     return element;
   };
 
-  const file = h("input", { type: "file", accept: ".dshq", "aria-label": "Policy file", tabindex: -1 });
-  file.hidden = true;
-  file.addEventListener("change", () => {
-    const chosen = file.files?.[0];
-    file.value = ""; // the same file may be chosen again
-    if (chosen)
-      loadPolicy(session, chosen).then(
-        () => setOpen(false),
-        (error: Error) => say(error.message),
-      );
-  });
+  /** A file picker; what becomes of the chosen file is said, or the menu closes. */
+  const picker = (label: string, accept: string, take: (file: File) => Promise<void>) => {
+    const input = h("input", { type: "file", accept, "aria-label": label, tabindex: -1 });
+    input.hidden = true;
+    input.addEventListener("change", () => {
+      const chosen = input.files?.[0];
+      input.value = ""; // the same file may be chosen again
+      if (chosen)
+        take(chosen).then(
+          () => setOpen(false),
+          (error: Error) => say(error.message),
+        );
+    });
+    return input;
+  };
+  const file = picker("Policy file", ".dshq", (chosen) => loadPolicy(session, chosen));
+  const recorded = picker("Replay file", ".json", (chosen) => session.replay.load(chosen));
 
   const save = entry("Save policy", "save", SAVE, () => savePolicy(session, signal));
   const load = entry("Load policy", "open", LOAD, () => file.click());
   const replay = entry("Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();
     download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
+  });
+  const play = entry("Load replay", "open", "Load replay: plays a saved replay here; the live match waits", () => recorded.click());
+  const page = entry("Web page", "save", PAGE, async () => {
+    say("Making the web page.");
+    const made = await fetchPage(session, signal);
+    say("");
+    download(made.name, made);
   });
   const film = async (format: FilmFormat, called: string) => {
     const drill = session.model.get("drill");
@@ -84,9 +100,9 @@ export function buildShare(
   });
   full.hidden = !document.fullscreenEnabled;
 
-  const entries = [save, picture, load, gif, replay, video, full];
-  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, said);
-  for (const element of [picture, gif, replay, video]) element.hidden = session.pictures; // they play the match again, by its rules
+  const entries = [save, picture, load, gif, replay, video, play, page, full];
+  const menu = h("div", { class: "share-menu", role: "group", "aria-label": "Share this match" }, ...entries, file, recorded, said);
+  for (const element of [picture, gif, replay, play, page, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
   const opener = button("Share", { icon: "share", text: "Share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
@@ -112,6 +128,9 @@ export function buildShare(
       element.disabled = !session.kernel.connected;
       element.title = element.disabled ? NEEDS_KERNEL : element === save ? SAVE : LOAD;
     }
+    const inPage = session.model.trainedBy === "page"; // then the kernel does not have what was learned
+    page.disabled = inPage || !session.kernel.connected;
+    page.title = inPage ? PAGE_TRAINS : page.disabled ? NEEDS_KERNEL : PAGE;
   };
   session.events.on("status", follow, signal);
   follow();

@@ -13,6 +13,8 @@ import type { Frame } from "./frame";
 import { buildHint, buildKeyHelp } from "./key_hints";
 import { buildMapLegend } from "./map_legend";
 import { MatchCanvas } from "./match_canvas";
+import { leavePicture } from "./notebook_picture";
+import { buildReplayBar } from "./replay_bar";
 import { buildScoreboard } from "./scoreboard";
 import { buildShare } from "./share_menu";
 import type { View } from "./view";
@@ -32,7 +34,7 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   const focusMatch = () => pitch.querySelector<HTMLElement>(".match")?.focus({ preventScroll: true });
   const overlay = buildDuelOverlay(view, focusMatch, () => share.open());
   places.strip.append(buildMapLegend(view), buildKeyHelp(view), buildHint(view));
-  stage.append(board.element, share.menu, h("div", { class: "ground" }, pitch, places.chips, overlay), places.strip);
+  stage.append(board.element, share.menu, h("div", { class: "ground" }, pitch, places.chips, buildReplayBar(view, stage, focusMatch), overlay), places.strip);
   if (!session.pictures) listenToClicks(pitch, (x, y) => session.post({ type: "PICK", id: session.id, view: number, x, y }), signal);
 
   const held = new HeldKeys(
@@ -41,6 +43,7 @@ export function buildStage({ stage, places }: Frame, { view, number, theme }: St
   );
   stage.append(buildTouchControls(view, pitch, held));
   new MatchCanvas({ view, number, theme, pitch, held });
+  leavePicture(view, pitch);
 }
 
 /** The touch pad: there while a person plays and the pointer is coarse, or once a finger has been seen. */

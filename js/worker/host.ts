@@ -5,9 +5,10 @@
  * Folder `worker`: what runs in the show worker, around match, mind and renderer. Knows the page by its messages only.
  */
 
-import type { FromWorker, Thread, ToWorker } from "../contract/protocol";
+import type { FromWorker, Recording, Thread, ToWorker } from "../contract/protocol";
 import { Policy } from "../match/policy";
 import { stateHex } from "../match/recording";
+import { replayShow } from "../match/replay";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
 import { sightsOf } from "../match/sights";
@@ -40,6 +41,9 @@ interface Live {
   picks: CellPicks; // drawn above the drags
 }
 
+/** Messages that speak to the replay while there is one; all others to the live match. */
+const OF_WHAT_IS_SEEN = new Set<ToWorker["type"]>(["PLAY", "PAUSE", "STEP", "SKIP", "SET_SIM_SPEED", "RECORD", "CAPTURE"]);
+
 type Message<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 
 /** One widget: its match, the effects on it, and the canvases that show it. */
@@ -50,6 +54,7 @@ class Widget {
   drags: PointerDrags | null = null;
   picks: CellPicks | null = null;
   earlier: EarlierVersion | null = null;
+  live: Live | null = null; // the match that stands still while a replay is played in its place
   readonly surfaces = new Map<number, Surface>();
   readonly waiting: ToWorker[] = []; // came before the drill
   reducedMotion = false;
@@ -174,7 +179,7 @@ export class Host {
       }
       default: {
         const widget = this.widget(id);
-        if (widget.show) this.direct(widget, widget.show, message);
+        if (widget.show) this.direct(widget, OF_WHAT_IS_SEEN.has(message.type) ? widget.show : (widget.live?.show ?? widget.show), message);
         else widget.waiting.push(message);
       }
     }
@@ -222,6 +227,9 @@ export class Host {
       case "RECORD":
         this.post({ type: "RECORDING", id: widget.id, recording: show.recording() });
         return;
+      case "REPLAY":
+        this.setReplay(widget, show, message.recording);
+        break;
       case "CAPTURE":
         this.post({ type: "SCENE", id: widget.id, state: stateHex(show.state.buffer), over: show.over });
         return;
@@ -229,7 +237,8 @@ export class Host {
         show.skipToGoal();
         break;
       case "PLAY":
-        show.play();
+        if (show.script && show.ended) this.setReplay(widget, widget.live!.show, show.script.recording);
+        (show.script ? widget.show! : show).play();
         break;
       case "PAUSE":
         show.pause();
@@ -263,7 +272,7 @@ export class Host {
   private receivePointer({ show, drags, picks, surfaces }: Widget, message: Message<"POINTER">): void {
     const view = message.view ?? 0;
     const surface = surfaces.get(view);
-    if (!show || !drags || !picks || !surface) return;
+    if (!show || !drags || !picks || !surface || show.script) return;
     const { world } = show.spec;
     const [place, unit] = [surface.worldAt(world, message.x, message.y), surface.unit(world)];
     drags.receive(view, message, ...place, unit, performance.now());
@@ -276,6 +285,7 @@ export class Host {
     switch (message.type) {
       case "INSPECT":
         inspector.configure(message);
+        widget.live?.inspector.configure(message);
         return;
       case "PICK": {
         const place = widget.surfaces.get(message.view ?? 0)?.worldAt(show.spec.world, message.x, message.y);
@@ -305,6 +315,12 @@ export class Host {
     if (widget.show?.spec.rules_hash === spec.rules_hash) return;
     const tags = [...(spec.tags ?? []), ...sightsOf(spec).map(({ name }) => name)];
     const show = new Show(loadRules(javascript), { ...spec, tags });
+    Object.assign(widget, this.around(widget, show), { live: null, earlier: new EarlierVersion(show), drawn: -1 });
+    for (const message of widget.waiting.splice(0)) this.handle(message);
+  }
+
+  /** A show, and what is drawn on it. */
+  private around(widget: Widget, show: Show): Live {
     const effects = new Effects(show);
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
@@ -313,8 +329,27 @@ export class Host {
     inspector.configure(asked);
     inspector.futures.calm = widget.reducedMotion;
     const drags = new PointerDrags(show, inspector);
-    Object.assign(widget, { show, effects, inspector, drags, picks: new CellPicks(show, drags), earlier: new EarlierVersion(show), drawn: -1 });
-    for (const message of widget.waiting.splice(0)) this.handle(message);
+    return { show, effects, inspector, drags, picks: new CellPicks(show, drags) };
+  }
+
+  /** Plays a recording in the place of the live match `show`, which stands still; null: the live match goes on. */
+  private setReplay(widget: Widget, show: Show, recording: Recording | null): void {
+    const { id, live } = widget;
+    if (!recording && !live) return;
+    const { speed, playing } = widget.show!;
+    let problem = "";
+    try {
+      const next = recording ? this.around(widget, replayShow(show.game, show.spec, recording)) : live!;
+      const { effects, inspector, drags, picks } = widget as Live;
+      const aside = live ?? { show, effects, inspector, drags, picks };
+      Object.assign(widget, next, { live: recording ? aside : null, time: next.show.time, drawn: -1 });
+      next.show.setSpeed(speed);
+      if (playing) next.show.play();
+      else next.show.pause();
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    this.post({ type: "REPLAYING", id, problem });
   }
 
   private addSurface(widget: Widget, message: Message<"INIT_CANVAS">): void {
@@ -450,6 +485,7 @@ export class Host {
     if (futures !== undefined) this.post({ type: "FUTURES", id, futures });
     const past = widget.earlier?.advance();
     if (past) this.post({ type: "PAST", id, ...past });
+    if (show.script) return true; // what is kept is the live match
     if (++widget.beatsSinceSnapshot < SNAPSHOT_BEATS || !(widget.snapshotDirty || widget.beatsSinceSnapshot === Infinity)) return true;
     widget.beatsSinceSnapshot = 0;
     widget.snapshotDirty = false;

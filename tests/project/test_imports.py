@@ -59,8 +59,8 @@ WIDGET = {
     },
     "lessons": {"algorithms", "classroom", "drill", "drills", "env", "learning"},
     "widget": {
-        *("classroom", "contract", "drill", "drills", "files", "gyms", "lessons", "notebook", "policy", "runtime"),
-        *("training",),
+        *("classroom", "contract", "drill", "drills", "env", "files", "gyms", "lessons", "notebook", "policy"),
+        *("runtime", "training"),
         "dshq_kernels",
     },
     "cli": {

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import struct
+import time
 from html.parser import HTMLParser
 
 import numpy as np
@@ -174,6 +175,15 @@ def said(widget, kind: str) -> list[dict]:
     return [message for message in widget._outbox.messages if message["type"] == kind]
 
 
+def heard(widget, kind: str) -> dict:
+    """The first message of that kind, once it is made."""
+    end = time.monotonic() + PATIENCE
+    while not (found := said(widget, kind)):
+        assert time.monotonic() < end, f"no {kind}"
+        time.sleep(0.05)
+    return found[0]
+
+
 def send(widget, content, buffers=None) -> None:
     widget._inbox.take_message(content, buffers or [])
     widget._refresh()
@@ -336,3 +346,21 @@ def test_a_drill_without_a_ladder_offers_nothing_to_start_from(make):
     assert widget.config["start"] == {"offered": [], "now": None}
     with pytest.raises(checkpoint.CheckpointError, match="only the built-in drill 'ball' has a ladder"):
         widget.load("gold")
+
+
+def test_the_page_gets_the_match_as_a_web_page(widget):
+    send(widget, {"type": "SAVE_PAGE"})
+    message = heard(widget, "PAGE_FILE")
+    assert (message["name"], message["problem"]) == ("ball-v0.html", "")
+    text = bytes(message["buffers"][0]).decode()
+    assert text.startswith("<!doctype html>") and 'id="dshq-match"' in text and 'id="dshq-trainer"' in text
+
+
+def test_the_page_is_told_why_there_is_no_web_page(monkeypatch, widget):
+    def refuse(_train=None):
+        raise ValueError("ball cannot be exported")
+
+    monkeypatch.setattr(widget._commands, "_page_file", refuse)
+    send(widget, {"type": "SAVE_PAGE"})
+    message = heard(widget, "PAGE_FILE")
+    assert (message["buffers"], message["problem"]) == ([], "ball cannot be exported")

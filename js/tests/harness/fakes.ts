@@ -65,6 +65,7 @@ export class FakeModel implements Model {
   saves = 0;
   private readonly listeners = new Map<string, Set<(...values: never[]) => void>>();
   private readonly traits: Traits = {
+    comm_id: "",
     drill: { spec, javascript: "return {}" },
     policy: { version: 0, step: 0, shape_hash: "", layers: [4, 7], activation: "tanh", data: new DataView(new ArrayBuffer(140)) },
     status: "idle",

@@ -64,6 +64,39 @@ describe("Host", () => {
     await page.until("STATE", (state) => state.tick === 0 && state.events.some((event) => event.kind === "reset"));
   });
 
+  it("plays a replay in the live match's place and goes back to where that stood", async () => {
+    page.send(drill(), { type: "PAUSE", id: "a" }, { type: "RESET_SHOW", id: "a", seed: 4 }, { type: "STEP", id: "a", unit: "tick", count: 40 });
+    page.send({ type: "RECORD", id: "a" });
+    const { recording } = await page.until("RECORDING", () => true);
+    page.send({ type: "RESET_SHOW", id: "a", seed: 9 }, { type: "STEP", id: "a", unit: "tick", count: 7 }, { type: "CAPTURE", id: "a" });
+    const live = await page.until("SCENE", () => true);
+
+    page.posted.length = 0;
+    page.send({ type: "REPLAY", id: "a", recording }, { type: "PLAY", id: "a" }, policy(6));
+    await page.until("REPLAYING", ({ problem }) => problem === "");
+    await page.until("STATE", (state) => state.tick === 40);
+    page.send({ type: "RECORD", id: "a" });
+    expect((await page.until("RECORDING", () => true)).recording.sha256).toBe(recording.sha256);
+    expect(page.all("SNAPSHOT"), "what is kept is the live match").toEqual([]);
+    page.posted.length = 0;
+    page.send({ type: "PAUSE", id: "a" }, { type: "PLAY", id: "a" });
+    await page.until("STATE", (state) => state.tick > 0 && state.tick < 40); // from its beginning again
+
+    page.send({ type: "PAUSE", id: "a" }, { type: "REPLAY", id: "a", recording: null }, { type: "CAPTURE", id: "a" });
+    expect((await page.until("SCENE", () => true)).state).toBe(live.state);
+    page.send({ type: "STEP", id: "a", unit: "decision", count: 1 });
+    await page.until("STATE", (state) => state.tick > 7 && state.version === 6); // what came meanwhile plays
+  });
+
+  it("refuses a replay that was changed, and the live match goes on", async () => {
+    page.send(drill(), { type: "RECORD", id: "a" });
+    const { recording } = await page.until("RECORDING", () => true);
+    page.send({ type: "REPLAY", id: "a", recording: { ...recording, sha256: "0" } });
+    await page.until("REPLAYING", ({ problem }) => problem.includes("the file is damaged"));
+    const { tick } = await page.until("STATE", () => true);
+    await page.until("STATE", (state) => state.tick > tick + 20);
+  });
+
   it("serves several widgets, and stops one that is disposed of", async () => {
     page.send(drill("a"), drill("b"), { type: "PAUSE", id: "b" });
     await page.until("STATE", (state) => state.tick > 20, "a");

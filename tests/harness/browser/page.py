@@ -247,7 +247,7 @@ class WidgetPage:
 
     def picture(self) -> bytes:
         """What the match canvas shows now, as PNG, without what lies over it."""
-        return self.canvas.screenshot(style=".dshq-widget :is(.chips, .duel) { visibility: hidden }")
+        return self.canvas.screenshot(style=".dshq-widget :is(.chips, .duel, .replay) { visibility: hidden }")
 
     def colours(self, png: bytes) -> int:
         """How many different colours a picture has: one means that nothing was drawn."""

@@ -1,0 +1,59 @@
+"""What a notebook keeps of a widget: a picture of the scene and a sentence, for whoever opens it without the widget."""
+
+from __future__ import annotations
+
+import base64
+import html
+import importlib.util
+import struct
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.picture import TAG, Painter
+from dshq_widget.env.plain_scene import plain_scene
+from dshq_widget.gyms.environment import Environment
+
+WIDTH = 480  # pixels
+STYLE = "display: block; width: 100%; max-width: 480px; border-radius: 8px"
+
+
+def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) -> str:
+    """HTML of the scene of `state`, or of the first game after `seed`, and the sentence; about 60 KB.
+
+    An environment has no rules to draw by: the sentence alone.
+    """
+    title = html.escape(str(drill.spec["title"]))
+    if isinstance(drill, Environment):
+        return f"<p>A DrillWidget ({title}). Run this cell to play.</p>"
+    source = base64.b64encode(_png(_pixels(drill, seed, state))).decode()
+    picture = f'<img alt="{title}" style="{STYLE}" src="data:image/png;base64,{source}">'
+    return f"{picture}<p>Saved picture of a DrillWidget. Run this cell to play.</p>"
+
+
+def _pixels(drill: CompiledDrill, seed: int, state: bytes | None) -> NDArray[np.uint8]:
+    shapes = plain_scene(drill, seed, state)
+    if importlib.util.find_spec("PIL") is None:  # which draws the letters
+        shapes = shapes[shapes[:, 0] != TAG]
+    return Painter(drill.spec, WIDTH).draw(shapes)
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """u8 `[height, width, 3]` as a PNG file (https://www.w3.org/TR/png-3), eight bits a channel, no filters."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width, _ = pixels.shape
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with the number of its filter: none
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"".join(
+        [
+            b"\x89PNG\r\n\x1a\n",
+            chunk(b"IHDR", header),
+            chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)),
+            chunk(b"IEND", b""),
+        ]
+    )

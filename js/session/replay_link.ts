@@ -1,0 +1,66 @@
+/** A saved replay in the place of the live match: begins it, knows where it ends, and goes back. */
+import type { Model } from "../contract/model";
+import type { FromWorker, Recording, ShowTrait, ToWorker } from "../contract/protocol";
+import { readReplay } from "../match/replay_file";
+import type { Events, SessionEvents } from "./events";
+
+/** What it needs of a session. */
+interface Ends {
+  readonly id: string;
+  readonly model: Pick<Model, "get">;
+  readonly events: Events<SessionEvents>;
+  setShow(change: Partial<ShowTrait>): void;
+  post(message: ToWorker): void;
+}
+
+export class ReplayLink {
+  recording: Recording | null = null; // that is played; null: the live match is
+  private answer: (problem: string) => void = () => undefined;
+
+  constructor(private readonly ends: Ends) {}
+
+  /** Plays a saved one from its beginning. Rejects with an Error of one or two sentences where the file is none, or none of this drill. */
+  async load(file: File): Promise<void> {
+    await this.begin(readReplay(await file.text(), file.name, this.ends.model.get("drill")!.spec));
+  }
+
+  private async begin(recording: Recording): Promise<void> {
+    const { id } = this.ends;
+    this.ends.post({ type: "REPLAY", id, recording });
+    const problem = await new Promise<string>((resolve) => (this.answer = resolve));
+    if (problem) throw new Error(problem);
+    this.recording = recording;
+    this.ends.events.emit("replay", undefined);
+    this.ends.setShow({ playing: true });
+  }
+
+  /** Back to the live match, which goes on where it stood. */
+  end(): void {
+    this.leave();
+    this.ends.setShow({ playing: true });
+  }
+
+  /** The same, and the live match plays or stands still as the replay did. */
+  leave(): void {
+    if (!this.recording) return;
+    this.forget();
+    this.ends.post({ type: "REPLAY", id: this.ends.id, recording: null });
+  }
+
+  // ---- the session's side
+
+  /** Another drill is shown: there is nothing to go back to. */
+  forget(): void {
+    this.recording = null;
+    this.ends.events.emit("replay", undefined);
+  }
+
+  receive({ problem }: Extract<FromWorker, { type: "REPLAYING" }>): void {
+    this.answer(problem);
+  }
+
+  /** The match on the pitch is at `tick`: at the replay's end it stands still. */
+  follow(tick: number, playing: boolean): void {
+    if (this.recording && playing && tick >= this.recording.ticks) this.ends.setShow({ playing: false });
+  }
+}

@@ -1,0 +1,72 @@
+// @vitest-environment happy-dom
+/** A saved replay in the live match's place, as the page sees it. */
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Recording } from "../../contract/protocol";
+import { playerNames } from "../../session/player_names";
+import { Session } from "../../session/session";
+import { FakeModel, FakeWorker, installBrowser, settle } from "../harness/fakes";
+
+const recording = { drill: "ball", rules_hash: "rules", ticks: 240, inputs: [], actions: [0, 0], start: null } as unknown as Recording;
+const state = { tick: 0, score: [0, 0] as [number, number], version: 5, fps: 60, playing: true, events: [], probabilities: [], value: 0 };
+
+beforeAll(installBrowser);
+
+describe("a replay", () => {
+  let session: Session;
+  const worker = () => FakeWorker.all[0]!;
+  const sent = () =>
+    worker()
+      .of("REPLAY")
+      .map((message) => message.recording);
+
+  async function begin(problem = ""): Promise<void> {
+    const begun = session.replay.load(new File([JSON.stringify(recording)], "ball.json"));
+    await settle();
+    worker().say({ type: "REPLAYING", id: session.id, problem });
+    await begun;
+  }
+
+  beforeEach(async () => {
+    session = new Session(new FakeModel());
+    await settle();
+    worker().received.length = 0;
+  });
+  afterEach(() => session.dispose());
+
+  it("is played, runs to its end and is left", async () => {
+    await begin();
+    expect(sent()).toEqual([recording]);
+    expect(playerNames(session)).toEqual(["Blue", "Orange"]);
+    worker().say({ type: "STATE", id: session.id, ...state, tick: 240 });
+    await settle();
+    expect(session.show.playing).toBe(false);
+    session.replay.end();
+    await settle();
+    expect(sent()).toEqual([recording, null]);
+    expect(session.replay.recording).toBeNull();
+    expect(session.show.playing).toBe(true);
+  });
+
+  it("that is refused leaves the live match there", async () => {
+    await expect(session.replay.load(new File(["{}"], "notes.json"))).rejects.toThrow("notes.json is not a replay");
+    expect(sent()).toEqual([]);
+    await expect(begin("The file is damaged.")).rejects.toThrow("The file is damaged.");
+    expect(session.replay.recording).toBeNull();
+  });
+
+  it.each([{ mode: "human_vs_ai", playing: false } as const, { match: 7 }])("is left by whoever asks for a match (%j)", async (change) => {
+    await begin();
+    session.setShow(change);
+    await settle();
+    expect(sent()).toEqual([recording, null]);
+    expect(session.show).toMatchObject(change);
+  });
+
+  it("is no news of the live match", async () => {
+    await begin();
+    const lines = session.journal.lines;
+    worker().say({ type: "STATE", id: session.id, ...state, tick: 60, events: [{ kind: "goal", tick: 50, side: 0, version: 5 }] });
+    await settle();
+    expect(session.journal.lines).toBe(lines);
+  });
+});

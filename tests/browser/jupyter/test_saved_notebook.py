@@ -1,0 +1,87 @@
+"""What stands in a notebook that is opened again, with JupyterLab's own settings: it does not save widgets."""
+
+import json
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.harness.browser.lab import LabServer
+from tests.harness.browser.page import NotebookPage
+
+pytestmark = pytest.mark.browser
+
+CELL = "from dshq_widget import DrillWidget\nDrillWidget(policy='gold', seed=3)"
+SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
+STATE = "application/vnd.jupyter.widget-state+json"
+DRAWN = """image => {
+    const { naturalWidth: width, naturalHeight: height } = image;
+    const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+    pen.drawImage(image, 0, 0);
+    return new Set(new Uint32Array(pen.getImageData(0, 0, width, height).data.buffer)).size;
+}"""
+
+
+def saved_notebook(lab: LabServer, browser: Browser, name: str) -> dict:
+    """Write a notebook with a widget, run it in JupyterLab, save and close it; returns what was saved."""
+    lab.write_notebook(name, [CELL])
+    notebook = NotebookPage(lab, browser, name)
+    notebook.run_all()
+    notebook.widget().wait_number("tick", lambda tick: tick > 60)
+    path = notebook.save()
+    notebook.close()
+    assert notebook.console_errors == []
+    return json.loads(path.read_text())
+
+
+def output(notebook: NotebookPage):
+    return notebook.page.locator(".jp-OutputArea-output").first
+
+
+@pytest.mark.parametrize("drawn_by", ["chromium", "plain_chromium"])
+def test_with_a_fresh_kernel_a_picture_of_the_match_stands_there(request, lab: LabServer, drawn_by):
+    browser = request.getfixturevalue(drawn_by)
+    name = f"fresh_{drawn_by}.ipynb"
+    saved = saved_notebook(lab, browser, name)
+    (data,) = [out["data"] for out in saved["cells"][0]["outputs"]]
+    assert SENTENCE in "".join(data["text/html"])
+    (kept,) = saved["metadata"]["widgets"][STATE]["state"].items()
+    assert kept[0] == data["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert len(json.dumps(saved)) < 200_000
+
+    again = NotebookPage(lab, browser, name)
+    output(again).get_by_text(SENTENCE).wait_for(timeout=60_000)
+    assert output(again).locator("img").evaluate(DRAWN) > 100, "the match is in the picture"
+    assert "Error" not in output(again).inner_text()
+
+    again.run_all()
+    again.widget().wait_number("tick", lambda tick: tick > 60)
+    saved = json.loads(again.save().read_text())
+    (kept,) = saved["metadata"]["widgets"][STATE]["state"]
+    assert kept == saved["cells"][0]["outputs"][0]["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+    again.close()
+    assert again.console_errors == []
+
+
+def test_in_a_notebook_that_is_not_trusted_the_sentence_stands_there(plain_chromium, lab: LabServer):
+    """JupyterLab takes the HTML then, without the picture, because it takes no image from a `data:` address."""
+    name = "untrusted.ipynb"
+    saved = saved_notebook(lab, plain_chromium, name)
+    saved["cells"][0]["source"] = "pass"  # as from somebody else: the signature is another
+    (lab.work / name).write_text(json.dumps(saved))
+    again = NotebookPage(lab, plain_chromium, name)
+    output(again).get_by_text(SENTENCE).wait_for(timeout=60_000)
+    assert "Error" not in output(again).inner_text()
+    again.close()
+
+
+def test_widgets_that_jupyterlab_saves_itself_are_left_alone(plain_chromium, lab: LabServer):
+    name = "state.ipynb"
+    lab.write_notebook(name, [CELL])
+    notebook = NotebookPage(lab, plain_chromium, name)
+    notebook.run_all()
+    notebook.widget().wait_number("tick", lambda tick: tick > 0)
+    notebook.command("@jupyter-widgets/jupyterlab-manager:saveWidgetState")
+    state = json.loads(notebook.save().read_text())["metadata"]["widgets"][STATE]["state"]
+    assert {one["model_name"] for one in state.values()} >= {"AnyModel"}
+    assert SENTENCE not in json.dumps(state)
+    notebook.close()

@@ -1,0 +1,63 @@
+"""What a notebook keeps of a widget whose state it does not save."""
+
+import base64
+import io
+import re
+
+import nbformat
+import numpy as np
+from nbconvert import HTMLExporter
+from PIL import Image
+
+from dshq_widget import DrillWidget
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills import drills
+from dshq_widget.env.picture import Painter
+from dshq_widget.env.plain_scene import plain_scene
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
+BALL = compile_drill(drills["ball"])
+
+
+def picture(html: str) -> np.ndarray:
+    (source,) = re.findall('src="data:image/png;base64,([^"]+)"', html)
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(source))))
+
+
+def painted(**how) -> np.ndarray:
+    return Painter(BALL.spec, 480).draw(plain_scene(BALL, **how))
+
+
+def test_the_output_carries_a_picture_of_the_match_as_it_stands():
+    with DrillWidget(seed=3) as widget:
+        data, _ = widget._repr_mimebundle_()
+        assert data[VIEW]["model_id"] == widget.model_id == widget.comm_id
+        assert SENTENCE in data["text/html"] and len(data["text/html"]) < 200_000
+        assert np.array_equal(picture(data["text/html"]), painted(seed=3))
+
+        words = np.zeros(35, "<u4")
+        words[0] = 9
+        widget.set_trait("snapshot", {"state": words.tobytes(), "rules_hash": BALL.rules_hash})
+        data, _ = widget._repr_mimebundle_()
+        assert np.array_equal(picture(data["text/html"]), painted(state=words.tobytes()))
+
+        widget.set_trait("snapshot", {"state": b"of another drill", "rules_hash": "another"})
+        data, _ = widget._repr_mimebundle_()
+        assert np.array_equal(picture(data["text/html"]), painted(seed=3))
+
+
+def test_nbconvert_shows_it():
+    """Without the widget's state it leaves the view out (nbconvert/filters/widgetsdatatypefilter.py)."""
+    with DrillWidget() as widget:
+        data, _ = widget._repr_mimebundle_()
+    output = nbformat.v4.new_output("display_data", data)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("w", outputs=[output])])
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    assert SENTENCE in page and "data:image/png;base64," in page
+
+
+def test_an_environment_has_the_sentence_alone():
+    with DrillWidget("gym:CartPole-v1") as widget:
+        data, _ = widget._repr_mimebundle_()
+    assert data["text/html"] == "<p>A DrillWidget (CartPole-v1). Run this cell to play.</p>"
