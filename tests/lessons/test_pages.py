@@ -10,7 +10,7 @@ import pytest
 
 from dshq_widget.lessons import LESSONS, lesson
 from dshq_widget.widget.export_html import TRAINING_PANELS
-from tools.notebooks import FOLDER, notebook
+from tools.notebooks import SOURCE, notebook
 from tools.pages import LEARNER, build, index, page, share, shown_before
 
 ROW = lesson("02")
@@ -26,7 +26,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_of(row) -> str:
-    return (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+    return (SOURCE / f"{row.stem}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
