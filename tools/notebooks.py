@@ -1,7 +1,7 @@
 """Writes the lessons' notebooks, `notebooks/NN_name.ipynb`, from their texts, `notebooks/source/NN_name.md`.
 
-The texts are jupytext's. `python -m tools.notebooks`, after every change of a text; a test holds them equal. Notebooks have no outputs, and a
-cell's id is its place, so that a small change is a small difference.
+The texts are jupytext's. `python -m tools.notebooks`, after every change of a text; a test holds them equal. Notebooks
+have no outputs, and a cell's id is its place, so that a small change is a small difference.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ A paragraph of a lesson's text may be followed by a note for the tests, which th
 
 Each line is a number as the prose has it, a Python expression for it, and a tolerance (0 if none is given). The
 expression is evaluated in the lesson's kernel, exercises done, behind the last code cell before the note; with
-`<!-- quotes below` behind the next one. `given` stands for what is no result: a year, a number of the text's own
-choosing. Where the words have no digits, or others first, ` = ` and the number follow them.
+`<!-- quotes below` behind the next one. `given` stands for what is no result: a number of the text's own choosing. Where the words have no digits, or others first, ` = ` and the number follow them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,12 @@ import jupytext
 _NOTE = re.compile(r"\n?<!-- quotes( below)?\n(.*?)-->\n", re.DOTALL)
 _MARK = "(quotes {})"
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
-_NOT_PROSE = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?m:^\d\. )|(?:[Ll]esson|Exercise) \d+", re.DOTALL)
+_NOT_PROSE = re.compile(
+    r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?m:^\d\. )|(?:[Ll]esson|Exercise) \d+|\*You need[^*]*\*"
+    r"|\b(?:19|20)\d\d\b",
+    re.DOTALL,
+)
+"""Code, formulas, links, numbers of lists and lessons, reading times, years."""
 GIVEN = "given"
 
 
@@ -55,7 +59,7 @@ def cells(text: str) -> list[tuple[str, list[Quote]]]:
     """Each cell of prose of a lesson's text, and its quotes."""
     notes = list(_NOTE.finditer(text))
     marks = iter(range(len(notes)))
-    marked = jupytext.reads(_NOTE.sub(lambda note: f"\n\n{_MARK.format(next(marks))}\n", text), fmt="md")
+    marked = jupytext.reads(_NOTE.sub(lambda note: f"\n{_MARK.format(next(marks))}\n", text), fmt="md")
     found, code = [], 0
     for cell in marked.cells:
         if cell.cell_type == "code":
@@ -74,11 +78,15 @@ def numbers(prose: str) -> list[str]:
     return _NUMBER.findall(_NOT_PROSE.sub(" ", prose))
 
 
+def value_of(number: str) -> float:
+    """A number of prose as Python has it."""
+    return float(number.replace(",", "").replace("−", "-"))
+
+
 def _quote(line: str, after: int) -> Quote:
     words, expression, *rest = (part.strip() for part in line.split(" | "))
     words, _, value = words.partition(" = ")
     digits = value or next(iter(_NUMBER.findall(words)), None)
     if digits is None or len(rest) > 1:
         raise ValueError(f"a quote is 'NUMBER | EXPRESSION | TOLERANCE', got {line!r}")
-    number = float(digits.replace(",", "").replace("−", "-"))
-    return Quote(words, number, expression, float(rest[0]) if rest else 0.0, after)
+    return Quote(words, value_of(digits), expression, float(rest[0]) if rest else 0.0, after)

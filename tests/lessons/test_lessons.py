@@ -10,9 +10,13 @@ import pytest
 from dshq_widget.lessons import LESSONS
 from tests.harness.notebook_reader import ANSWERS, Reader, answers, chosen, tags
 from tools.notebooks import FOLDER, SOURCE, notebook, notebook_of, texts, written
+from tools.quotes import GIVEN, quotes
 
 SECONDS = "1"
 """What `seconds` gives in these runs, at most."""
+
+ROUNDING = 1e-9
+"""Decimal fractions of the prose are binary ones in the kernel."""
 
 IN_SHORT = ("01", "04", "07")
 """Lessons that also run without the slow tests: a match that learns, arrays alone, and a drill of one's own."""
@@ -36,17 +40,23 @@ def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, tmp
     cells = nbformat.read(notebook_of(text), as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     known = iter(answers(text.stem[:2]))
-    shown = []
+    quoted = quotes(text.read_text(encoding="utf-8"))
+    shown, wrong = [], []
     with Reader(tmp_path) as reader:
-        for cell, following in itertools.zip_longest(code, code[1:]):
-            if "check" in tags(cell):
-                continue
-            shown += reader.run(chosen(cell))
+        for number, (cell, following) in enumerate(itertools.zip_longest(code, code[1:]), start=1):
+            if "check" not in tags(cell):
+                shown += reader.run(chosen(cell))
             if "exercise" in tags(cell):
                 assert following and "check" in tags(following), f"a check has to follow the exercise:\n{cell.source}"
                 assert not reader.is_done(following.source), f"this starting point counts as done:\n{cell.source}"
                 reader.run(next(known))
                 assert reader.is_done(following.source), f"the reference answer does not count as done:\n{cell.source}"
+            for quote in quoted:
+                if quote.after == number and quote.expression != GIVEN:
+                    found = float(reader.said(f"print(float({quote.expression}))"))
+                    if not abs(found - quote.value) <= quote.tolerance + ROUNDING:
+                        wrong.append(f"the prose says {quote.words!r}; {quote.expression} is {found:g}")
+    assert wrong == []
     assert list(known) == [], "more answers than exercises"
     assert any(is_widget(output) for output in shown)
 
