@@ -9,7 +9,8 @@ A paragraph of a lesson's text may be followed by a note for the tests, which th
 
 Each line is a number as the prose has it, a Python expression for it, and a tolerance (0 if none is given). The
 expression is evaluated in the lesson's kernel, exercises done, behind the last code cell before the note; with
-`<!-- quotes below` behind the next one. `given` stands for what is no result: a number of the text's own choosing. Where the words have no digits, or others first, ` = ` and the number follow them.
+`<!-- quotes below` behind the next one. `given` stands for what is no result: a number of the text's own choosing.
+Where the words have no digits, or others first, ` = ` and the number follow them.
 """
 
 from __future__ import annotations

@@ -94,6 +94,8 @@ def test_has_what_every_lesson_has(text: Path):
         assert wanted in headings, f"a section '{wanted}'; there are {headings}"
     assert any("exercise" in tags(cell) for cell in made.cells)
     code = [cell for cell in made.cells if cell.cell_type == "code"]
+    used = set(re.findall(r'lesson="([^"]+)"|check\("([^"]+)"', "\n".join(cell.source for cell in code)))
+    assert {name or checked for name, checked in used} == {lesson.name}
     for cell in code:
         if "wait" in tags(cell):
             assert all(line.startswith("# ") for line in cell.source.splitlines()), "whoever runs it chooses to"

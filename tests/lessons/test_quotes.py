@@ -66,7 +66,8 @@ def test_every_number_of_a_lesson_is_quoted_where_it_stands(text):
     for prose, found in quotes.cells(text.read_text(encoding="utf-8")):
         plain = " ".join(prose.split())
         assert [quote.words for quote in found if quote.words not in plain] == [], "not in the prose"
-        assert [quote.words for quote in found if not quote.after and quote.expression != quotes.GIVEN] == [], "too early"
+        early = [quote.words for quote in found if not quote.after and quote.expression != quotes.GIVEN]
+        assert early == [], "no code cell before: `quotes below`"
         known = {quote.value for quote in found}
         unknown = [number for number in quotes.numbers(prose) if quotes.value_of(number) not in known]
         assert unknown == [], f"no note says where they come from:\n{prose}"
