@@ -9,7 +9,7 @@ import pytest
 
 from dshq_widget.lessons import LESSONS
 from tests.harness.notebook_reader import ANSWERS, Reader, answers, chosen, tags
-from tools.notebooks import FOLDER, SOURCE, notebook, notebook_of, texts, written
+from tools.notebooks import FOLDER, notebook, notebook_of, texts, written
 from tools.quotes import GIVEN, quotes
 
 SECONDS = "1"
@@ -112,5 +112,5 @@ def test_every_lesson_of_the_table_is_written():
     assert [path.stem for path in texts()] == [row.stem for row in LESSONS.values()]
     assert [row.number for row in LESSONS.values()] == [f"{n:02d}" for n in range(1, 11)]
     assert {path.stem for path in ANSWERS.glob("*.py")} <= set(LESSONS)
-    beside = [path for path in FOLDER.iterdir() if not path.name.startswith(".") and path != SOURCE]
-    assert sorted(beside) == [notebook_of(path) for path in texts()], "a file browser lists each lesson once"
+    listed = [path for path in FOLDER.iterdir() if re.match(r"\d\d_", path.name)]
+    assert sorted(listed) == [notebook_of(path) for path in texts()], "a file browser lists each lesson once"

@@ -33,6 +33,7 @@ def text_of(row) -> str:
 def test_every_text_becomes_a_page(row):
     code = [cell.source for cell in notebook(text_of(row)).cells if cell.cell_type == "code"]
     written = page(row, text_of(row), [f"<p>{k}</p>\n" for k in range(len(code))])
+    assert "&lt;/" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "HTML of a text is shown as it is"
     assert "$$" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "a formula was not turned into MathML"
     asked = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]+)\"", written)
     assert set(asked) == {"widget.css", "lessons.css", "widget.js", LEARNER}
