@@ -115,6 +115,10 @@ class TrainConfig:
     """Trade-off in advantage estimation: 0 is one-step (biased), 1 is whole-episode (noisy)."""
     clip_epsilon: float = setting(0.2, "float", "Clip range", NEXT_UPDATE, "loss", lo=0.001, hi=10.0)
     """How far one update may move an action's probability ratio away from 1."""
+    clip_schedule: str = setting(
+        "constant", "choice", "Clip range schedule", NEXT_UPDATE, "loss", choices=("constant", "linear")
+    )
+    """Clip range over `total_agent_steps`: constant, or linear to 10 %."""
     clip_value: bool = setting(False, "bool", "Clip the value", NEXT_UPDATE, "loss")
     """Whether the clip range also limits the change of the value estimate per update."""
     value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
