@@ -93,7 +93,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "DRILL_SCENE": ("state", "rules_hash"),
         "DROP_SCENE": ("key",),
         "PAGE_STATE": ("fps", "renderer", "tick", "score", "version", "visible"),
-        "SAVE_POLICY": (),
+        "SAVE_POLICY": ("whole",),
         "SAVE_PAGE": (),
         "FETCH_TRAINER": ("relaxed",),
         "LOAD_POLICY": ("name", "part", "parts"),

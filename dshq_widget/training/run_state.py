@@ -97,7 +97,8 @@ class RunState:
         self.forget()
         self.adopt(saved, self._files.put(saved))
         if ladder.resolve(name):
-            self._rung = name.partition(":")[2], saved.version
+            name = name.partition(":")[2]
+            self._rung = name, saved.version
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 

@@ -96,7 +96,7 @@ class TrainingStatus:
             self.league = list(message["rows"])
         elif kind == "WARNING":
             self.warn(message["text"])
-        elif kind == "HEALTH" and message["health"] == "silent":
+        elif kind == "HEALTH" and message["health"] == "silent" and self.status != "stopping":
             self.warn("the learner is not responding")
 
     def _quiet_text(self) -> str:

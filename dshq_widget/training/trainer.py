@@ -8,6 +8,7 @@ the processes. Only the learner imports torch.
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -394,6 +395,16 @@ class Trainer(Readings):
         with self._lock:
             newest = self.latest_policy()
             return checkpoint.encode(self._state.checkpoint(newest, self._state.handed_over(newest)))
+
+    def run_file(self) -> bytes:
+        """The run as the bytes of a `.dshq` file, with optimiser and league. A learner writes it between two updates;
+        one that does not within 10 s leaves them out. Of an algorithm that a process plays it is the policy alone: a
+        replay ring is large.
+        """
+        if self._algorithm.played is not None:
+            return self.policy_file()
+        with tempfile.TemporaryDirectory(prefix="dshq-") as folder:
+            return self.save(os.path.join(folder, "run.dshq")).read_bytes()
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file, or bronze, silver or gold of the drill's ladder; the next start continues

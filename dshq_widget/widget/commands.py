@@ -117,8 +117,18 @@ class Commands:
         trainer = self._trainer
         return f"{re.sub('[^A-Za-z0-9_.]+', '-', trainer.drill.name)}-v{trainer.version}.{ending}"
 
-    def _save_policy(self, _: Content) -> None:
-        self._outbox.put(page_protocol.policy_file(self._file_name("dshq"), self._trainer.policy_file()))
+    def _save_policy(self, content: Content) -> None:
+        if content.get("whole"):
+            self._beside(self._send_run, self._file_name("dshq"))
+        else:
+            self._outbox.put(page_protocol.policy_file(self._file_name("dshq"), self._trainer.policy_file()))
+
+    def _send_run(self, name: str) -> None:
+        try:
+            data = self._trainer.run_file()
+        except (checkpoint.CheckpointError, OSError):  # no room on the disk: the policy itself needs none
+            data = self._trainer.policy_file()
+        self._outbox.put(page_protocol.policy_file(name, data))
 
     def _save_page(self, _: Content) -> None:
         self._beside(self._send_page, self._file_name("html"))

@@ -205,7 +205,7 @@ export type PageToKernel =
       version: number;
       visible: boolean;
     }
-  | { type: "SAVE_POLICY" }
+  | { type: "SAVE_POLICY"; whole?: boolean } // `whole`: with all that continuing exactly needs
   | { type: "SAVE_PAGE" }
   | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
   | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer

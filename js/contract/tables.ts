@@ -156,7 +156,9 @@ export const MESSAGES = {
       "version",
       "visible"
     ],
-    "SAVE_POLICY": [],
+    "SAVE_POLICY": [
+      "whole"
+    ],
     "SAVE_PAGE": [],
     "FETCH_TRAINER": [
       "relaxed"

@@ -48,7 +48,7 @@ function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
       icon: "reset",
       text: "Forget everything",
       class: "button quiet",
-      title: "Forget everything: discard what was learned; the match continues. For ten seconds, Undo brings it back.",
+      title: "Forget everything: discard what was learned; the match continues. Undo brings it back, until something is learned anew.",
     },
     () => forgetting.start(),
   );

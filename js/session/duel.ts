@@ -97,8 +97,8 @@ export class Duel {
 
   private rival(version: number): Pick<Result, "rival" | "age"> {
     if (version > 0) return { rival: `version ${version}`, age: this.ends.history.rows.at(-1)?.seconds ?? null };
-    const untrained = Boolean(this.ends.model.get("policy")?.layers.length);
-    return { rival: untrained ? "the untrained network" : `the ${this.ends.opponent}`, age: null };
+    const { opponent, model } = this.ends;
+    return { rival: model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : opponent, age: null };
   }
 
   private enter(phase: Phase): void {

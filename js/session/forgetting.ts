@@ -1,14 +1,14 @@
 /**
- * Forgets everything that was learned, and keeps it for a while as the file that the kernel packs: policy, optimiser, league. Undo loads
- * that file again and puts the curves back.
+ * Forgets everything that was learned, and keeps it as the file that the kernel packs: policy, optimiser, league. Undo loads that file
+ * again and puts curves and league back. It can be undone until something is learned anew, and for ten seconds at least.
  */
 import type { Model } from "../contract/model";
-import type { MetricsRow, PageToKernel } from "../contract/protocol";
+import type { LeagueRow, MetricsRow, PageToKernel } from "../contract/protocol";
 import type { Events, SessionEvents } from "./events";
 import { fetchPolicy, sendPolicy } from "./policy_files";
 
-export const UNDO_SECONDS = 10;
-const PACKING_MS = 10_000; // without a file by then nothing is forgotten
+const UNDO_MS = 10_000;
+const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first
 const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten. Try again.";
 
 /** What forgetting needs of a session. */
@@ -22,19 +22,21 @@ interface Ends {
 interface Kept {
   file: File;
   rows: readonly MetricsRow[];
+  league: LeagueRow[];
   updates: number;
 }
 
 export class Forgetting {
   kept: Kept | null = null; // what Undo would bring back
-  left = 0; // s until it is gone
-  private timer: ReturnType<typeof setInterval> | undefined;
+  private least = 0; // ms: until then it can be undone whatever happens
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly ends: Ends,
     private readonly signal: AbortSignal,
   ) {
-    signal.addEventListener("abort", () => clearInterval(this.timer), { once: true });
+    signal.addEventListener("abort", () => clearTimeout(this.timer), { once: true });
+    ends.events.on("history", () => this.look(), signal);
   }
 
   /** At once where nothing was learned. */
@@ -46,7 +48,7 @@ export class Forgetting {
     }
     const waiting = this.until(PACKING_MS);
     const late = new Promise<null>((resolve) => waiting.signal.addEventListener("abort", () => resolve(null), { once: true }));
-    const file = await Promise.race([fetchPolicy(this.ends, waiting.signal), late]);
+    const file = await Promise.race([fetchPolicy(this.ends, waiting.signal, true), late]);
     waiting.abort();
     if (this.signal.aborted) return;
     if (!file) {
@@ -54,7 +56,7 @@ export class Forgetting {
       return;
     }
     const { rows } = history;
-    const kept = { file, rows: [...rows], updates: rows.at(-1)?.updates ?? 0 };
+    const kept = { file, rows: [...rows], league: model.get("league"), updates: rows.at(-1)?.updates ?? 0 };
     kernel.send({ type: "RESET_TRAINER" });
     this.keep(kept);
   }
@@ -70,6 +72,7 @@ export class Forgetting {
       if (!model.get("policy")?.version) return;
       back.abort();
       history.replace(0, kept.rows);
+      model.set("league", kept.league);
       events.emit("history", undefined);
     };
     events.on("history", restore, back.signal);
@@ -85,19 +88,20 @@ export class Forgetting {
   }
 
   private keep(kept: Kept): void {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.kept = kept;
-    this.left = UNDO_SECONDS;
-    this.timer = setInterval(() => {
-      this.left -= 1;
-      if (this.left <= 0) this.drop();
-      else this.ends.events.emit("forgotten", undefined);
-    }, 1000);
+    this.least = performance.now() + UNDO_MS;
+    this.timer = setTimeout(() => this.look(), UNDO_MS);
     this.ends.events.emit("forgotten", undefined);
   }
 
+  /** Something was learned anew: there is nothing to go back to any more. */
+  private look(): void {
+    if (this.kept && performance.now() >= this.least && this.ends.model.get("policy")?.version) this.drop();
+  }
+
   private drop(): void {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.kept = null;
     this.ends.events.emit("forgotten", undefined);
   }

@@ -12,17 +12,20 @@ interface Ends {
 
 type FileMessage = Extract<KernelToPage, { type: "POLICY_FILE" | "PAGE_FILE" }>;
 
-/** Asks for the newest policy; resolves with its file once it comes, never if `signal` ends before. */
-export function fetchPolicy(ends: Ends, signal: AbortSignal): Promise<File> {
-  return fetchFile(ends, "SAVE_POLICY", "POLICY_FILE", signal);
+/**
+ * Asks for the newest policy, or for the `whole` run with optimiser and league; resolves with its file once it comes, never if `signal`
+ * ends before.
+ */
+export function fetchPolicy(ends: Ends, signal: AbortSignal, whole = false): Promise<File> {
+  return fetchFile(ends, { type: "SAVE_POLICY", whole }, "POLICY_FILE", signal);
 }
 
 /** The same of the match as a web page. Rejects with an Error of one sentence where the kernel cannot make one. */
 export function fetchPage(ends: Ends, signal: AbortSignal): Promise<File> {
-  return fetchFile(ends, "SAVE_PAGE", "PAGE_FILE", signal);
+  return fetchFile(ends, { type: "SAVE_PAGE" }, "PAGE_FILE", signal);
 }
 
-function fetchFile({ model, kernel }: Ends, request: "SAVE_POLICY" | "SAVE_PAGE", answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
+function fetchFile({ model, kernel }: Ends, request: PageToKernel, answer: FileMessage["type"], signal: AbortSignal): Promise<File> {
   return new Promise((resolve, reject) => {
     const answered = new AbortController();
     signal.addEventListener("abort", () => answered.abort(), { once: true });
@@ -35,7 +38,7 @@ function fetchFile({ model, kernel }: Ends, request: "SAVE_POLICY" | "SAVE_PAGE"
       else resolve(new File([buffers[0]!], name));
     };
     listen(model, "msg:custom", receive, answered.signal);
-    kernel.send({ type: request });
+    kernel.send(request);
   });
 }
 

@@ -11,7 +11,7 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
   const keys = h("div", { class: "keys" });
   const countdown = h("div", { class: "countdown" }, count, keys, rules);
 
-  const score = h("strong", { class: "result" });
+  const result = h("strong", { class: "result" });
   const age = h("span", { class: "age" });
   const again = button("Play again", { text: "Play again", class: "button primary" }, () => duel.start());
   const buttons = [
@@ -22,7 +22,7 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
   const card = h(
     "div",
     { class: "end-card", role: "dialog", "aria-label": "The match is over" },
-    h("p", {}, score, age),
+    h("p", {}, result, age),
     h("div", { class: "cluster" }, ...buttons),
   );
   card.addEventListener("keydown", (event) => event.key === "Escape" && duel.leave());
@@ -36,8 +36,9 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
       if (phase.count === 3) focusMatch();
     }
     if (phase.name === "over") {
-      setText(score, `You ${phase.goals[0]} : ${phase.goals[1]} ${phase.rival}`);
-      setText(age, phase.age === null ? "" : `, ${ageInWords(phase.age)}`);
+      const [you, it] = phase.goals;
+      setText(result, `${you > it ? "You won" : you < it ? "You lost" : "A draw:"} ${you} : ${it}`);
+      setText(age, ` against ${phase.rival}${phase.age === null ? "" : `, ${ageInWords(phase.age)}`}`);
       again.focus({ preventScroll: true });
     }
   };

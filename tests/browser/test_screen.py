@@ -142,7 +142,8 @@ def test_play_against_it(plain_chromium, open_page: OpenPage):
     assert widget.number("tick") < 200 and widget.attribute("score") in ("0-0", "0-1")
     widget.control("Speed").select_option("32")  # a minute of play in two seconds
     card.wait_for(state="visible", timeout=120_000)
-    assert card.locator(".result").inner_text().startswith("You 0 : ") and "version" in card.inner_text()
+    assert card.locator(".result").inner_text().startswith(("You lost 0 : ", "A draw: 0 : 0"))
+    assert "against version" in card.inner_text()
     widget.wait_attribute("playing", lambda playing: playing == "false")
 
     card.get_by_role("button", name="Share").click()
@@ -190,15 +191,21 @@ def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage
     version = int(notebook.kernel.run("print(w._trainer.version)"))
     widget.wait_number("version", lambda now: now == version)  # the page has the newest one
     said = "import hashlib; print(w.policy['version'], hashlib.sha256(bytes(w.policy['data'])).hexdigest())"
+    widget.tab("League")
+    players = lambda: widget.root.locator(".league tbody").first.inner_text()  # noqa: E731
+    league = widget.until(players, lambda text: "chaser" in text, 60, "the league")
     known = notebook.kernel.run(said)
     undo = widget.root.get_by_role("button", name="Undo", exact=True)
     widget.control("Forget everything").click()
     undo.wait_for(state="visible")
     widget.wait_number("version", lambda now: now == 0)
+    widget.page.wait_for_timeout(11_000)  # no hurry
     undo.click()
     widget.wait_number("version", lambda now: now == version)
     widget.until(lambda: notebook.kernel.run(said), known.__eq__, 60, "the same weights")
-    assert not undo.is_visible()
+    assert not undo.is_visible() and players() == league
+    state = "from dshq_widget.policy import checkpoint; print(*checkpoint.load(w._trainer._files.resume).state)"
+    assert "adam_m" in (kept := notebook.kernel.run(state)) and "league" in kept
     widget.control("Train").click()
     widget.wait_number("version", lambda now: now > version, TRAINED)
     widget.control("Stop").click()

@@ -1,10 +1,11 @@
 /** What training has reached and when: the first goal of a trained policy in the match, and the script beaten. */
-import type { MetricsRow } from "../../contract/protocol";
+import type { MetricsRow, ShowTrait } from "../../contract/protocol";
 import { h, setText } from "../../ui/dom";
 import { clock } from "../../ui/format";
 import type { PanelView } from "../panel";
 
 const NOT_YET = "–:––";
+const LEARNERS: Record<ShowTrait["mode"], readonly number[]> = { ai_vs_ai: [0, 1], human_vs_ai: [1], sandbox: [0] }; // their sides
 
 /**
  * Seconds of training after which more than half of the decided matches against the script were won; null: not yet, undefined: nobody
@@ -51,8 +52,8 @@ export function buildMilestones({ session, signal }: PanelView): HTMLElement {
     "state",
     ({ version, events }) => {
       untrained ||= version === 0;
-      const goals = events.filter(({ kind, version: by }) => kind === "goal" && by > 0);
-      if (scored !== null || !untrained || session.show.mode !== "ai_vs_ai" || goals.length === 0) return;
+      const goals = events.filter(({ kind, side, version: by }) => kind === "goal" && by > 0 && LEARNERS[session.show.mode].includes(side));
+      if (scored !== null || !untrained || goals.length === 0) return;
       scored = session.history.rows.at(-1)?.seconds ?? (performance.now() - since) / 1000; // a row comes about once a second
       follow();
     },

@@ -1,18 +1,16 @@
-/** Undo of *Forget everything*: stands where the milestones stood, as long as it can bring back what was learned. */
+/** Undo of *Forget everything*: stands where the milestones stood, until something is learned anew. */
 import { button, h, setText } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
 export function buildUndo({ session, forgetting, signal }: PanelView): HTMLElement {
   const said = h("span", { role: "status" });
-  const left = h("span", { class: "caption", "aria-hidden": "true" });
   const undo = button("Undo", { text: "Undo", title: "Undo: bring back what was learned" }, () => forgetting.undo());
-  const element = h("div", { class: "undo" }, said, undo, left);
+  const element = h("div", { class: "undo" }, said, undo);
   const follow = () => {
     const { kept } = forgetting;
     element.hidden = !kept;
     if (!kept) return;
     setText(said, `Forgot ${kept.updates.toLocaleString("en-US")} updates.`);
-    setText(left, `${forgetting.left} s`);
   };
   session.events.on("forgotten", follow, signal);
   follow();

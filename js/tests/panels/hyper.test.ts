@@ -141,8 +141,11 @@ describe("what training starts from", () => {
       model.set("status", status);
       expect(!hidden()).toBe(now);
     }
+    expect(choice().disabled).toBe(false);
     model.set("config", start(null));
-    expect(hidden()).toBe(true);
+    expect(hidden()).toBe(false);
+    expect(choice().disabled).toBe(true);
+    expect(choice().closest(".start-from")!.textContent).toContain("press Forget everything in the Lab first");
   });
 });
 

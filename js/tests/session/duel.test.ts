@@ -9,7 +9,7 @@ const state: ShowState = { tick: 900, score: [3, 4], version: 738, fps: 60, play
 
 class FakeSession {
   readonly events = new Events<SessionEvents>();
-  readonly model = { get: (name: string) => (name === "drill" ? { spec: { tick_rate: 120 } } : { layers: [4, 7] }) } as never;
+  readonly model = { get: (name: string) => (name === "drill" ? { spec: { tick_rate: 120, baselines: ["chaser"] } } : { layers: [4, 7] }) } as never;
   readonly history = { rows: [{ agent_steps: 1, seconds: 51.7 }] };
   readonly opponent = "chaser";
   show: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
@@ -82,7 +82,7 @@ describe("a duel", () => {
     vi.advanceTimersByTime(5000);
     session.report({ tick: 10, score: [0, 0], version: 0 });
     session.report({ tick: 20, score: [5, 0] });
-    expect(duel.phase).toMatchObject({ name: "over", goals: [5, 0], rival: "the untrained network", age: null });
+    expect(duel.phase).toMatchObject({ name: "over", goals: [5, 0], rival: "the chaser", age: null });
   });
 
   it("is over without a word where somebody changes who plays, or runs the match on", () => {

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 /** Forget everything, and Undo. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { LeagueRow } from "../../contract/protocol";
 import { FakeModel, installBrowser, mount, row, settle } from "../harness/fakes";
 
 beforeAll(installBrowser);
@@ -15,6 +16,8 @@ const packed = async () => {
   model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
   await settle();
 };
+
+const LEAGUE = [{ name: "v40", elo: 1200, low: 1100, high: 1300, matches: 64, pinned: false }] as unknown as LeagueRow[];
 
 beforeEach(async () => {
   model = new FakeModel();
@@ -56,15 +59,34 @@ describe("forget everything", () => {
     expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toContain("3.27k");
   });
 
-  it("offers Undo for ten seconds", async () => {
+  it("offers Undo until something is learned anew, and for ten seconds at least", async () => {
     policy(40);
+    model.set("league", LEAGUE);
     control("Forget everything").click();
     await settle();
+    expect(model.sentOf("SAVE_POLICY")).toEqual([{ type: "SAVE_POLICY", whole: true }]);
     vi.useFakeTimers();
     model.fire("msg:custom", { type: "POLICY_FILE", name: "ball-v40.dshq" }, [new DataView(new ArrayBuffer(9))]);
-    await vi.advanceTimersByTimeAsync(9000);
+    policy(0);
+    await vi.advanceTimersByTimeAsync(60_000);
     expect(undo().hidden).toBe(false);
-    await vi.advanceTimersByTimeAsync(1500);
+    policy(3);
+    model.set("metrics", row(1));
     expect(undo().hidden).toBe(true);
+  });
+
+  it("brings the league back, too", async () => {
+    policy(40);
+    model.set("league", LEAGUE);
+    control("Forget everything").click();
+    await settle();
+    await packed();
+    policy(0);
+    model.set("league", []);
+    control("Undo").click();
+    await settle();
+    policy(40);
+    model.set("metrics", row(20));
+    expect(model.get("league")).toEqual(LEAGUE);
   });
 });
