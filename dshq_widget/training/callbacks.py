@@ -91,7 +91,8 @@ class Callbacks:
     def on_update(self, callback: Callable[[Metrics], Any]) -> Callable[[], None]:
         """Call `callback(metrics)` when the learner has reported new updates: about twice a second, and once more when
         the run ends. One report covers all updates since the last one; reports that come while the callback runs are
-        one call. `metrics` are those of `Trainer.metrics`. Returns a function that ends the calls.
+        one call. The last call may come shortly after `train_for` has returned. `metrics` are those of
+        `Trainer.metrics`. Returns a function that ends the calls.
 
         An exception becomes a warning, with its traceback in the log; training and later calls go on.
         """

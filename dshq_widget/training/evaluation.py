@@ -12,8 +12,8 @@ from dshq_widget.policy import checkpoint, compatibility
 from dshq_widget.training.any_drill import compiled
 
 if TYPE_CHECKING:
-    from dshq_kernels.search.matches import Searching
     from dshq_widget.policy.checkpoint import Checkpoint
+    from dshq_widget.policy.search import Searching
 
 MATCHES = 500
 

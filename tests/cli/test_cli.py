@@ -257,7 +257,7 @@ def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
             assert lab.wait(300) is not None
 
 
-@pytest.mark.parametrize("verb", ["train", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
+@pytest.mark.parametrize("verb", ["train", "sweep", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
 def test_every_verb_explains_itself_and_speaks_json(verb):
     text = dshq(verb, "--help").stdout
     assert text.startswith(f"usage: dshq {verb} ") and "--json" in text

@@ -46,6 +46,7 @@ def test_every_option_of_an_environment_is_described(made):
     assert [name for name in sorted(options) if f"`{name}`" not in table or f"`{name}`" not in PAGE] == []
 
 
+@pytest.mark.slow
 def test_the_examples_run_from_top_to_bottom(tmp_path):
     """In one process of their own, as a reader would."""
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed (Optuna)")
