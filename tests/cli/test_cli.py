@@ -314,6 +314,8 @@ def test_bench_measures_ceilings_and_rates():
         (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
         (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
         (["record", __file__, "--gif", "goal.gif"], "test_cli"),
+        (["sweep", "bandit", "--set", "gama=0.9", "--updates", "1", "--out", "."], "did you mean 'gamma'"),
+        (["sweep", "bandit", "--set", "gamma=0.9", "--fix", "epochs", "--updates", "1", "--out", "."], "NAME=VALUE"),
         (["lab", __file__], "cannot create the folder"),
         (["lab", "--port", "70000"], "1 to 65535"),
         (["bench", "--seconds", "0"], "more than 0"),
