@@ -1,7 +1,7 @@
-"""Writes the lessons' notebooks, `notebooks/NN_name.ipynb`, from their texts, `notebooks/NN_name.md` (jupytext's).
+"""Writes the lessons' notebooks, `notebooks/NN_name.ipynb`, from their texts, `notebooks/source/NN_name.md`.
 
-`python -m tools.notebooks`, after every change of a text; a test holds them equal. Notebooks have no outputs, and a
-cell's id is its place, so that a small change is a small difference.
+The texts are jupytext's. `python -m tools.notebooks`, after every change of a text; a test holds them equal. Notebooks
+have no outputs, and a cell's id is its place, so that a small change is a small difference.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ from pathlib import Path
 import jupytext
 import nbformat
 
+from tools import quotes
+
 FOLDER = Path(__file__).parent.parent / "notebooks"
+SOURCE = FOLDER / "source"
 
 
 def texts() -> list[Path]:
     """The lessons' texts in order."""
-    return sorted(FOLDER.glob("[0-9][0-9]_*.md"))
+    return sorted(SOURCE.glob("[0-9][0-9]_*.md"))
+
+
+def notebook_of(text: Path) -> Path:
+    """The notebook that is made from a text."""
+    return FOLDER / f"{text.stem}.ipynb"
 
 
 def notebook(text: str) -> nbformat.NotebookNode:
-    """The notebook of a lesson's text."""
-    made = jupytext.reads(text, fmt="md")
+    """The notebook of a lesson's text; its notes for the tests (`tools/quotes.py`) are left out."""
+    made = jupytext.reads(quotes.without(text), fmt="md")
     made.nbformat, made.nbformat_minor = 4, 5
     made.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -39,7 +47,7 @@ def written(text: str) -> str:
 
 def main() -> None:
     for path in texts():
-        target = path.with_suffix(".ipynb")
+        target = notebook_of(path)
         made = written(path.read_text(encoding="utf-8"))
         if not target.exists() or target.read_text(encoding="utf-8") != made:
             target.write_text(made, encoding="utf-8")

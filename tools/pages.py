@@ -33,8 +33,8 @@ from pygments.lexers import PythonLexer
 from dshq_widget.lessons import BUDGET, LESSONS, Lesson, lesson
 from dshq_widget.widget import page_training
 from dshq_widget.widget.export_html import pack
-from tests.harness.notebook_reader import Reader, answers, tags
-from tools.notebooks import FOLDER, notebook
+from tests.harness.notebook_reader import Reader, answers, chosen, tags
+from tools.notebooks import SOURCE, notebook
 
 PAGES = Path(__file__).parent.parent / "docs" / "lessons"
 STATIC = Path(__file__).parent.parent / "dshq_widget" / "static"
@@ -153,7 +153,7 @@ def recorded(row: Lesson, text: str, seconds: float) -> list[str]:
     with TemporaryDirectory() as folder, _budget(seconds), Reader(Path(folder)) as reader:
         recorder = Recorder(reader)
         for cell in cells:
-            shown.append(recorder.run(cell.source))
+            shown.append(recorder.run(chosen(cell)))
             if "check" in tags(cell):
                 reader.run(next(known))
     return shown
@@ -202,7 +202,7 @@ def shown_before(row: Lesson, text: str, written: str) -> list[str]:
 
 def build(folder: Path, row: Lesson, seconds: float, again: bool = False) -> Path:
     """Write one lesson's page. Its cells are run where one has changed since the last page, or always with `again`."""
-    text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+    text = (SOURCE / f"{row.stem}.md").read_text(encoding="utf-8")
     path = folder / f"{row.stem}.html"
     try:
         if again or not path.exists():

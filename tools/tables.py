@@ -221,7 +221,7 @@ def algorithms_md() -> str:
         "`dshq train DRILL --algorithm NAME`, `Trainer(drill, algorithm=NAME)`. By default it is the algorithm that a "
         "`.dshq` file names, else the one that the drill declares (`Drill.algorithm`), else ppo. Where an algorithm "
         "does not have something, the table has the sentence with which the command ends. What has run on a GPU so far "
-        "is in [gpu.md](gpu.md).",
+        "is in [gpu.md](gpu.md), and which of PPO's details are in is in [ppo.md](ppo.md).",
         _table(("", *(f"`{each.name}`" for each in known)), rows),
     ]
     for each in known:

@@ -49,8 +49,8 @@ def _train(verb: Parser) -> None:
         "start",
         nargs="?",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file to continue from; not needed "
-        "if --config names one",
+        help="a drill's name, a Python file with a Drill class, gym:ID, or what to continue from: a .dshq file or "
+        "ball:bronze, ball:silver, ball:gold; not needed if --config names one",
     )
     _drill(verb)
     verb.add_argument(
@@ -259,7 +259,8 @@ def _play(verb: Parser) -> None:
     verb.add_argument(
         "start",
         metavar="drill",
-        help="a drill's name, a Python file with a Drill class, gym:ID, or a .dshq file whose policy plays",
+        help="a drill's name, a Python file with a Drill class, gym:ID, or whose policy plays: a .dshq file or "
+        "ball:bronze, ball:silver, ball:gold",
     )
     _drill(verb)
     verb.add_argument("--algorithm", help="what Train trains by (default: the file's algorithm, else the drill's)")

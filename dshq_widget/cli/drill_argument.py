@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.cli.arguments import UsageError
+from dshq_widget.policy import ladder
 
 if TYPE_CHECKING:
     from dshq_widget.drill.declaration import Drill
@@ -53,6 +54,14 @@ def drill(given: str) -> Any:
         names = ", ".join(one.__name__ for one in found)
         raise UsageError(f"{given!r} defines {len(found)} drills ({names}): use a file that defines one")
     return found[0]
+
+
+def policy_file(given: str) -> str | None:
+    """The path of a policy file that a command names, `bot.dshq`, or of a policy of the package, `ball:gold`; None for
+    a drill. Raises ValueError if the drill has no such policy.
+    """
+    rung = ladder.resolve(given)
+    return str(rung) if rung else given if given.endswith(".dshq") else None
 
 
 def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:

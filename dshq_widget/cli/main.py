@@ -297,11 +297,12 @@ def play(options: argparse.Namespace) -> None:
 
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port: wanted 0 to 65535, got {options.port}")
-    shown, policy, algorithm = drill_argument.drill(options.start), None, options.algorithm
-    if options.start.endswith(".dshq"):
+    shown, algorithm = drill_argument.drill(options.start), options.algorithm
+    policy = drill_argument.policy_file(options.start)
+    if policy is not None:
         from dshq_widget.policy import checkpoint
 
-        policy, saved = options.start, checkpoint.load(options.start)
+        saved = checkpoint.load(policy)
         shown, algorithm = drill_argument.drill_of(saved, policy, options.drill), algorithm or saved.algorithm
     elif options.drill is not None:
         raise UsageError(f"--drill: it says what a .dshq file was trained on, got {options.start!r}; leave it out")

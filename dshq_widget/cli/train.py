@@ -26,9 +26,8 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     plan = run_plan.of(options)
     out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
     log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
-    drill, resume = drill_argument.drill(plan.start), None
-    if plan.start.endswith(".dshq"):
-        resume = plan.start
+    drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
+    if resume is not None:
         drill = drill_argument.drill_of(checkpoint.load(resume), resume, plan.drill_file)
     elif plan.drill_file is not None:
         raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")

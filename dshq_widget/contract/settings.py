@@ -115,6 +115,10 @@ class TrainConfig:
     """Trade-off in advantage estimation: 0 is one-step (biased), 1 is whole-episode (noisy)."""
     clip_epsilon: float = setting(0.2, "float", "Clip range", NEXT_UPDATE, "loss", lo=0.001, hi=10.0)
     """How far one update may move an action's probability ratio away from 1."""
+    clip_schedule: str = setting(
+        "constant", "choice", "Clip range schedule", NEXT_UPDATE, "loss", choices=("constant", "linear")
+    )
+    """Clip range over `total_agent_steps`: constant, or linear to 10 %."""
     clip_value: bool = setting(False, "bool", "Clip the value", NEXT_UPDATE, "loss")
     """Whether the clip range also limits the change of the value estimate per update."""
     value_coef: float = setting(0.5, "float", "Value coefficient", NEXT_UPDATE, "loss", lo=0.0, hi=100.0)
@@ -155,8 +159,9 @@ class TrainConfig:
         default_factory=lambda: {"self": 0.75, "chaser": 0.125, "random": 0.125},
         metadata=about("shares", "Opponents", RESTART, ESSENTIALS, unit="share of games"),
     )
-    """Who plays the other side, as shares that add up to 1: self, pool (earlier policies), idle, random or one of the
-    drill's baselines.
+    """Who plays the other side, as shares that add up to 1: self, pool (earlier policies), idle, random, one of the
+    drill's baselines, or one policy: bronze, silver or gold of its ladder, or a version of the league such as v120.
+    With self both sides learn; against the others one side learns, and they stay as they are.
     """
     snapshot_every: int = setting(
         100, "int", "Snapshot interval", NEXT_UPDATE, "self-play", unit="updates", lo=1, hi=1_000_000
@@ -417,11 +422,16 @@ def of_drill(spec: Mapping[str, Any]) -> TrainConfig:
     return for_drill(TrainConfig.from_values(spec.get("training")), (), spec["baselines"], terms, spec["sides"])
 
 
-def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int) -> TrainConfig:
+def is_version(opponent: str) -> bool:
+    """Whether this is the name of a version of the league, such as v120."""
+    return opponent[:1] == "v" and opponent[1:].isdecimal()
+
+
+def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides: int, ladder: Any = ()) -> TrainConfig:
     """`config` with its opponents and reward terms checked against a drill; raises ConfigError.
 
-    `given` are the keys that the user chose. Default opponents that the drill lacks are dropped and their share is
-    split among the others. A drill of one side has no opponents.
+    `given` are the keys that the user chose, `ladder` the policies of the drill's ladder. Default opponents that the
+    drill lacks are dropped and their share is split among the others. A drill of one side has no opponents.
     """
     if sides == 1:
         if "opponents" in given:
@@ -430,12 +440,13 @@ def for_drill(config: TrainConfig, given: Any, baselines: Any, terms: Any, sides
         if "evaluate_seconds" not in given and config.evaluate_seconds == TrainConfig.evaluate_seconds:
             config = dataclasses.replace(config, evaluate_seconds=EVALUATE_ALONE_SECONDS)
     else:
-        known = ["self", "pool", "idle", "random", *baselines]
-        unknown = [name for name in config.opponents if name not in known]
+        known = ["self", "pool", "idle", "random", *baselines, *ladder]
+        unknown = [name for name in config.opponents if name not in known and not is_version(name)]
         if unknown and "opponents" in given:
-            raise _wanted("opponents", "among " + ", ".join(known), unknown[0], nearest(unknown[0], known))
+            among = "among " + ", ".join(known) + " or a version of the league such as v120"
+            raise _wanted("opponents", among, unknown[0], nearest(unknown[0], known))
         if unknown:
-            kept = {name: share for name, share in config.opponents.items() if name in known}
+            kept = {name: share for name, share in config.opponents.items() if name not in unknown}
             config = dataclasses.replace(
                 config, opponents={name: share / sum(kept.values()) for name, share in kept.items()}
             )

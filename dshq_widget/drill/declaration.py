@@ -34,7 +34,7 @@ class Drill:
                     libraries see
     rewards         reward rule -> weight: the rule's value is paid once per decision
     potentials      potential rule -> weight: gamma * phi(after) - phi(before) is paid once per decision (Ng, Harada
-                    & Russell 1999)
+                    & Russell 1999, but the learner keeps phi of a final state, where they count it as 0)
     baselines       rules that play: opponents, and the yardstick
     drag            Handle(name, x, y, vx, vy, index, kind): what a pointer may drag; kind "player" or "ball"
     cells           Cells(columns, rows, x0, y0, size, choice): cells that a person who plays may click or tap. The

@@ -7,10 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dshq_widget.contract.settings import TrainConfig, is_version
 from dshq_widget.learning.collapse_guard import CollapseGuard
 from dshq_widget.learning.league import League
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
+from dshq_widget.policy.compatibility import ladder_weights
+from dshq_widget.runtime.opponents import fixed_opponents, pool_slots
 
 
 class TakesOpponents(Protocol):
@@ -22,10 +25,15 @@ class TakesOpponents(Protocol):
 
 
 class Competition(Companion):
-    """The league and the collapse guard. `pool` opponents at once are drawn from it for the games of `source`."""
+    """The league and the collapse guard, and the policies that play in the games of `source`: some drawn from the
+    league, anew after every match, and fixed ones, as the setting `opponents` says.
+    """
 
-    def __init__(self, league: League, source: TakesOpponents, pool: int) -> None:
-        self.league, self.source, self.pool = league, source, pool
+    def __init__(self, league: League, source: TakesOpponents, config: TrainConfig) -> None:
+        self.league, self.source = league, source
+        self.pool = pool_slots(config)
+        self.fixed = fixed_opponents(config, league.drill.spec)
+        league.kept = {int(name[1:]) for name in self.fixed if is_version(name)}
         self.guard = CollapseGuard()
 
     @property
@@ -33,12 +41,14 @@ class Competition(Companion):
         return self.league.metrics
 
     def begin(self, run: Run) -> None:
-        """The first snapshot of a run that has none, and the first opponents of the pool."""
-        if self.league.pinned and not self.league.snapshots:
+        """The first snapshot of a run that has none, and the first opponents. Raises ConfigError for a version that the
+        league does not have.
+        """
+        league = self.league
+        if league.pinned and not league.snapshots:
             self._hold_round(run)
-        if self.pool:
-            chosen = self.league.opponents
-            self.source.set_opponents(chosen if len(chosen) == self.pool else self.league.draw(self.pool))
+        if self.pool or self.fixed:
+            self._send(league.opponents if len(league.opponents) == self.pool else league.draw(self.pool))
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
         """Rate the policy when due, draw new opponents, and revert to the champion if training has collapsed."""
@@ -50,7 +60,16 @@ class Competition(Companion):
         if problem and run.config.collapse_guard and self.league.champion is not None:
             self._revert(run, problem)
         if self.pool and run.updates % self._rollouts_per_match(run) == 0:
-            self.source.set_opponents(self.league.draw(self.pool))
+            self._send(self.league.draw(self.pool))
+
+    def _send(self, drawn: list[np.ndarray]) -> None:
+        self.source.set_opponents([*drawn, *map(self._policy, self.fixed)])
+
+    def _policy(self, name: str) -> np.ndarray:
+        """The weights of a fixed opponent."""
+        if is_version(name):
+            return self.league.weights_of(int(name[1:]))
+        return ladder_weights(name, self.league.drill.name, self.league.spec)
 
     def weights_replaced(self) -> None:
         self.guard.start_over()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.play.rollout import Player
+from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
 from dshq_widget.policy.checkpoint import CheckpointError
@@ -97,6 +98,8 @@ class League:
         self.champion: Champion | None = None
         self.opponents: list[np.ndarray] = []
         """The opponents that `draw` chose last."""
+        self.kept: set[int] = set()
+        """Versions that stay, whatever their age and strength: somebody plays against them."""
         self.rounds = self.draws = self.last_updates = self.last_step = 0
         size = len(names)
         self.points, self.matches = np.zeros((size, size)), np.zeros((size, size))
@@ -174,7 +177,7 @@ class League:
         self.points[-1, :-1], self.points[:-1, -1] = points, matches - points
         self.matches[-1, :-1] = self.matches[:-1, -1] = matches
         self._rate()
-        if len(self.snapshots) > self.capacity:
+        if len(self._free) > self.capacity:
             self._dismiss(self._leaver())
 
     def _rate(self) -> None:
@@ -195,9 +198,14 @@ class League:
             gap = elo.difference(result["wins"] + result["draws"] / 2, BASE_MATCHES)
             self._pinned_elo.append(BASE_ELO + gap)
 
+    @property
+    def _free(self) -> list[int]:
+        """The snapshots that may leave, oldest first."""
+        return [k for k, snapshot in enumerate(self.snapshots) if snapshot.version not in self.kept]
+
     def _leaver(self) -> int:
-        """One of the snapshots that are neither among the newest nor among the best older ones."""
-        older = np.arange(len(self.snapshots) - round(RECENT * self.capacity))
+        """One of the snapshots that are neither kept nor among the newest nor among the best older ones."""
+        older = np.array(self._free[: len(self._free) - round(RECENT * self.capacity)])
         weakest_first = older[np.argsort(self._elo[len(self.pinned) + older], kind="stable")]
         rng = np.random.default_rng([self.seed, 0x0FF, self.rounds])
         return int(rng.choice(weakest_first[: len(older) - round(BEST * self.capacity)]))
@@ -225,6 +233,14 @@ class League:
                 chosen.append(int(rng.choice(len(self.snapshots), p=None if u < LATEST + UNIFORM else hard)))
         self.opponents = [self.snapshots[k].weights for k in chosen]
         return self.opponents
+
+    def weights_of(self, version: int) -> np.ndarray:
+        """f32, the policy blob of a snapshot; raises ConfigError if there is none of that version."""
+        for snapshot in self.snapshots:
+            if snapshot.version == version:
+                return snapshot.weights
+        known = ", ".join(snapshot.name for snapshot in self.snapshots)
+        raise ConfigError(f"opponents: wanted a version of this league ({known}), got 'v{version}'")
 
     @staticmethod
     def _hard(snapshots: Sequence[Snapshot]) -> np.ndarray:

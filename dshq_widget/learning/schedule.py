@@ -7,7 +7,7 @@ import math
 from dshq_widget.contract.settings import TrainConfig
 
 FINAL_RATE = 0.1
-"""Final learning rate of a schedule, as a share of the initial one (measured: docs/LOG.md)."""
+"""What a schedule leaves of the learning rate (measured: docs/LOG.md) and of the clip range (assumed), as a share."""
 WARM_UP = 0.02
 """Warm-up share of a cosine schedule (assumed)."""
 
@@ -26,3 +26,8 @@ def rate_factor(config: TrainConfig, agent_steps: float) -> float:
         rise = min(1.0, (done + 1e-3) / WARM_UP)
         return rise * (FINAL_RATE + (1 - FINAL_RATE) * (1 + math.cos(math.pi * done)) / 2)
     return 1.0
+
+
+def clip_factor(config: TrainConfig, agent_steps: float) -> float:
+    """The factor of the clip range after `agent_steps`. OpenAI Baselines' `ppo2` goes to 0 with Atari games."""
+    return 1 - (1 - FINAL_RATE) * share_done(config, agent_steps) if config.clip_schedule == "linear" else 1.0

@@ -19,13 +19,13 @@ BUDGET = "DSHQ_LESSON_SECONDS"
 """Environment variable: upper limit of `seconds`, for tests and for impatient readers."""
 
 
-def check(number: str | int, *answer: Any, **named: Any) -> Verdict:
-    """What `answer` to the exercise of a lesson still lacks; the end of a cell shows it.
+def check(name: str | int, /, *answer: Any, **named: Any) -> Verdict:
+    """What `answer` to the exercise of a lesson, by its name or number, still lacks; the end of a cell shows it.
 
     A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.
     Raises ValueError for an unknown lesson.
     """
-    checked = lesson(number)
+    checked = lesson(name)
     module = importlib.import_module(f"dshq_widget.lessons.lesson_{checked.number}")
     try:
         missing = module.missing(*answer, **named)

@@ -23,7 +23,7 @@ LEVEL = 0.6
 def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]) -> list[str]:
     """The first case that the function still gets wrong; fixing it often fixes the others."""
     if not callable(good_since):
-        return [f"Give the function itself, `check('01', good_since)`; this is {type(good_since).__name__}."]
+        return [f"Give the function itself, `check('watch', good_since)`; this is {type(good_since).__name__}."]
     for values, wanted, why in CASES:
         given = good_since(list(TIMES), list(values), LEVEL)
         if given != wanted or (given is None) != (wanted is None):
@@ -31,6 +31,10 @@ def missing(good_since: Callable[[Sequence[float], Sequence[float], float], Any]
                 f"For the times {list(TIMES)} and the values {list(values)}, level {LEVEL}, it gives {given!r} and "
                 f"should give {wanted!r}. {why}"
             ]
-    if good_since([], [], LEVEL) is not None:
-        return ["A curve without points is never above the level: give `None` for empty lists."]
-    return []
+    try:
+        nothing = good_since([], [], LEVEL)
+    except (IndexError, ValueError) as error:
+        return [
+            f"For empty lists it ends with {type(error).__name__}: a curve without points is never above. Give `None`."
+        ]
+    return [] if nothing is None else ["A curve without points is never above the level: give `None` for empty lists."]

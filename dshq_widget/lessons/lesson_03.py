@@ -22,26 +22,42 @@ PLACES = (-1.0, -0.5, -0.7, -0.2)
 def missing(payments: Callable[[NDArray, float], Any]) -> list[str]:
     """What the function still gets wrong, the first thing only."""
     if not callable(payments):
-        return [f"Give the function itself, `check('03', payments)`; this is {type(payments).__name__}."]
-    paid = np.asarray(payments(np.array(PLACES), GAMMA), float)
+        return [f"Give the function itself, `check('shaping', payments)`; this is {type(payments).__name__}."]
     phi = np.array(PLACES)
-    wanted = GAMMA * phi[1:] - phi[:-1]
-    if paid.shape != wanted.shape:
-        return [f"{len(PLACES)} potentials are {len(wanted)} decisions, so {len(wanted)} payments; got {paid.shape}."]
-    circle = np.asarray(payments(np.array(CIRCLE), 1.0), float).sum()
+    paid = np.asarray(payments(phi.copy(), GAMMA))
+    if paid.shape != (len(phi) - 1,):
+        decisions = len(phi) - 1
+        return [f"{len(phi)} potentials are {decisions} decisions, so {decisions} payments; got shape {paid.shape}."]
+    if paid.dtype.kind not in "fiu" or not np.isfinite(paid).all():
+        return [f"Payments are numbers; got {paid.tolist()}."]
+    trials = [(phi, GAMMA), (np.array(CIRCLE), 1.0), (np.array(CIRCLE) + 3, 0.5)]
+    given = [np.asarray(payments(potentials.copy(), gamma), float) for potentials, gamma in trials]
+    for keep in (True, False):
+        if all(np.allclose(mine, reference(*trial, keep)) for mine, trial in zip(given, trials, strict=True)):
+            return []
+    if np.allclose(paid, -reference(phi, GAMMA)):
+        return ["The change is right but points the other way: what comes after, less what was before."]
+    if np.allclose(paid, reference(phi, GAMMA)):
+        return [f"Right for gamma = {GAMMA}, wrong for another gamma or other potentials: is one written into it?"]
+    circle = given[1].sum()
     if abs(circle) > 1e-9:
         return [
             f"With gamma = 1, somebody who runs to the ball and back, potentials {list(CIRCLE)}, earns {circle:+.2f} "
             "and stands where he stood. Pay for the change from one potential to the next."
         ]
-    if np.allclose(paid, -wanted):
-        return ["The change is right but points the other way: what comes after, less what was before."]
-    if not np.allclose(paid, wanted):
-        total = float(np.sum(GAMMA ** np.arange(len(paid)) * paid))
-        ends = GAMMA ** len(paid) * PLACES[-1] - PLACES[0]
-        return [
-            f"With gamma = {GAMMA} the payments of the potentials {list(PLACES)}, discounted to the beginning, add up "
-            f"to {total:.4f}; only the two ends should remain, {ends:.4f}. Which of the two potentials comes one "
-            "decision later, and so has to be discounted?"
-        ]
-    return []
+    total = float(np.sum(GAMMA ** np.arange(len(paid)) * paid))
+    ends = GAMMA ** len(paid) * PLACES[-1] - PLACES[0]
+    return [
+        f"With gamma = {GAMMA} the payments of the potentials {list(PLACES)}, discounted to the beginning, add up "
+        f"to {total:.4f}; only the two ends should remain, {ends:.4f}. Which of the two potentials comes one "
+        "decision later, and so has to be discounted?"
+    ]
+
+
+def reference(phi: NDArray, gamma: float, keep: bool = True) -> NDArray:
+    """Payments f64 `[decisions]` of potentials `[decisions + 1]`; the last one is kept, or counts as 0 (Ng, Harada and
+    Russell, 1999).
+    """
+    after = phi[1:].astype(float)
+    after[-1] *= keep
+    return gamma * after - phi[:-1]

@@ -43,7 +43,10 @@ def missing(gae: Callable[..., Any]) -> list[str]:
     """What `gae(rewards, values, next_values, over, gamma, gae_lambda)` still lacks."""
     ten = (REWARDS, VALUES, NEXT_VALUES, OVER)
     kept = [part.copy() for part in ten]
-    answer = np.asarray(gae(*kept, GAMMA, GAE_LAMBDA), np.float64)
+    given = gae(*kept, GAMMA, GAE_LAMBDA)
+    if given is None:
+        return ["`gae` returns nothing: end it with `return advantages`."]
+    answer = np.asarray(given, np.float64)
     if answer.shape != REWARDS.shape:
         return [f"`gae` should return ten advantages, one for each decision; it returned shape {answer.shape}."]
     if any((one != other).any() for one, other in zip(kept, ten, strict=True)):
@@ -56,7 +59,13 @@ def missing(gae: Callable[..., Any]) -> list[str]:
     over = rng.random((64, 8)) < 0.1
     next_values = np.where(over, finals * rng.integers(0, 2, (64, 8)), np.concatenate([values[1:], finals[-1:]]))
     many = rewards, values, next_values.astype(np.float32), over
-    answer = np.asarray(gae(*many, 0.97, 0.9), np.float64)
+    try:
+        answer = np.asarray(gae(*many, 0.97, 0.9), np.float64)
+    except (TypeError, ValueError) as error:
+        return [
+            f"Right on the ten numbers. On 64 decisions of 8 games it ends with {type(error).__name__}: there "
+            "`over[t]` is a row of 8, which no `if` and no `not` can take. Multiply by `~over[t]`, or use `np.where`."
+        ]
     if answer.shape != over.shape:
         return [f"For 64 decisions of 8 games at once it should return shape (64, 8); it returned {answer.shape}."]
     if not _close(answer, reference(*many, 0.97, 0.9)):

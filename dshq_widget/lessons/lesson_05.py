@@ -22,6 +22,9 @@ def reference(rating: float, other: float) -> float:
 
 def missing(expected: Callable[..., Any], update: Callable[..., Any]) -> list[str]:
     """What `expected(rating, other)` and `update(rating, other, points, k=32)` still lack."""
+    for function, given in (("expected", expected(*PAIRS[0])), ("update", update(*PAIRS[0], 1.0))):
+        if given is None:
+            return [f"`{function}` returns nothing: end it with `return` and the number."]
     for rating, other in PAIRS:
         answer, wanted = float(expected(rating, other)), reference(rating, other)
         if abs(answer - wanted) < TOLERANCE:

@@ -32,7 +32,10 @@ def reference(flops: float, moved: float, peak: float, bandwidth: float) -> tupl
 def missing(flops: Callable[..., Any], floor: Callable[..., Any]) -> list[str]:
     """What `flops(layers)` and `floor(flops, moved, peak, bandwidth)` still lack."""
     for layers in NETWORKS:
-        answer, wanted = int(flops(layers)), network_flops(layers)
+        counted, wanted = flops(layers), network_flops(layers)
+        if counted is None:
+            return ["`flops` returns nothing: end it with `return` and the number."]
+        answer = int(counted)
         if answer == wanted:
             continue
         if answer == wanted // 2:
@@ -42,7 +45,7 @@ def missing(flops: Callable[..., Any], floor: Callable[..., Any]) -> list[str]:
         return [f"`flops({layers})` should be {wanted:,}; yours is {answer:,}. Each weight costs two operations."]
     for work in WORK:
         answer, (least, binding) = floor(*work), reference(*work)
-        if not (isinstance(answer, tuple) and len(answer) == 2):
+        if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
             return ['`floor` should return two things: seconds, and "arithmetic" or "memory".']
         seconds, binds = answer
         text = ", ".join(f"{part:g}" for part in work)

@@ -9,8 +9,11 @@ import numpy as np
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 
-INSIDE, OUTSIDE = 0.3, 0.45
-"""Distances from the middle at which the rock of the exercise, `ROCK = 0.35`, hits and does not."""
+ROCK = 0.35
+INSIDE, OUTSIDE = 0.98 * ROCK, 1.02 * ROCK
+"""Distances from the middle at which the rock of the exercise hits and does not."""
+SLACK = 0.02
+"""By which the rock in the picture may be smaller or larger than the one that hits."""
 CIRCLE = 0
 """Kind of that shape in a scene."""
 DONE = (
@@ -27,14 +30,13 @@ def missing(drill: Any) -> list[str]:
         compiled = compile_drill(drill)  # type: ignore[arg-type]  # mypy doubts that classes can be hashed
     except (ValueError, TypeError) as error:
         return [f"The rules do not translate yet: {error}"]
-    costs = [
-        k for k, term in enumerate(compiled.spec["terms"]) if term["kind"] == "reward" and float(term["weight"]) < 0
-    ]
-    if not costs:
-        unpaid = hasattr(drill, "hit") and "hit" not in drill.rewards
+    paid = {term["name"]: term["weight"] for term in compiled.spec["terms"] if term["kind"] == "reward"}
+    if paid.get("star", 0.0) <= 0:
+        return ['A star is worth nothing any more: keep `"star": 1.0` in `rewards` beside the price of a hit.']
+    if len(paid) == 1:
         return [
             "There is a rule `hit`, but `rewards` does not name it: give it a weight below zero there."
-            if unpaid
+            if hasattr(drill, "hit")
             else 'Nothing costs anything yet: `rewards = {"star": 1.0, "hit": -0.1}` and a rule `hit` beside `star`.'
         ]
     game = compiled.game()
@@ -42,17 +44,32 @@ def missing(drill: Any) -> list[str]:
     angle = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
     for tile, radius in enumerate((INSIDE, OUTSIDE)):
         tiles["x"][tile], tiles["y"][tile] = radius * np.cos(angle), radius * np.sin(angle)
-    inside, outside = game.terms(tiles)[:, 0, costs].sum(axis=1)
+    tiles["star_x"], tiles["star_y"] = 1.0, 0.8
+    names = [term["name"] for term in compiled.spec["terms"]]
+    weights = np.array([paid.get(name, 0.0) * (name != "star") for name in names])
+    inside, outside = np.einsum("tkl,k->tl", game.terms(tiles)[:, 0], weights)
     found = []
-    if not (inside > 0).all():
+    if (inside > 0).any():
+        found.append("To be hit brings something. Its weight in `rewards` has to be below zero.")
+    elif not (inside < 0).all():
         found.append(
-            f"Some ships {INSIDE} from the middle are not hit: the way to it is `length(s.x[i], s.y[i])`, and that is "
-            "less than ROCK there."
+            f"Some ships {INSIDE:.3f} from the middle are not charged: the way to it is `length(s.x[i], s.y[i])`, and "
+            f"that is less than ROCK = {ROCK} there."
         )
     if (outside != 0).any():
-        found.append(f"Some ships {OUTSIDE} from the middle are hit, and the rock ends before.")
+        found.append(f"Some ships {OUTSIDE:.3f} from the middle are hit, and the rock ends at {ROCK}.")
+    tiles["caught"] = 2.0
+    if not (game.terms(tiles)[:, 0, names.index("star")] == 2.0).all():
+        found.append("`star` no longer pays for every star: leave it as it is in `Comet`.")
     shapes = game.scene(tiles)
-    rocks = (shapes[:, 0] == CIRCLE) & (np.abs(shapes[:, 2:4]).max(axis=1) < 0.01) & (shapes[:, 4] > INSIDE / 2)
-    if not rocks.any():
-        found.append("Nobody can see the rock: `circle(0.0, 0.0, ROCK, 4)` in `scene`.")
+    if not _circles(shapes, 0.0, 0.0, ROCK, SLACK).any():
+        found.append("Nobody can see the rock as it is: `circle(0.0, 0.0, ROCK, 4)` in `scene`.")
+    if not _circles(shapes, 1.0, 0.8).any() or not _circles(shapes, float(tiles["x"][0, 0]), 0.0).any():
+        found.append("The picture has lost the star or the ship: keep what `scene` draws, and add the rock.")
     return found
+
+
+def _circles(shapes: Any, x: float, y: float, radius: float = 0.0, slack: float = np.inf) -> Any:
+    """Which shapes of a scene are circles around a place, of about that radius."""
+    near = np.abs(shapes[:, 2:4] - (x, y)).max(axis=1) < 0.01
+    return (shapes[:, 0] == CIRCLE) & near & (np.abs(shapes[:, 4] - radius) < slack)

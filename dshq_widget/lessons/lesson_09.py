@@ -41,6 +41,9 @@ def _points(mine: Any, table: Table) -> list[str]:
     absent = sorted(wanted.keys() - mine.keys())
     if absent:
         return [f"`{absent[0]}` is nowhere in your points: both players of a block get some."]
+    odd = [name for name in wanted if not isinstance(mine[name], (int, float, np.number))]
+    if odd:
+        return [f"`{odd[0]}` has {mine[odd[0]]!r}: points are numbers."]
     if any(mine[name] > wanted[name] for name in wanted):
         worst = max(wanted, key=lambda name: mine[name] - wanted[name])
         return [f"`{worst}` has {mine[worst]:g} points, and the table says {wanted[worst]:g}: too many."]

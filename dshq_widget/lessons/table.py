@@ -14,17 +14,19 @@ class Lesson:
     number: str
     """Two digits."""
     name: str
-    """Of its files, behind the number."""
+    """What `DrillWidget(lesson=name)` and `check(name, ...)` take; the number stands for it as well."""
+    file: str
+    """Name of its files behind the number."""
     title: str
     idea: str
     """The one thing to take away."""
     controls: tuple[str, ...]
-    """Panels (protocol.PANELS) that `DrillWidget(lesson=number)` shows."""
+    """Panels (protocol.PANELS) that `DrillWidget(lesson=name)` shows."""
 
     @property
     def stem(self) -> str:
         """Name of its files without their ending."""
-        return f"{self.number}_{self.name}"
+        return f"{self.number}_{self.file}"
 
 
 LESSONS: dict[str, Lesson] = {
@@ -32,6 +34,7 @@ LESSONS: dict[str, Lesson] = {
     for row in (
         Lesson(
             "01",
+            "watch",
             "watch_it_learn",
             "Watch it learn",
             "A policy starts at random and is changed, many times, towards what turned out better than expected.",
@@ -39,6 +42,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "02",
+            "replay",
             "play_and_poke",
             "Play and poke",
             "A match is its seed and what was done in it: the same again gives the same, to the bit.",
@@ -46,6 +50,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "03",
+            "shaping",
             "rewards_and_shaping",
             "Rewards and shaping",
             "You get what you pay for, which need not be what you want.",
@@ -53,6 +58,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "04",
+            "ppo",
             "ppo_from_an_empty_cell",
             "PPO from an empty cell",
             "Advantages say what was better than expected; a clipped ratio keeps each step small.",
@@ -60,6 +66,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "05",
+            "self-play",
             "self_play_and_elo",
             "Self-play and Elo",
             "Who learns against itself needs a measure that does not move along: pinned opponents.",
@@ -67,6 +74,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "06",
+            "speed",
             "why_it_is_fast",
             "Why it is fast",
             "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
@@ -74,6 +82,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "07",
+            "drill",
             "write_your_own_drill",
             "Write your own drill",
             "A game is a state, rules that change it, what players see, and what they are paid for.",
@@ -81,6 +90,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "08",
+            "gymnasium",
             "any_gymnasium_environment",
             "Any Gymnasium environment",
             "The same learner takes whatever can be reset, stepped and seen.",
@@ -88,6 +98,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "09",
+            "league",
             "run_a_class_league",
             "Run a class league",
             "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
@@ -95,6 +106,7 @@ LESSONS: dict[str, Lesson] = {
         ),
         Lesson(
             "10",
+            "experiment",
             "an_honest_experiment",
             "An honest experiment",
             "One run is an anecdote: seeds, intervals and one change at a time make it a finding.",
@@ -105,9 +117,10 @@ LESSONS: dict[str, Lesson] = {
 """By number."""
 
 
-def lesson(number: str | int) -> Lesson:
-    """A lesson by its number, as "03" or 3. Raises ValueError."""
-    found = LESSONS.get(f"{number:0>2}")
+def lesson(name: str | int) -> Lesson:
+    """A lesson by its name, "shaping", or its number, "03" or 3. Raises ValueError."""
+    found = LESSONS.get(f"{name:0>2}") or next((row for row in LESSONS.values() if row.name == name), None)
     if found is None:
-        raise ValueError(f"there is no lesson {number!r}; there are {', '.join(LESSONS)}")
+        names = ", ".join(f"{row.name} ({row.number})" for row in LESSONS.values())
+        raise ValueError(f"there is no lesson {name!r}; there are {names}")
     return found

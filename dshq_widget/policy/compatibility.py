@@ -6,10 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from dshq_widget import drills
 from dshq_widget.contract import settings
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.policy import ladder
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
 from dshq_widget.policy.network import PolicySpec
 
 
@@ -49,3 +52,17 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
         raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
     check_layers(saved, name, spec, network.layers)
     return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}
+
+
+def ladder_weights(rung: str, drill: str, network: PolicySpec) -> np.ndarray:
+    """The weights of a policy of the drill's ladder, f32 `[floats]`, as an opponent of `network`: in practice games
+    both have the same shape. Raises ConfigError if they do not.
+    """
+    saved = load(ladder.path(drill, rung))
+    if (saved.layers, saved.activation) != (network.layers, network.activation):
+        hidden = ",".join(map(str, saved.layers[1:-1]))
+        raise settings.ConfigError(
+            f"opponents: {rung} has the network hidden_sizes={hidden}, activation={saved.activation}, and the learner "
+            f"must have the same; got layers {list(network.layers)}, {network.activation}"
+        )
+    return saved.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 RUNGS = ("bronze", "silver", "gold")
@@ -16,6 +17,11 @@ def path(drill: str, rung: str) -> Path:
 def rungs(drill: str) -> tuple[str, ...]:
     """The rungs that a drill has, weakest first; most drills have none."""
     return tuple(rung for rung in RUNGS if path(drill, rung).is_file())
+
+
+def full_name(drill: str, given: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """`ball:gold` for `gold`, the name that `resolve` takes; anything else unchanged."""
+    return f"{drill}:{given}" if given in RUNGS else given
 
 
 def resolve(name: str) -> Path | None:

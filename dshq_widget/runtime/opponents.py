@@ -1,4 +1,4 @@
-"""Earlier policies as opponents: how many play at once, and how they are sent to games in other processes."""
+"""Policies as opponents, earlier ones or fixed ones: how many play at once, and how other processes get them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,34 @@ MOST_SLOTS = 8
 """Different earlier policies that play at once; each has at least two tiles, so that it takes both sides (assumed)."""
 
 
-def slot_count(config: TrainConfig) -> int:
-    """Different earlier policies that play at once; 0 without a pool."""
+def pool_slots(config: TrainConfig) -> int:
+    """Different earlier policies of the pool that play at once; 0 without a pool."""
     tiles = config.opponents.get(POOL, 0.0) * config.num_envs / LANES
     return int(np.clip(tiles // 2, 1, MOST_SLOTS)) if tiles else 0
 
 
+def fixed_opponents(config: TrainConfig, spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """The opponents that are one policy each: of the ladder, or a version of the league."""
+    others = (POOL, "self", "idle", "random", *spec["baselines"])
+    return tuple(name for name in config.opponents if name not in others)
+
+
+def slot_count(config: TrainConfig, spec: Mapping[str, Any]) -> int:
+    """Policies that play at once as opponents: those of the pool, then the fixed ones."""
+    return pool_slots(config) + len(fixed_opponents(config, spec))
+
+
 def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, float]:
     """Shares of the games by the codes of dshq_kernels.play.players; the pool's is split evenly over its slots."""
-    shares = {opponent_kind(name, spec): share for name, share in config.opponents.items() if name != POOL}
-    slots = slot_count(config)
-    return shares | {POLICY - slot: config.opponents[POOL] / slots for slot in range(slots)}
+    slots, fixed = pool_slots(config), fixed_opponents(config, spec)
+    scripts = {name: share for name, share in config.opponents.items() if name not in (POOL, *fixed)}
+    shares = {opponent_kind(name, spec): share for name, share in scripts.items()}
+    shares |= {POLICY - slot: config.opponents[POOL] / slots for slot in range(slots)}
+    return shares | {POLICY - slots - k: config.opponents[name] for k, name in enumerate(fixed)}
 
 
 class OpponentSlots:
-    """One `WeightSlots` for each earlier policy in a block of shared memory. Make it with `create` or `attach`."""
+    """One `WeightSlots` for each such policy in a block of shared memory. Make it with `create` or `attach`."""
 
     def __init__(self, slots: Sequence[WeightSlots]):
         self.slots = list(slots)
@@ -59,7 +72,7 @@ class OpponentSlots:
 
 
 class Opponents:
-    """The earlier policies that this process's games are played against, in the form used by rollouts."""
+    """The policies that this process's games are played against, in the form used by rollouts."""
 
     def __init__(self, plan: np.ndarray, count: int):
         self.plan, self.versions = plan, [0] * count

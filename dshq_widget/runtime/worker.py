@@ -77,8 +77,9 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         int(job["lane_offset"]),
     )
     slots = WeightSlots.attach(blocks["weights"])
-    opponents = Opponents(rollouts.plan, slot_count(config))
-    pool = OpponentSlots.attach(blocks["pool"], slots.n_floats, slot_count(config)) if "pool" in blocks else None
+    policies = slot_count(config, drill.spec)
+    opponents = Opponents(rollouts.plan, policies)
+    pool = OpponentSlots.attach(blocks["pool"], slots.n_floats, policies) if "pool" in blocks else None
     rollouts.practise(unpack(job.get("scenes", []), rollouts.scenes.shape[1]))
     version, params = -1, None
     idle = 0

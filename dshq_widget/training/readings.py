@@ -80,6 +80,14 @@ class Readings:
         return self._status.league
 
     @property
+    def start_from(self) -> str | None:
+        """What training starts from: bronze, silver or gold of the ladder, "" for an untrained network; None once
+        something else has been learned or loaded.
+        """
+        with self._lock:
+            return self._state.start_from
+
+    @property
     def played_by_process(self) -> bool:
         """Whether a process of the kernel has to play what is shown, because a page cannot."""
         return self._algorithm.played is not None

@@ -12,6 +12,8 @@ from dshq_widget.contract.sections import Section
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
+from dshq_widget.policy import ladder
+from dshq_widget.policy.compatibility import ladder_weights
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -52,7 +54,11 @@ class RunConfig:
                 raise settings.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
         spec = self._drill.spec
         terms = [term["name"] for term in spec["terms"]]
-        values = settings.for_drill(values, named, spec["baselines"], terms, spec["sides"])
+        rungs = ladder.rungs(self._drill.name)
+        values = settings.for_drill(values, named, spec["baselines"], terms, spec["sides"], rungs)
+        for rung in rungs:
+            if rung in values.opponents:
+                ladder_weights(rung, self._drill.name, PolicySpec.for_config(spec, values))
         if isinstance(self._drill, Environment):
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section

@@ -12,7 +12,7 @@ from dshq_widget.contract.metrics import MACHINE_METRICS
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
-from dshq_widget.policy import compatibility
+from dshq_widget.policy import compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -39,12 +39,22 @@ class RunState:
         self._spec = drill.spec
         self._config, self._latest, self._status = config, latest, status
         self._scenes, self._files = scenes, files
+        self._rung = "", 0  # the policy of the ladder that was loaded last, and its version
         self.kept: list[Path] = []
         """Files of what was learned before a new network began."""
+
+    @property
+    def start_from(self) -> str | None:
+        """What training starts from: bronze, silver or gold of the ladder, "" for an untrained network; None once
+        something else has been learned or loaded.
+        """
+        rung, version = self._rung
+        return rung if self._latest.newest().version == version else None
 
     def forget(self) -> None:
         """Go back to version 0. Scenes stay; their results are cleared."""
         self._files.resume = None
+        self._rung = "", 0
         self._status.forget()
         self._scenes.forget()
         self._latest.replace(self._config.untrained())
@@ -86,6 +96,8 @@ class RunState:
         self._config.change(compatibility.shape_of(saved, name, self._spec))
         self.forget()
         self.adopt(saved, self._files.put(saved))
+        if ladder.resolve(name):
+            self._rung = name.partition(":")[2], saved.version
         where = f"; the previous training is saved in {kept}" if kept else ""
         self._status.set("stopped", f"playing {name}, version {saved.version}{where}")
 

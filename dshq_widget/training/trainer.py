@@ -19,7 +19,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.learning.scenes import Scenes
-from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.callbacks import Callbacks, Metrics
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
@@ -409,8 +409,11 @@ class Trainer(Readings, Callbacks):
             return checkpoint.encode(self._state.checkpoint(newest, self._state.handed_over(newest)))
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Load the policy of a `.dshq` file; raises CheckpointError and changes nothing if it does not fit."""
-        self.load_checkpoint(checkpoint.load(path), os.path.basename(os.fspath(path)))
+        """Load the policy of a `.dshq` file, or bronze, silver or gold of the drill's ladder; the next start continues
+        from it. Raises CheckpointError and changes nothing if it does not fit or the drill has no ladder.
+        """
+        name = os.fspath(ladder.full_name(self.drill.name, path))
+        self.load_checkpoint(checkpoint.load(name), os.path.basename(name))
 
     def load_checkpoint(self, saved: checkpoint.Checkpoint, name: str) -> None:
         """Load the policy of a checkpoint called `name`; the next start continues from it. Returns at once.

@@ -9,7 +9,7 @@ from typing import Any
 
 from dshq_widget.classroom.quota import Quota
 from dshq_widget.contract import protocol
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.kernel_show import KernelShow
@@ -49,6 +49,7 @@ class Commands:
             "START_TRAINING": lambda content: trainer.start(**page_protocol.settings_in(content)),
             "STOP_TRAINING": lambda _: trainer.stop(),
             "RESET_TRAINER": self._reset,
+            "START_FROM": self._start_from,
             "PAUSE_TRAINING": lambda _: trainer.pause_training(),
             "RESUME_TRAINING": lambda _: trainer.resume_training(),
             "NEXT_UPDATE": lambda content: trainer.next_update(**page_protocol.settings_in(content)),
@@ -83,6 +84,11 @@ class Commands:
 
     def _reset(self, _: Content) -> None:
         self._trainer.reset_training()
+        self._replaced()
+
+    def _start_from(self, content: Content) -> None:
+        rungs = ladder.rungs(self._trainer.drill.name)
+        self._trainer.load(page_protocol.one_of("policy", content.get("policy"), rungs))
         self._replaced()
 
     def _drill_scene(self, content: Content) -> None:

@@ -29,7 +29,6 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
-from dshq_widget.policy.ladder import RUNGS
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
@@ -50,11 +49,12 @@ class DrillWidget(anywidget.AnyWidget):
     """A drill that plays live in the cell and can be trained.
 
     `drill` is a name, a Drill subclass or a `.dshq` path; `resume` continues a drill of your own from such a file.
-    `policy` plays from the start: bronze, silver or gold for the Ball Drill, or a `.dshq` path. Keywords are
+    `policy` plays from the start, and Train continues from it: bronze, silver or gold for the Ball Drill, or a `.dshq`
+    path. Keywords are
     hyper-parameters (docs/contract.md), which override those of a `preset` (laptop, classroom, gpu), and settings of
     the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat, renderer (auto, webgpu or
     canvas2d). `seed` seeds both the match and the training. `controls` names the panels to show, all by default; it can
-    also be set later. `lesson` ("01" to "10") shows the panels of a lesson. Raises ConfigError (a ValueError),
+    also be set later. `lesson` ("shaping" or "03") shows the panels of a lesson. Raises ConfigError (a ValueError),
     CheckpointError, or the drill's own error, each with one sentence. Running the same cell again closes its earlier
     widget if the front end reports cell ids; `save` still works on that widget.
     """
@@ -105,7 +105,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._trainer.close()
             raise ConfigError(f"device=page cannot be used: {problem}")
         if policy is not None:
-            self._trainer.load(f"{self._trainer.drill.name}:{policy}" if policy in RUNGS else policy)
+            self._trainer.load(policy)
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
@@ -267,8 +267,9 @@ class DrillWidget(anywidget.AnyWidget):
         return self._trainer.save(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Load the policy of a `.dshq` file, to play and to continue training. Raises CheckpointError and changes
-        nothing if it does not fit. Running training is stopped and saved first.
+        """Load the policy of a `.dshq` file, or bronze, silver or gold for the Ball Drill, to play and to continue
+        training. Raises CheckpointError and changes nothing if it does not fit. Running training is stopped and saved
+        first.
         """
         self._trainer.load(path)
         self._policy_is_due()
@@ -457,8 +458,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.seat = seat
             values = page_protocol.values(trainer, self._in_page)
             own = {**self.config["algorithm"], "values": page_protocol.typed(trainer.algorithm_settings)}
-            if self.config["values"] != values or self.config["algorithm"] != own:
-                self.config = {**self.config, "values": values, "algorithm": own}
+            new = {"values": values, "algorithm": own, "start": page_protocol.start(trainer, self._in_page)}
+            if any(self.config[key] != value for key, value in new.items()):
+                self.config = {**self.config, **new}
             now = time.monotonic()
             if now - self._policy_at >= self._swap_seconds():
                 newest = trainer.latest_policy()

@@ -12,6 +12,7 @@ from typing import Any
 
 from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
+from dshq_widget.policy import ladder
 from dshq_widget.training.shown_settings import shown_settings
 
 SEND_SECONDS = 1 / 30
@@ -100,9 +101,17 @@ def values(trainer: Any, in_page: bool) -> dict[str, Any]:
     return typed(trainer.config.to_json()) | ({"device": "page"} if in_page else {})
 
 
+def start(trainer: Any, in_page: bool) -> dict[str, Any]:
+    """What training may start from: `offered`, policies of the ladder, and `now`, the present choice: one of them, ""
+    for an untrained network, None once something has been learned, or where nothing is offered.
+    """
+    offered = () if in_page or trainer.played_by_process else ladder.rungs(trainer.drill.name)
+    return {"offered": list(offered), "now": trainer.start_from if offered else None}
+
+
 def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
-    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, and
-    under `algorithm` its own.
+    """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, under
+    `algorithm` its own, and under `start` what it may start from.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
@@ -116,6 +125,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
             "schema": trainer.algorithm_schema,
             "defaults": typed(shown["own_defaults"]),
         },
+        "start": start(trainer, in_page),
     }
 
 
@@ -294,18 +304,18 @@ def thinned(rows: list[Any], limit: int) -> list[Any]:
 def league(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows of `Trainer.league` shown on the page, strongest first: every pinned player, the champion, the newest
     snapshots, then the strongest ones, LEAGUE_ROWS in all. Each has its `rank` among all and its results against the
-    pinned players.
+    others of them.
     """
-    pinned = {row["name"] for row in rows if row["pinned"]}
     newest = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)[:LEAGUE_NEWEST]
     ranked = [{**row, "rank": rank} for rank, row in enumerate(rows, 1)]
     first = [row for row in ranked if row["pinned"] or row["champion"] or row["version"] in newest]
     others = [row for row in ranked if row not in first]
     chosen = sorted([*first, *others[: max(0, LEAGUE_ROWS - len(first))]], key=lambda row: row["rank"])
+    names = {row["name"] for row in chosen}
     kept = ("name", "rank", "pinned", "elo", "elo_low", "elo_high", "champion", "version", "step")
     return [
         {key: row[key] for key in kept if key in row}
-        | {"against": {name: result for name, result in row["against"].items() if name in pinned}}
+        | {"against": {name: result for name, result in row["against"].items() if name in names}}
         for row in chosen
     ]
 

@@ -144,6 +144,12 @@ export interface ConfigTrait {
   schema: Record<string, ConfigSchemaEntry>; // of the settings that the algorithm reads
   defaults: Record<string, ConfigValue>; // what training of this drill starts from
   presets: Record<string, Preset>;
+  start?: StartFrom;
+}
+/** What training may start from. */
+export interface StartFrom {
+  offered: string[]; // policies of the ladder
+  now: string | null; // one of them, "": an untrained network, null: something was learned already
 }
 /** What an algorithm adds to the hyper-parameters. A message calls its settings by section and key: `gate.threshold`. */
 export interface AlgorithmSettings {
@@ -171,7 +177,7 @@ export interface LeagueRow {
   champion?: boolean;
   version?: number; // of a snapshot
   step?: number; // agent steps it was trained for
-  against: Record<string, [points: number, matches: number]>; // by the name of each pinned player
+  against: Record<string, [points: number, matches: number]>; // by the name of each shown player that it met
 }
 
 export type PageToKernel =
@@ -180,6 +186,7 @@ export type PageToKernel =
   | ({ type: "START_TRAINING" } & Record<string, ConfigValue>)
   | { type: "STOP_TRAINING" }
   | { type: "RESET_TRAINER" }
+  | { type: "START_FROM"; policy: string } // of the ladder
   | { type: "PAUSE_TRAINING" }
   | { type: "RESUME_TRAINING" }
   | ({ type: "NEXT_UPDATE" } & Record<string, ConfigValue>)
@@ -397,7 +404,15 @@ export type ToWorker =
   | (ToShow & { type: "AHEAD"; plan: number; version: number; decisions: number[][] }) // tick, sum of the state, actions
   | (ToShow & { type: "GATE"; settings: GateSettings | null }) // null: no gate
   | (ToShow & { type: "SEARCH"; settings: SearchSettings | null }) // null: the policy alone decides
-  | (ToShow & { type: "INSPECT"; player?: number; map?: boolean; expected?: SpawnKind | ""; watch?: boolean; weights?: Record<string, number> })
+  | (ToShow & {
+      type: "INSPECT";
+      player?: number;
+      map?: boolean;
+      expected?: SpawnKind | "";
+      sight?: boolean;
+      watch?: boolean;
+      weights?: Record<string, number>;
+    })
   | (ToView & { type: "PICK"; x: number; y: number }) // choose the player there; CSS pixels of the canvas
   | (ToShow & { type: "IMAGINE"; repeat: boolean })
   | (ToShow & { type: "GHOST"; outcome: number }) // the path of one of the last OUTCOMES; -1: none

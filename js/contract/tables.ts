@@ -129,6 +129,9 @@ export const MESSAGES = {
     ],
     "STOP_TRAINING": [],
     "RESET_TRAINER": [],
+    "START_FROM": [
+      "policy"
+    ],
     "PAUSE_TRAINING": [],
     "RESUME_TRAINING": [],
     "NEXT_UPDATE": [
@@ -342,6 +345,7 @@ export const MESSAGES = {
       "player",
       "map",
       "expected",
+      "sight",
       "watch",
       "weights"
     ],

@@ -18,6 +18,7 @@ import { type Decide, PolicyAnalysis, position, sideOf } from "./analysis";
 import { EasedImage } from "./eased_image";
 import { FUTURE_SHAPES, Futures } from "./futures";
 import { GATE_SHAPES, GateOverlay } from "./gate_overlay";
+import { PlayerSight, SIGHT_SHAPES } from "./sight";
 import { COLUMNS, groundOf, ROWS, ValueMap } from "./value_map";
 
 const ROWS_PER_FRAME = 2; // of the map: eight frames for all of it
@@ -28,7 +29,7 @@ type Settings = Omit<Extract<ToWorker, { type: "INSPECT" }>, "type" | "id">;
 type Report = Omit<Extract<FromWorker, { type: "MIND" }>, "type" | "id">;
 
 export class Inspector implements Overlay {
-  settings: Required<Settings> = { player: 0, map: false, expected: "", watch: false, weights: {} };
+  settings: Required<Settings> = { player: 0, map: false, expected: "", sight: false, watch: false, weights: {} };
   /** Something beside the match itself changed the picture at the last frame. */
   dirty = false;
   private readonly analysis: PolicyAnalysis;
@@ -36,6 +37,7 @@ export class Inspector implements Overlay {
   private readonly eased: EasedImage;
   private readonly gate: GateOverlay;
   readonly futures: Futures;
+  private readonly sight: PlayerSight;
   private reportDue = true; // a report is due at once
   private outcomes: Outcome[] = [];
   private outcome = -1; // which of them is shown
@@ -48,6 +50,7 @@ export class Inspector implements Overlay {
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
     this.gate = new GateOverlay(show);
     this.futures = new Futures(show, this.analysis);
+    this.sight = new PlayerSight(show);
   }
 
   private get spec(): DrillSpec {
@@ -60,8 +63,8 @@ export class Inspector implements Overlay {
     if (!(Number.isInteger(player) && player >= 0 && player < this.spec.sides)) {
       throw new Error(`Player ${player} is unknown: choose one from 0 to ${this.spec.sides - 1}.`);
     }
-    const { map, expected, watch, weights } = { ...this.settings, ...settings };
-    this.settings = { player, map, expected, watch, weights };
+    const { map, expected, sight, watch, weights } = { ...this.settings, ...settings };
+    this.settings = { player, map, expected, sight, watch, weights };
     this.analysis.weights = weights;
     this.requestReport();
   }
@@ -151,7 +154,8 @@ export class Inspector implements Overlay {
 
   shapes(out: Float32Array, count: number, look: Look): number {
     count = this.futures.shapes(out, this.gate.shapes(out, count, look), look);
-    const { player, watch } = this.settings;
+    const { player, watch, sight } = this.settings;
+    if (sight) count = this.sight.shapes(player, out, count, look);
     const width = this.spec.world[2] - this.spec.world[0];
     const mine = this.spec.drag.find((handle) => sideOf(handle, this.spec.sides) === player);
     if (watch && mine && this.spec.sides > 1) {
@@ -159,7 +163,7 @@ export class Inspector implements Overlay {
       putShape(out, count++, KIND.ring, look.index("line"), x, y, 0.062 * width, 0.0022 * width, 1, 0, 0, 0.9, -1);
     }
     const paths = this.outcomes[this.outcome]?.paths ?? [];
-    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - FUTURE_SHAPES - 4) / Math.max(paths.length, 1));
+    const room = Math.floor((OVERLAY_SHAPES - GATE_SHAPES - FUTURE_SHAPES - SIGHT_SHAPES - 4) / Math.max(paths.length, 1));
     this.spec.drag.forEach((handle, index) => {
       if (paths[index]) count = this.drawPath(handle, paths[index], room, out, count, look);
     });

@@ -1,10 +1,12 @@
 /**
  * The ghost: a chip that lets an earlier version play orange in AI vs AI against the current one, and in the strip a slider over the
- * versions that this page has received. The match is not restarted.
+ * versions that this page has received, with what the league knows of such a pair. The match is not restarted.
  */
 
+import { scoreAgainst } from "../session/league_score";
 import { ghostOf } from "../session/player_names";
 import { button, h, setAttribute, setText } from "../ui/dom";
+import { percent } from "../ui/format";
 import type { Panel, PanelSession, PanelView } from "./panel";
 
 export const ghost: Panel = {
@@ -33,12 +35,14 @@ function buildChip({ session, signal }: PanelView): HTMLElement {
 function buildDial({ session, signal }: PanelView): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, "aria-label": "Ghost: versions back" });
   const says = h("output", { class: "who" });
+  const score = h("output", { class: "score" });
   const dial = h(
     "div",
     { class: "ghost foot-dial", role: "group", "aria-label": "Ghost" },
     h("span", { class: "caption" }, "Ghost: versions back"),
     slider,
     says,
+    score,
   );
 
   slider.addEventListener("input", () => {
@@ -69,5 +73,15 @@ function buildDial({ session, signal }: PanelView): HTMLElement {
   };
   for (const name of ["past", "show", "state", "drill"] as const) session.events.on(name, follow, signal);
   follow();
+  const weigh = () => {
+    const found = ghostOf(session) < 0 ? null : scoreAgainst(session.model.get("league") ?? [], ghostOf(session));
+    score.hidden = !found;
+    if (!found) return;
+    const { newest, older, matches, share, low, high } = found;
+    setText(score, `${newest} against ${older}: ${percent(share)} (${percent(low)} to ${percent(high)})`);
+    score.title = `League: share of the points of ${newest} in ${matches} matches against ${older}, with its 95 % interval. A draw counts as half a point.`;
+  };
+  for (const name of ["past", "show", "league"] as const) session.events.on(name, weigh, signal);
+  weigh();
   return dial;
 }

@@ -14,7 +14,7 @@ import { gate } from "./gate/gate";
 import { ghost } from "./ghost";
 import { headline } from "./headline";
 import { hyper } from "./hyper/hyper";
-import { league } from "./league";
+import { league } from "./league/league";
 import { log } from "./log";
 import { mind } from "./mind/mind";
 import { pace } from "./pace";

@@ -29,11 +29,12 @@ type Read =
   | "back"
   | "mind"
   | "map"
+  | "sight"
   | "scores";
 type Do =
   | ("setShow" | "step" | "skipToGoal" | "resetMatch" | "goBack" | "post")
   | ("train" | "nextUpdate" | "drafts" | "setHyper")
-  | ("watch" | "setMap" | "choosePlayer");
+  | ("watch" | "setMap" | "setSight" | "choosePlayer");
 
 /** Whether a part of a panel can be seen; one in a tab only while the tab is open. What is hidden asks for nothing. */
 export interface Shown {

@@ -58,6 +58,7 @@ export class Session {
   readonly dream: DreamLink; // of the algorithm `dreamer`
   scores: readonly Episode[] = []; // the last finished games
   map = false; // whether the value map is wanted
+  sight = false; // whether lines to what the player sees are wanted
   taken = false; // a person plays side 0, whatever the mode
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
@@ -210,6 +211,12 @@ export class Session {
     if (map) this.gate.setMap("");
     this.map = map;
     this.post({ type: "INSPECT", id: this.id, map });
+    this.events.emit("mind", this.mind);
+  }
+
+  setSight(sight: boolean): void {
+    this.sight = sight;
+    this.post({ type: "INSPECT", id: this.id, sight });
     this.events.emit("mind", this.mind);
   }
 

@@ -15,6 +15,7 @@ export interface Settings {
   gamma: number;
   gae_lambda: number;
   clip_epsilon: number;
+  clip_schedule: string;
   clip_value: boolean;
   value_coef: number;
   entropy_coef: number;

@@ -11,6 +11,7 @@ import { stateHex } from "../match/recording";
 import { replayShow } from "../match/replay";
 import { loadRules } from "../match/rules";
 import { Show } from "../match/show";
+import { sightsOf } from "../match/sights";
 import { EarlierVersion } from "../mind/earlier_version";
 import { Inspector } from "../mind/inspector";
 import { Effects } from "../renderer/effects";
@@ -312,7 +313,8 @@ export class Host {
   /** A drill that is already being shown goes on; another one begins anew. */
   private beginShow(widget: Widget, { spec, javascript }: Message<"DRILL">): void {
     if (widget.show?.spec.rules_hash === spec.rules_hash) return;
-    const show = new Show(loadRules(javascript), spec);
+    const tags = [...(spec.tags ?? []), ...sightsOf(spec).map(({ name }) => name)];
+    const show = new Show(loadRules(javascript), { ...spec, tags });
     Object.assign(widget, this.around(widget, show), { live: null, earlier: new EarlierVersion(show), drawn: -1 });
     for (const message of widget.waiting.splice(0)) this.handle(message);
   }
@@ -323,8 +325,8 @@ export class Host {
     effects.reducedMotion = widget.reducedMotion;
     show.spectator = effects;
     const inspector = new Inspector(show);
-    const { map = false, expected = "", watch = false, weights = {} } = widget.inspector?.settings ?? {};
-    inspector.configure({ map, expected, watch, weights });
+    const { player: _, ...asked } = widget.inspector?.settings ?? {};
+    inspector.configure(asked);
     inspector.futures.calm = widget.reducedMotion;
     const drags = new PointerDrags(show, inspector);
     return { show, effects, inspector, drags, picks: new CellPicks(show, drags) };

@@ -226,14 +226,23 @@ class TestWorldModel:
         )
         assert shade_weights(pixels, 10.0).max() == 10 and torch.equal(shade_weights(pixels, 0.0), torch.ones(()))
 
-    def test_free_bits(self):
+    def test_free_nats(self):
         small = torch.full((2, 2), 0.3, requires_grad=True)
-        world_model.free(small).backward()
-        assert (small.grad == 0).all() and world_model.free(small) == 1
+        world_model.beyond(1.0, small).backward()
+        assert (small.grad == 0).all() and world_model.beyond(1.0, small) == 1
+        assert world_model.beyond(0.1, small) == small.mean()
         large = torch.tensor([[3.0, 0.5]], requires_grad=True)
-        assert world_model.free(large) == 2
-        world_model.free(large).backward()
+        assert world_model.beyond(1.0, large) == 2
+        world_model.beyond(1.0, large).backward()
         assert large.grad.tolist() == [[0.5, 0]]
+
+    def test_fewer_free_nats_teach_the_prior(self):
+        uniform = torch.rand(6, 4, 2, 3, generator=rng())
+        for free_nats, learns in ((1000.0, False), (0.0, True)):
+            model = self.model(free_nats=free_nats)
+            model.losses(batch(), uniform)[0].dynamics.backward()
+            prior = model.rssm.prior_out.weight.grad
+            assert (prior is not None and bool(prior.any())) == learns
 
     def test_the_two_kl_losses_are_one_number_with_two_gradients(self):
         model = self.model()

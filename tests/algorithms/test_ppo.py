@@ -295,6 +295,9 @@ def test_schedules_run_on_agent_steps():
     assert Hyper.at(config, 5000).entropy_coef == 0
     constant = config.replace({"lr_schedule": "constant"})
     assert Hyper.at(constant, 5000) == Hyper.at(constant, 0)
+    assert [Hyper.at(config, step).clip_epsilon for step in (0, 500, 5000)] == [0.2] * 3
+    clipped = config.replace({"clip_schedule": "linear"})
+    assert [Hyper.at(clipped, step).clip_epsilon for step in (0, 500, 5000)] == pytest.approx([0.2, 0.11, 0.02])
     cosine = config.replace({"lr_schedule": "cosine"})
     rates = [Hyper.at(cosine, step).learning_rate for step in range(0, 1001, 10)]
     assert rates[0] < rates[2] and rates[-1] == pytest.approx(1e-3)

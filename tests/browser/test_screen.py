@@ -102,9 +102,9 @@ def test_chips_stand_on_the_pitch_once_they_have_something_to_show(plain_chromiu
     pause(widget)
     assert chips() == ["Drill this"]
     _, widget = begin(open_page, plain_chromium, GOLD)
-    widget.until(chips, lambda now: now == ["Value map", "16 futures"], 60, "chips of a trained policy")
+    widget.until(chips, lambda now: now == ["Value map", "What it sees", "16 futures"], 60, "chips of a trained policy")
     pause(widget)
-    assert chips() == ["Value map", "Why that move?", "16 futures", "Drill this"]
+    assert chips() == ["Value map", "What it sees", "Why that move?", "16 futures", "Drill this"]
     pitch, chip = widget.canvas.bounding_box(), widget.control("Value map").bounding_box()
     assert pitch["x"] < chip["x"] and pitch["y"] < chip["y"] < pitch["y"] + pitch["height"] / 3
     widget.control("Drill this").click()

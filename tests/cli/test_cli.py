@@ -103,6 +103,13 @@ def test_training_goes_on_from_a_file(trained, tmp_path):
     assert more["agent_steps"] > said["agent_steps"] and more["version"] > said["version"]
 
 
+def test_training_goes_on_from_a_policy_of_the_ladder(tmp_path, capsys):
+    more = answer("train", "ball:bronze", "--updates", 1, "--out", tmp_path / "more.dshq")
+    assert more["version"] > 75 and more["updates"] == 76, "bronze made 75"
+    assert main.main(["train", "sumo:gold"]) == 2
+    assert "has no policy 'gold'" in capsys.readouterr().err
+
+
 def test_a_drill_of_ones_own_is_trained_and_judged_by_its_file(tmp_path):
     file, out = tmp_path / "slider.py", tmp_path / "slider.dshq"
     file.write_text(LESSON)
@@ -257,7 +264,9 @@ def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
             assert lab.wait(300) is not None
 
 
-@pytest.mark.parametrize("verb", ["train", "sweep", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
+@pytest.mark.parametrize(
+    "verb", ["train", "sweep", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"]
+)
 def test_every_verb_explains_itself_and_speaks_json(verb):
     text = dshq(verb, "--help").stdout
     assert text.startswith(f"usage: dshq {verb} ") and "--json" in text

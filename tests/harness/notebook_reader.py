@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -13,8 +14,13 @@ CELL_SECONDS = 300
 
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
-    """What a cell is marked as: "exercise", "check"."""
+    """What a cell is marked as: "exercise", "check", "wait"."""
     return cell.metadata.get("tags", [])
+
+
+def chosen(cell: nbformat.NotebookNode) -> str:
+    """A cell's code as it is run. A `wait` cell waits for training or stops it: its code is what its comments say."""
+    return re.sub(r"(?m)^# ", "", cell.source) if "wait" in tags(cell) else cell.source
 
 
 def answers(number: str) -> list[str]:

@@ -10,17 +10,18 @@ from dshq_kernels.play.rollout import POLICY, SELF
 from dshq_widget.algorithms.ppo.games import RingGames
 from dshq_widget.algorithms.ppo.processes import _ring
 from dshq_widget.contract.metrics import metric_named
-from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.learning import elo, league
 from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, CollapseGuard
+from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
-from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
+from dshq_widget.runtime.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.trainer import Trainer
@@ -294,10 +295,10 @@ def test_a_weak_champion_is_nothing_to_go_back_to():
 def test_the_pool_shares_its_games_over_slots():
     spec = compile_drill(Ball).spec
     config = TrainConfig(opponents={"self": 0.75, "pool": 0.25})
-    assert slot_count(config) == 8
+    assert slot_count(config, spec) == 8
     assert opponent_shares(config, spec) == {SELF: 0.75, **{POLICY - k: 0.25 / 8 for k in range(8)}}
-    assert slot_count(TrainConfig(num_envs=16, opponents={"self": 0.75, "pool": 0.25})) == 1
-    assert slot_count(TrainConfig()) == 0
+    assert slot_count(TrainConfig(num_envs=16, opponents={"self": 0.75, "pool": 0.25}), spec) == 1
+    assert slot_count(TrainConfig(), spec) == 0
 
 
 def test_policies_reach_another_process_memory():
@@ -305,7 +306,7 @@ def test_policies_reach_another_process_memory():
     config = TrainConfig(num_envs=64, rollout_length=2, opponents={"pool": 1.0}, hidden_sizes=(8,))
     rollouts = make_rollouts(drill, config, 64, 0, 1)
     spec = PolicySpec.for_config(drill.spec, config)
-    count = slot_count(config)
+    count = slot_count(config, drill.spec)
     block, writer = OpponentSlots.create(spec.floats, count)
     reader, opponents = OpponentSlots.attach(block, spec.floats, count), Opponents(rollouts.plan, count)
     direct = Opponents(rollouts.plan, count)
@@ -341,7 +342,70 @@ def test_what_a_collapsed_policy_played_is_thrown_away():
     block.close()
 
 
+# ---- fixed opponents
+
+
+class Games:
+    """A source that keeps what it is to play against."""
+
+    def __init__(self) -> None:
+        self.policies: list[np.ndarray] = []
+
+    def set_opponents(self, policies: list[np.ndarray]) -> None:
+        self.policies = policies
+
+
+def test_fixed_opponents_have_slots_behind_the_pools():
+    spec = compile_drill(Ball).spec
+    config = TrainConfig(num_envs=128, opponents={"self": 0.25, "gold": 0.25, "pool": 0.375, "v7": 0.125})
+    assert fixed_opponents(config, spec) == ("gold", "v7") and slot_count(config, spec) == 1 + 2
+    assert opponent_shares(config, spec) == {SELF: 0.25, POLICY: 0.375, POLICY - 1: 0.25, POLICY - 2: 0.125}
+    named = {**spec, "baselines": ["v7", "gold"]}
+    assert fixed_opponents(config, named) == (), "a script of that name is the script"
+
+
+def test_a_fixed_opponent_is_that_policy_and_stays_in_the_league(ball, cheap):
+    config = TrainConfig(num_envs=64, opponents={"pool": 0.5, "v2": 0.5})
+    found, games = filled(ball, 9), Games()
+    rounds = Competition(found, games, config)
+    rounds.begin(None)
+    assert len(games.policies) == slot_count(config, found.drill.spec) == 2
+    assert (games.policies[-1] == weights(ball[1], 1)).all()
+    for k in range(9, 40):
+        found.hold_round(weights(ball[1], k), k + 1, 1000 * k, 100 * k, {})
+    assert found.snapshots[0].version == 2 and len(found.snapshots) == found.capacity + 1
+    with pytest.raises(ConfigError, match=r"wanted a version of this league \(v2, .*got 'v777'"):
+        Competition(found, games, TrainConfig(opponents={"v777": 1.0})).begin(None)
+
+
+def test_a_policy_of_the_ladder_needs_the_learners_network():
+    with Trainer("ball", opponents={"gold": 1.0}) as trainer:
+        with pytest.raises(ConfigError, match=r"gold has the network hidden_sizes=64,64.*must have the same"):
+            trainer.set_hyper(hidden_sizes=(32,))
+        trainer.set_hyper(hidden_sizes=(32,), opponents={"self": 1.0})
+    with pytest.raises(ConfigError, match="opponents must be among self, pool, idle, random, pusher or a version"):
+        Trainer("sumo", opponents={"gold": 1.0})
+
+
 # ---- in a real learner
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_side_learns_against_gold(workers):
+    hyper = {"num_envs": 64, "rollout_length": 32, "minibatch_size": 512, "workers": workers}
+    with Trainer("ball", opponents={"gold": 1.0}, seed=3, **hyper) as t:
+        t.start()
+        assert t.wait(updates=20, progress=False) and t.error == ""
+        steps = t.metrics["agent_steps"] / t.metrics["updates"]
+        assert steps == 64 * 32, "one side of each game is learned from"
+        assert t.metrics["reward_goal"] < -0.2, "gold plays: a network as untrained as itself would cost nothing"
+
+
+def test_a_version_that_nobody_kept_is_named():
+    with Trainer("ball", opponents={"v9": 1.0}, num_envs=64, workers=0) as t:
+        t.start()
+        with pytest.raises(RuntimeError, match="wanted a version of this league"):
+            t.wait(updates=1, progress=False)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -357,7 +421,7 @@ def test_training_with_a_pool(workers, tmp_path):
         path = t.save(tmp_path / "pool.dshq")
         state = checkpoint.load(path).state
         assert state["train.league.champion"].shape == t.latest_policy().weights.shape
-        assert len(state["train.league.opponents"]) == slot_count(t.config)
+        assert len(state["train.league.opponents"]) == slot_count(t.config, t.drill.spec)
     with Trainer(path) as again:
         again.start()
         deadline = time.monotonic() + PATIENCE

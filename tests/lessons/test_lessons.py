@@ -8,46 +8,76 @@ import nbformat
 import pytest
 
 from dshq_widget.lessons import LESSONS
-from tests.harness.notebook_reader import ANSWERS, Reader, answers, tags
-from tools.notebooks import FOLDER, notebook, texts, written
+from tests.harness.notebook_reader import ANSWERS, Reader, answers, chosen, tags
+from tools.notebooks import FOLDER, notebook, notebook_of, texts, written
+from tools.quotes import GIVEN, quotes
 
 SECONDS = "1"
 """What `seconds` gives in these runs, at most."""
+
+ROUNDING = 1e-9
+"""Decimal fractions of the prose are binary ones in the kernel."""
 
 IN_SHORT = ("01", "04", "07")
 """Lessons that also run without the slow tests: a match that learns, arrays alone, and a drill of one's own."""
 
 lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
-
-
-@pytest.mark.parametrize(
+in_short_or_slow = pytest.mark.parametrize(
     "text",
     [pytest.param(path, marks=[] if path.stem[:2] in IN_SHORT else pytest.mark.slow) for path in texts()],
     ids=lambda path: path.stem,
 )
+
+
+def is_widget(output: nbformat.NotebookNode) -> bool:
+    """Whether an output of a cell is a match."""
+    return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+
+
+@in_short_or_slow
 def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
-    cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
+    cells = nbformat.read(notebook_of(text), as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     known = iter(answers(text.stem[:2]))
-    shown = []
+    quoted = quotes(text.read_text(encoding="utf-8"))
+    shown, wrong = [], []
     with Reader(tmp_path) as reader:
-        for cell, following in itertools.zip_longest(code, code[1:]):
-            if "check" in tags(cell):
-                continue
-            shown += reader.run(cell.source)
+        for number, (cell, following) in enumerate(itertools.zip_longest(code, code[1:]), start=1):
+            if "check" not in tags(cell):
+                shown += reader.run(chosen(cell))
             if "exercise" in tags(cell):
                 assert following and "check" in tags(following), f"a check has to follow the exercise:\n{cell.source}"
                 assert not reader.is_done(following.source), f"this starting point counts as done:\n{cell.source}"
                 reader.run(next(known))
                 assert reader.is_done(following.source), f"the reference answer does not count as done:\n{cell.source}"
+            for quote in quoted:
+                if quote.after == number and quote.expression != GIVEN:
+                    found = float(reader.said(f"print(float({quote.expression}))"))
+                    if not abs(found - quote.value) <= quote.tolerance + ROUNDING:
+                        wrong.append(f"the prose says {quote.words!r}; {quote.expression} is {found:g}")
+    assert wrong == []
     assert list(known) == [], "more answers than exercises"
-    assert any("application/vnd.jupyter.widget-view+json" in output.get("data", {}) for output in shown)
+    assert any(is_widget(output) for output in shown)
+
+
+@in_short_or_slow
+def test_run_all_ends_with_the_match_in_view_and_stops_nothing(text: Path, tmp_path: Path, monkeypatch):
+    """As "Run All" in Jupyter: nothing was removed from the `wait` cells, no exercise was done."""
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
+    code = [cell for cell in nbformat.read(notebook_of(text), as_version=4).cells if cell.cell_type == "code"]
+    with Reader(tmp_path) as reader:
+        for cell in code:
+            outputs = reader.run(cell.source)
+        assert any(is_widget(output) for output in outputs), "the last cell shows the match"
+        started = re.findall(r"(?m)^(\w+)\.train\(\)$", "\n".join(cell.source for cell in code))
+        for name in started:
+            assert reader.said(f"print({name}.status)").strip() in ("starting", "training"), name
 
 
 @lessons
 def test_the_notebook_is_its_text(text: Path):
-    stored = text.with_suffix(".ipynb").read_text(encoding="utf-8")
+    stored = notebook_of(text).read_text(encoding="utf-8")
     assert stored == written(text.read_text(encoding="utf-8")), "run `python -m tools.notebooks`"
 
 
@@ -63,8 +93,16 @@ def test_has_what_every_lesson_has(text: Path):
     for wanted in ("Predict", "Break it", "What you now know"):
         assert wanted in headings, f"a section '{wanted}'; there are {headings}"
     assert any("exercise" in tags(cell) for cell in made.cells)
-    code = "\n".join(cell.source for cell in made.cells if cell.cell_type == "code")
-    assert not re.search(r"(?m)^\w+\.close\(\)", code), "to run all cells would take its matches off the page"
+    code = [cell for cell in made.cells if cell.cell_type == "code"]
+    used = set(re.findall(r'lesson="([^"]+)"|check\("([^"]+)"', "\n".join(cell.source for cell in code)))
+    assert {name or checked for name, checked in used} == {lesson.name}
+    for cell in code:
+        if "wait" in tags(cell):
+            assert all(line.startswith("# ") for line in cell.source.splitlines()), "whoever runs it chooses to"
+        else:
+            held = re.search(r"(?m)^\w+\.(close|stop|wait)\(", cell.source)
+            assert not held, f"to run all cells would stop or hold up a match: {held[0]}"
+    assert made.cells[-1] is code[-1] and code[-1].source.isidentifier(), "the last cell shows a match"
     following = [row.stem for row in LESSONS.values() if row.number > lesson.number][:1]
     for stem in following:
         assert any(f"({stem}.ipynb)" in line for line in words), "a link to the next lesson"
@@ -74,4 +112,5 @@ def test_every_lesson_of_the_table_is_written():
     assert [path.stem for path in texts()] == [row.stem for row in LESSONS.values()]
     assert [row.number for row in LESSONS.values()] == [f"{n:02d}" for n in range(1, 11)]
     assert {path.stem for path in ANSWERS.glob("*.py")} <= set(LESSONS)
-    assert sorted(FOLDER.glob("*.ipynb")) == [path.with_suffix(".ipynb") for path in texts()]
+    listed = [path for path in FOLDER.iterdir() if re.match(r"\d\d_", path.name)]
+    assert sorted(listed) == [notebook_of(path) for path in texts()], "a file browser lists each lesson once"

@@ -49,11 +49,18 @@ def test_an_answer_that_breaks_the_check_is_not_done(wanting):
 
 
 def test_unknown_lessons_are_named():
-    with pytest.raises(ValueError, match="no lesson '11'; there are 01, 02, .*, 10"):
+    with pytest.raises(ValueError, match=r"no lesson '11'; there are watch \(01\), .*, experiment \(10\)"):
         check("11", 1)
     with pytest.raises(ValueError, match="no lesson 'three'"):
         lesson("three")
-    assert lesson(3) is lesson("03") is LESSONS["03"]
+
+
+def test_a_lesson_has_a_name_and_its_number_stands_for_it():
+    assert lesson("shaping") is lesson(3) is lesson("03") is LESSONS["03"]
+    assert [lesson(row.name) for row in LESSONS.values()] == list(LESSONS.values()), "no name twice"
+    with DrillWidget("approach", lesson="shaping") as by_name, DrillWidget("approach", lesson="03") as by_number:
+        assert by_name.controls == by_number.controls
+    assert check("watch", 3.0).missing == check("01", 3.0).missing
 
 
 def test_seconds_are_those_wanted_or_fewer(monkeypatch):

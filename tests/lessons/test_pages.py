@@ -10,7 +10,7 @@ import pytest
 
 from dshq_widget.lessons import LESSONS, lesson
 from dshq_widget.widget.export_html import TRAINING_PANELS
-from tools.notebooks import FOLDER, notebook
+from tools.notebooks import SOURCE, notebook
 from tools.pages import LEARNER, build, index, page, share, shown_before
 
 ROW = lesson("02")
@@ -26,13 +26,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_of(row) -> str:
-    return (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+    return (SOURCE / f"{row.stem}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
 def test_every_text_becomes_a_page(row):
     code = [cell.source for cell in notebook(text_of(row)).cells if cell.cell_type == "code"]
     written = page(row, text_of(row), [f"<p>{k}</p>\n" for k in range(len(code))])
+    assert "&lt;/" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "HTML of a text is shown as it is"
     assert "$$" not in re.sub(r"<pre.*?</pre>", "", written, flags=re.DOTALL), "a formula was not turned into MathML"
     asked = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^\"]+)\"", written)
     assert set(asked) == {"widget.css", "lessons.css", "widget.js", LEARNER}

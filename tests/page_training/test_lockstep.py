@@ -37,6 +37,7 @@ RUNS = {
             "clip_value": True,
             "target_kl": 0.02,
             "lr_schedule": "cosine",
+            "clip_schedule": "linear",
             "total_agent_steps": 5000,
             "minibatch_order": "sequential",
             "reward_weights": {"approach": 2.0},

@@ -17,6 +17,7 @@ from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import export_html, page_protocol
 from dshq_widget.widget.drill_widget import DrillWidget
+from tests.harness.browser.recorded_widget import until
 
 TINY = {"num_envs": 32, "rollout_length": 16, "minibatch_size": 256, "workers": 0}
 PATIENCE = 300.0
@@ -313,6 +314,38 @@ def test_bundle_text_cannot_end_its_script():
         "",
     )
     assert r"a = '\x3C!--\x3Cscript>\x3C/SCRIPT>'" in code
+
+
+def test_training_starts_from_a_rung(make, tmp_path):
+    widget = make("ball", **TINY)
+    trainer = widget._trainer
+    assert widget.config["start"] == {"offered": ["bronze", "silver", "gold"], "now": ""}
+    widget.load("bronze")
+    bronze = checkpoint.load("ball:bronze")
+    assert widget.config["start"]["now"] == trainer.start_from == "bronze"
+    assert (trainer.latest_policy().weights == bronze.weights).all()
+    trainer.next_update()
+    assert trainer.wait(updates=bronze.metrics["updates"] + 1, progress=False) and trainer.version == bronze.version + 1
+    trainer.stop()
+    assert trainer.join(PATIENCE) and trainer.start_from is None, "something was learned"
+    widget.reset_training()
+    assert widget.config["start"]["now"] == "" and widget.version == 0
+
+
+def test_the_page_chooses_the_rung(make):
+    widget = make("ball")
+    widget.comm.say({"type": "START_FROM", "policy": "silver"})
+    assert until(lambda: widget.config["start"]["now"] == "silver")
+    widget.comm.say({"type": "START_FROM", "policy": "platinum"})
+    assert until(lambda: any("platinum" in log["text"] for log in widget.comm.customs("LOG")))
+    assert widget.config["start"]["now"] == "silver"
+
+
+def test_a_drill_without_a_ladder_offers_nothing_to_start_from(make):
+    widget = make("sumo")
+    assert widget.config["start"] == {"offered": [], "now": None}
+    with pytest.raises(checkpoint.CheckpointError, match="only the built-in drill 'ball' has a ladder"):
+        widget.load("gold")
 
 
 def test_the_page_gets_the_match_as_a_web_page(widget):

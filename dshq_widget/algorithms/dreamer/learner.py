@@ -109,4 +109,5 @@ class DreamerReport(Companion):
         if command["type"] == "SET_HYPER" and command["key"] == "dreamer":
             settings = dataclasses.replace(self.games.settings, **command["value"])
             self.games.settings = self.dreamer.settings = settings
-            self.dreamer.model.rare_shades = settings.rare_shades
+            model = self.dreamer.model
+            model.rare_shades, model.free_nats = settings.rare_shades, settings.free_nats

@@ -39,6 +39,10 @@ class DreamerSettings(Section):
     """The most that a pixel of a rare shade weighs in the reconstruction, where each shade weighs the same in all; 0:
     every pixel weighs 1 (DreamerV3). 60 lets the model draw a ball early (measured: docs/LOG.md).
     """
+    free_nats: float = setting(1.0, "float", "Free nats", NEXT_UPDATE, "dreamer", unit="nats", lo=0.0, hi=1e3)
+    """Divergence of prior and posterior, over all latents of a step, that costs nothing (DreamerV3: 1). A small world
+    needs less: below it the model does not learn to predict.
+    """
     learning_rate: float = setting(4e-4, "float", "Model learning rate", NEXT_UPDATE, "dreamer", lo=0.0, hi=1.0)
     """Adam's step size for the world model (gbxcule: 6e-4, dreamerv3-torch: 1e-4)."""
     behaviour_learning_rate: float = setting(

@@ -88,7 +88,7 @@ class DrillPPO:
             publisher=publisher,
             companions=(
                 Exploration(),
-                Competition(League(drill, spec, config.seed), source, slot_count(config)),
+                Competition(League(drill, spec, config.seed), source, config),
                 ScenePractice(SceneEvaluation(drill, spec, config.seed), source),
             ),
         )
@@ -143,7 +143,7 @@ class DrillPPO:
 
     def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> OwnGames | RingGames | ResidentGames:
         if self.workers:
-            slots = slot_count(self.config)
+            slots = slot_count(self.config, self.drill.spec)
             pool = OpponentSlots.attach(blocks["pool"], self.spec.floats, slots) if slots else None
             games, offsets = self.job["games"], self.job["lane_offsets"]
             return RingGames(self.drill, self.config, blocks["ring"], games, offsets, pool)

@@ -43,7 +43,7 @@ class OwnGames:
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
         self.samples = Samples.new(self.rollouts.units, *Samples.sizes(drill.spec))
         self.units = self.rollouts.trainable
-        self.opponents = Opponents(self.rollouts.plan, slot_count(config))
+        self.opponents = Opponents(self.rollouts.plan, slot_count(config, drill.spec))
         self.drill, self.threads = drill, threads
         self.pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="dshq-play")
         self.dropped = 0

@@ -180,8 +180,8 @@ class DrillProcesses:
 
 
 def _pool(drill: CompiledDrill, config: TrainConfig) -> SharedBlock | None:
-    """Memory for the earlier policies that rollout processes play against; None without a pool."""
-    count = slot_count(config)
+    """Memory for the policies that rollout processes play against; None without any."""
+    count = slot_count(config, drill.spec)
     return OpponentSlots.create(PolicySpec.for_config(drill.spec, config).floats, count)[0] if count else None
 
 

@@ -98,7 +98,7 @@ class SearchedGames:
         two = drill.spec["sides"] == 2
         self.sides = np.arange(n) % 2 if two else np.zeros(n, np.int64)
         kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
-        earlier = slot_count(config) if two else 0
+        earlier = slot_count(config, drill.spec) if two else 0
         self.policies = Opponents(self.search.plan, earlier + 1)  # the last one is the newest
         self.kinds_of_others = np.where(kinds == SELF, POLICY - earlier, kinds)
         rng = np.random.default_rng([config.seed, 0x590])

@@ -22,7 +22,6 @@ from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Companion, Run, announce
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import slot_count
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -53,7 +52,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         companions=(
             Exploration(),
             SearchReport(drill, games, config.seed),
-            Competition(League(drill, spec, config.seed), games, slot_count(config)),
+            Competition(League(drill, spec, config.seed), games, config),
             NewSettings(),
         ),
     )

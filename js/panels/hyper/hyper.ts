@@ -9,6 +9,8 @@ import { checkSetting, namesFor } from "../../session/settings_check";
 import { h, icon, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
+import { buildStartFrom } from "./start_from";
+import { buildWhoLearns, policies } from "./who_learns";
 
 const ESSENTIALS = "essentials"; // contract/settings.py's group of what most people change
 const WIDE_KINDS = ["sizes", "shares", "weights"]; // texts that may be long
@@ -44,7 +46,7 @@ function build(view: PanelView): HTMLElement {
     const byGroup = new Map<string, HTMLElement[]>();
     const own = new Set<string>(); // groups of the algorithm's own settings
     for (const [key, entry] of Object.entries(schema)) {
-      const control = buildControl(key, entry, () => namesFor(entry.kind, session.model.get("drill")?.spec), change);
+      const control = buildControl(key, entry, () => [...namesFor(entry.kind, session.model.get("drill")?.spec), ...policies(session)], change);
       controls.set(key, control);
       const group = entry.group ?? "settings";
       if (plainKey(key) !== key) own.add(group);
@@ -86,6 +88,7 @@ function build(view: PanelView): HTMLElement {
     "section",
     { class: "hyper body", "aria-label": "Hyper-parameters" },
     buildPresets(view),
+    h("div", { class: "run-choices" }, buildStartFrom(view), buildWhoLearns(view)),
     h("p", { class: "bar" }, h("span", { class: "heading" }, "Hyper-parameters"), count),
     groups,
     fold,

@@ -29,11 +29,12 @@ export function pythonOf({ drill, config, drafts, show, controls, speed = SHOW_D
   const hyper = [plain, ...named].reduce((best, other) => (other.length < best.length ? other : best));
   const trained = config.algorithm?.name ?? PPO;
   const learner = trained === (algorithm || PPO) ? [] : [`algorithm=${literal(trained)}`];
+  const begun = config.start?.now ? [`policy=${literal(config.start.now)}`] : [];
   const shown = Object.entries({ ...SHOW_DEFAULTS, speed })
     .filter(([key, value]) => !OF_THE_CODE.includes(key) && show[key as keyof ShowTrait] !== value)
     .map(([key]) => `${key}=${literal(show[key as keyof ShowTrait])}`);
   const panels = controls ? [`controls=[${controls.map(literal).join(", ")}]`] : [];
-  const made = call([EXPRESSION.test(drill) ? drill : "drill", ...learner, ...hyper, ...shown, ...panels]);
+  const made = call([EXPRESSION.test(drill) ? drill : "drill", ...learner, ...begun, ...hyper, ...shown, ...panels]);
 
   const head = "from dshq_widget import DrillWidget\n\n";
   if (show.seed === Number(now.seed ?? 0)) return `${head}${made}\n`;

@@ -1,10 +1,16 @@
-/** Chips on the pitch: the value map, while a trained network plays, and "Why that move?", once the match is paused. */
+/** Chips on the pitch: the value map and what the player sees, while a trained network plays, and "Why that move?", once the match is paused. */
+import { sightsOf } from "../../match/sights";
 import { button, h, setAttribute } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
 export function buildChips({ session, open, signal }: PanelView): HTMLElement {
   const map = button("Value map", { text: "Value map", class: "chip", title: "Value map: colours show how good each ball position is for blue" }, () =>
     session.setMap(!session.map),
+  );
+  const sight = button(
+    "What it sees",
+    { text: "What it sees", class: "chip", title: "What it sees: lines from the player to the things in its observations, by their names" },
+    () => session.setSight(!session.sight),
   );
   const why = button(
     "Why that move?",
@@ -15,14 +21,23 @@ export function buildChips({ session, open, signal }: PanelView): HTMLElement {
     },
   );
 
+  let places = false; // the drill's observations have places of things
   const follow = () => {
     const { version, playing } = session.state;
     const movable = (session.model.get("drill")?.spec.drag.length ?? 0) > 0; // something that could be somewhere else
     setAttribute(map, "aria-pressed", String(session.map));
     map.hidden = !movable || (version === 0 && !session.map);
+    setAttribute(sight, "aria-pressed", String(session.sight));
+    sight.hidden = !places || (version === 0 && !session.sight);
     why.hidden = playing || version === 0;
   };
-  for (const name of ["state", "mind", "drill"] as const) session.events.on(name, follow, signal);
-  follow();
-  return h("span", { class: "chip-pair" }, map, why);
+  const rebuild = () => {
+    const spec = session.model.get("drill")?.spec;
+    places = Boolean(spec && sightsOf(spec).length && spec.drag.some(({ kind }) => kind === "player"));
+    follow();
+  };
+  for (const name of ["state", "mind"] as const) session.events.on(name, follow, signal);
+  session.events.on("drill", rebuild, signal);
+  rebuild();
+  return h("span", { class: "chip-pair" }, map, sight, why);
 }

@@ -103,8 +103,9 @@ export class PageTraining {
       (file) => this.handBack(file),
     );
     const stopped = (own.policy?.version ?? 0) > 0;
+    const config = { ...own.config, start: undefined }; // the ladder is the kernel's
     const fresh: Partial<OwnTraits> = { status: stopped ? "stopped" : "idle", status_text: stopped ? `at version ${own.policy!.version}` : "", error: "" };
-    model.takeOver({ ...own, ...fresh, paused: false, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));
+    model.takeOver({ ...own, ...fresh, config, paused: false, seat: {} }, (message, buffers) => this.trainer!.receive(message, buffers));
     this.lost = false;
     this.offerAgain();
   }

@@ -111,6 +111,92 @@ describe("the settings of an algorithm", () => {
   });
 });
 
+describe("what training starts from", () => {
+  const start = (now: string | null) => ({ ...searching, start: { offered: ["bronze", "gold"], now } });
+  const choice = () => root.querySelector<HTMLSelectElement>('[aria-label="Start from"]')!;
+  const hidden = () => choice().closest<HTMLElement>(".start-from")!.hidden;
+  const choose = (name: string) => {
+    choice().value = name;
+    choice().dispatchEvent(new Event("change"));
+  };
+
+  it("is an untrained network or a policy of the ladder", () => {
+    expect(hidden()).toBe(true); // no ladder
+    model.set("config", start(""));
+    expect([hidden(), choice().textContent, choice().value]).toEqual([false, "NothingBronzeGold", ""]);
+    choose("gold");
+    expect(model.sent.at(-1)).toEqual({ type: "START_FROM", policy: "gold" });
+    model.set("config", start("gold"));
+    expect(choice().closest(".start-from")!.textContent).toContain("Gold plays. Train continues from it.");
+    choose("");
+    expect(model.sent.at(-1)).toEqual({ type: "RESET_TRAINER" });
+  });
+
+  it("cannot be chosen while it trains, nor once something is learned", () => {
+    model.set("config", start("gold"));
+    for (const [status, now] of [
+      ["training", false],
+      ["stopped", true],
+    ] as const) {
+      model.set("status", status);
+      expect(!hidden()).toBe(now);
+    }
+    model.set("config", start(null));
+    expect(hidden()).toBe(true);
+  });
+});
+
+describe("who learns", () => {
+  const choice = () => root.querySelector<HTMLSelectElement>('[aria-label="Who learns"]')!;
+  const said = () => choice().closest(".who-learns")!.querySelector(".help")!.textContent;
+  const choose = (shares: string) => {
+    choice().value = shares;
+    choice().dispatchEvent(new Event("change"));
+  };
+  const row = (name: string, version: number, champion = false) =>
+    ({ name, version, champion, rank: 1, pinned: false, elo: 0, elo_low: 0, elo_high: 0, against: {} }) as const;
+
+  it("is both sides, or blue against one that stays as it is", () => {
+    model.set("config", { ...searching, start: { offered: ["gold"], now: "" } });
+    model.set("rivals", { gold: null });
+    model.set("league", [row("v7", 7, true), row("v9", 9), { ...row("chaser", 0), pinned: true }]);
+    expect([...choice().options].map(({ value }) => value)).toEqual(["self=0.75,chaser=0.25", "chaser=1", "random=1", "gold=1", "v7=1", "v9=1"]);
+    expect(said()).toBe("Against itself 75%, chaser 25%. Both sides learn only against itself.");
+    choose("gold=1");
+    expect(said()).toBe("Only blue learns. It plays every practice game against gold, which stays as it is.");
+    expect([model.get("show").mode, model.get("show").opponent]).toEqual(["sandbox", "gold"]);
+    root.querySelector<HTMLButtonElement>('[aria-label="Train"]')!.click();
+    expect(model.sentOf("START_TRAINING")).toEqual([{ type: "START_TRAINING", opponents: "gold=1" }]);
+    choose("self=0.75,chaser=0.25");
+    expect(model.get("show").mode).toBe("ai_vs_ai");
+    choose("v9=1");
+    expect(model.get("show").mode).toBe("ai_vs_ai"); // this page has no weights of it
+  });
+
+  it("says when a change waits, and what is nobody's choice here", () => {
+    model.set("status", "training");
+    choose("chaser=1");
+    expect(said()).toContain("press Stop, then Train");
+    model.set("config", { ...searching, values: { ...searching.values, opponents: "self=0.5,pool=0.5" } });
+    choose("chaser=1");
+    model.set("config", { ...searching, values: { ...searching.values, opponents: "chaser=1" } });
+    expect([choice().value, said()!.includes("Stop")]).toEqual(["chaser=1", false]);
+    model.set("config", { ...searching, values: { ...searching.values, opponents: "self=0.5,pool=0.5" } });
+    expect([choice().selectedOptions[0]!.textContent, said()]).toEqual([
+      "Custom",
+      "Against itself 50%, earlier versions 50%. Both sides learn only against itself.",
+    ]);
+  });
+
+  it("offers policies in the table of shares, too, where the kernel trains", () => {
+    type("opponents", "self=0.5,gold=0.5");
+    expect(control("opponents")!.getAttribute("aria-invalid")).toBe("true");
+    model.set("config", { ...searching, start: { offered: ["gold"], now: "" } });
+    type("opponents", "self=0.5,gold=0.5");
+    expect(control("opponents")!.getAttribute("aria-invalid")).toBeNull();
+  });
+});
+
 describe("Copy as Python", () => {
   const code = (drafts: Record<string, string | number | boolean>, algorithm?: string) =>
     pythonOf({ drill: '"maze"', config: searching, drafts, show: { ...SHOW_DEFAULTS }, controls: null, algorithm })
@@ -120,6 +206,12 @@ describe("Copy as Python", () => {
   it("names the algorithm where the drill declares another", () => {
     expect(code({})).toBe('DrillWidget("maze", algorithm="spo")');
     expect(code({}, "spo")).toBe('DrillWidget("maze")');
+  });
+
+  it("names the policy that training starts from", () => {
+    const config = { ...searching, start: { offered: ["gold"], now: "gold" } };
+    const code = pythonOf({ drill: '"ball"', config, drafts: {}, show: { ...SHOW_DEFAULTS }, controls: null, algorithm: "spo" });
+    expect(code).toContain('DrillWidget("ball", policy="gold")');
   });
 
   it("writes its own settings as one dict", () => {

@@ -118,11 +118,55 @@ describe("the league", () => {
     expect(one(".league tbody tr:nth-child(2) th").textContent).toContain(hostile);
   });
 
+  it("has a cross table of the champion, the scripts and the newest versions, from the matches played", () => {
+    openTab(root, "league");
+    const version = (k: number): LeagueRow => ({
+      ...{ name: `v${k}`, rank: 20 - k, pinned: false, elo: 1500 + k, elo_low: 1400, elo_high: 1600, champion: k === 2, version: k, step: k },
+      against: { chaser: [32 * k, 320], [`v${k - 1}`]: [20, 32], [`v${k + 1}`]: [12, 32] },
+    });
+    const chaser: LeagueRow = { ...rows[2]!, against: { v2: [256, 320] } };
+    model.set("league", [...[9, 8, 7, 6, 5, 4, 3, 2, 1].map(version), chaser]);
+    expect(all(".cross thead th")).toEqual(["v9", "v8", "v7", "v6", "v5", "v2", "chaser"]);
+    const line = (name: string) => [...one(".cross tbody").children].find((row) => row.firstChild!.textContent === name)!;
+    expect([...line("v8").querySelectorAll("td")].map((cell) => cell.textContent)).toEqual(["38", "", "63", "–", "–", "–", "80"]);
+    const [lost, , won, never] = line("v8").querySelectorAll("td");
+    expect([lost, won, never].map((cell) => /--good|--bad/.exec(cell!.getAttribute("style") ?? "")?.[0])).toEqual(["--bad", "--good", undefined]);
+    expect(won!.title).toBe("v8 against v7: 20 points in 32 matches");
+    expect(never!.title).toBe("They have not played each other");
+    model.set("league", []);
+    expect(one<HTMLElement>(".crossing").hidden).toBe(true);
+  });
+
   it("is not there for a drill of one side, nor is the ghost", async () => {
     close();
     await open(new FakeModel({ drill: { spec: { ...spec, sides: 1 }, javascript: "return {}" } }));
     expect(one<HTMLElement>('[role="tab"][id$="-league-tab"]').hidden).toBe(true);
     expect(one(".ghost")).toBeNull();
+  });
+});
+
+describe("the league's score beside the ghost", () => {
+  const row = (version: number, against: LeagueRow["against"] = {}): LeagueRow => ({
+    ...{ name: `v${version}`, rank: 1, pinned: false, elo: 0, elo_low: 0, elo_high: 0, champion: false, version, against },
+  });
+  const score = () => one<HTMLElement>(".ghost .score");
+  const haunt = async (ghost: number) => {
+    worker().say({ type: "PAST", id, versions: [0, 37, 405, 412], ghost });
+    await settle();
+  };
+
+  it("is of the newest version against the one it met that is nearest to the ghost", async () => {
+    worker().say({ type: "STATE", id, ...state });
+    await haunt(-1);
+    model.set("league", [row(300), row(400, { v300: [16, 32], v0: [30, 32], chaser: [1, 128] }), row(200), row(0)]);
+    expect(score().hidden).toBe(true);
+    await haunt(405);
+    expect([score().hidden, score().textContent]).toEqual([false, "v400 against v300: 50% (34% to 66%)"]);
+    await haunt(37);
+    expect(score().textContent).toBe("v400 against v0: 94% (79% to 99%)"); // v200 is nearer, but they have not met
+    expect(score().title).toContain("in 32 matches against v0");
+    model.set("league", [row(400)]);
+    expect(score().hidden).toBe(true);
   });
 });
 

@@ -174,6 +174,21 @@ describe("what it thinks", () => {
     expect(legend.hidden).toBe(true);
   });
 
+  it("draws what the player sees where observations are places of things", async () => {
+    const trained = () => say({ type: "STATE", tick: 1, score: [0, 0], version: 5, fps: 60, playing: true, events: [], probabilities: [], value: 0 });
+    await trained();
+    expect(control("What it sees").hidden).toBe(true); // one half of a place is none
+    end();
+    const observations = ["ball ahead", "ball left"].map((name) => ({ name, scale: 8, unit: "u" }));
+    await begin({ observations, rules_hash: "places" });
+    await trained();
+    expect(control("What it sees").hidden).toBe(false);
+    control("What it sees").click();
+    expect(control("What it sees").getAttribute("aria-pressed")).toBe("true");
+    await settle();
+    expect(worker().of("INSPECT").at(-1)).toMatchObject({ sight: true });
+  });
+
   it("tells the show the weights that training uses", () => {
     expect(
       worker()

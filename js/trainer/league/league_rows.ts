@@ -12,18 +12,16 @@ export interface TableRow extends Omit<LeagueRow, "rank"> {
 
 /**
  * What the trait `league` holds, strongest first: every pinned player, the champion, the newest snapshots, then the strongest ones,
- * with the rank among all and the results against pinned players; as `league` of dshq_widget/widget/page_protocol.py.
+ * with the rank among all and the results against one another; as `league` of dshq_widget/widget/page_protocol.py.
  */
 export function rowsForPage(rows: readonly TableRow[]): LeagueRow[] {
-  const pinned = new Set(rows.filter((row) => row.pinned).map((row) => row.name));
   const versions = rows.flatMap((row) => (row.pinned ? [] : [row.version!]));
   const newest = new Set(versions.sort((a, b) => b - a).slice(0, NEWEST));
-  const ranked = rows.map(({ share, win_rate, hyper, ...row }, k): LeagueRow => {
-    const against = Object.fromEntries(Object.entries(row.against).filter(([name]) => pinned.has(name)));
-    return { ...row, rank: k + 1, against };
-  });
+  const ranked = rows.map(({ share, win_rate, hyper, ...row }, k): LeagueRow => ({ ...row, rank: k + 1 }));
   const isFirst = (row: LeagueRow) => row.pinned || row.champion || newest.has(row.version!);
   const first = ranked.filter(isFirst);
   const others = ranked.filter((row) => !isFirst(row)).slice(0, Math.max(0, ROWS - first.length));
-  return [...first, ...others].sort((a, b) => a.rank - b.rank);
+  const chosen = [...first, ...others].sort((a, b) => a.rank - b.rank);
+  const names = new Set(chosen.map(({ name }) => name));
+  return chosen.map((row) => ({ ...row, against: Object.fromEntries(Object.entries(row.against).filter(([name]) => names.has(name))) }));
 }

@@ -25,6 +25,11 @@ export function rateFactor(settings: Settings, agentSteps: number): number {
   return 1;
 }
 
+/** The factor of the clip range. */
+function clipFactor(settings: Settings, agentSteps: number): number {
+  return settings.clip_schedule === "linear" ? 1 - (1 - FINAL_RATE) * shareDone(settings, agentSteps) : 1;
+}
+
 /** `rate` is the factor after setbacks, `bonus` is added to the entropy coefficient. */
 export function hyperAt(settings: Settings, agentSteps: number, rate = 1, bonus = 0): Hyper {
   const done = shareDone(settings, agentSteps);
@@ -32,7 +37,7 @@ export function hyperAt(settings: Settings, agentSteps: number, rate = 1, bonus 
   return {
     epochs: settings.epochs,
     minibatch_size: settings.minibatch_size,
-    clip_epsilon: settings.clip_epsilon,
+    clip_epsilon: settings.clip_epsilon * clipFactor(settings, agentSteps),
     clip_value: settings.clip_value,
     value_coef: settings.value_coef,
     max_grad_norm: settings.max_grad_norm,

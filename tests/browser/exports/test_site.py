@@ -16,7 +16,7 @@ from dshq_widget.lessons import LESSONS, lesson
 from tests.harness.browser.console import Console
 from tests.harness.browser.page import WidgetPage
 from tools import pages as lesson_pages
-from tools.notebooks import FOLDER, notebook
+from tools.notebooks import SOURCE, notebook
 
 for needed in ("material", "mkdocstrings"):
     pytest.importorskip(needed, reason="the site's generator is not installed: `make site` installs the extra `site`")
@@ -42,7 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     pages, root = tmp_path_factory.mktemp("lessons"), tmp_path_factory.mktemp("root")
     for row in LESSONS.values():
-        text = (FOLDER / f"{row.stem}.md").read_text(encoding="utf-8")
+        text = (SOURCE / f"{row.stem}.md").read_text(encoding="utf-8")
         cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
         shown = lesson_pages.recorded(row, text, 2) if row.number == PLAYED else [""] * len(cells)
         (pages / f"{row.stem}.html").write_text(lesson_pages.page(row, text, shown), encoding="utf-8")

@@ -54,6 +54,15 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         broken = notebook.page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']")
         assert broken.all_inner_texts() == []
 
+        last = notebook.page.locator(".dshq-widget").last
+        shown = WidgetPage(notebook.page, last)
+        shown.wait_attribute("playing", lambda playing: playing == "true")
+        in_view = "root => { const { top } = root.getBoundingClientRect(); return top >= 0 && top < 0.6 * innerHeight }"
+        notebook.page.wait_for_function(in_view, arg=last.element_handle())
+        if "training" in row.controls:
+            shown.wait_attribute("status", lambda status: status == "training")
+        notebook.screenshot(tmp_path / f"{number}-run-all.png")
+
         widget = notebook.widget()
         widget.wait_attribute("playing", lambda playing: playing == "true")
         tabs = {name.lower() for name in widget.tabs()}

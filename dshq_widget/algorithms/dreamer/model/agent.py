@@ -31,7 +31,13 @@ class Dreamer:
         size, self.settings = SIZES[settings.size], settings
         self.device = torch.device(device)
         weights = torch.Generator().manual_seed(seed)
-        self.model = WorldModel(size, n_actions, unpack_impl=settings.unpack_impl, rare_shades=settings.rare_shades)
+        self.model = WorldModel(
+            size,
+            n_actions,
+            unpack_impl=settings.unpack_impl,
+            rare_shades=settings.rare_shades,
+            free_nats=settings.free_nats,
+        )
         self.actor, self.critic = behaviour.Actor(size, n_actions), behaviour.Critic(size)
         for part in (self.model, self.actor, self.critic):
             initialise(part, weights)

@@ -15,8 +15,6 @@ from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
 from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 from dshq_widget.pixels import packing, unpackers
 
-FREE = 1.0
-"""Nats of divergence that cost nothing (DreamerV3)."""
 DYNAMICS, REPRESENTATION = 1.0, 0.1
 """Weights of the two halves of the KL loss: the prior learns faster than the posterior (danijar/dreamerv3; gbxcule and
 dreamerv3-torch have 0.5 and 0.1).
@@ -52,11 +50,12 @@ class WorldModel(nn.Module):
         width: int = packing.WIDTH,
         unpack_impl: str = "lut",
         rare_shades: float = 0.0,
+        free_nats: float = 1.0,
     ) -> None:
         """Raises ValueError for frames that cannot be halved often enough."""
         super().__init__()
         self.size, self.n_actions, self.width, self.unpack_impl = size, n_actions, width, unpack_impl
-        self.rare_shades = rare_shades
+        self.rare_shades, self.free_nats = rare_shades, free_nats
         self.encoder = Encoder(height, width, size.depth, size.strides)
         self.rssm = RSSM(size, n_actions, self.encoder.features)
         self.decoder = Decoder(height, width, size.depth, size.latent, size.strides)
@@ -95,8 +94,8 @@ class WorldModel(nn.Module):
             continues=functional.binary_cross_entropy_with_logits(
                 self.continue_head(latents).squeeze(-1), batch["continues"]
             ),
-            dynamics=free(dist.divergence(states.posterior.detach(), states.prior)),
-            representation=free(dist.divergence(states.posterior, states.prior.detach())),
+            dynamics=beyond(self.free_nats, dist.divergence(states.posterior.detach(), states.prior)),
+            representation=beyond(self.free_nats, dist.divergence(states.posterior, states.prior.detach())),
         ), states
 
 
@@ -111,6 +110,6 @@ def shade_weights(pixels: Tensor, most: float) -> Tensor:
     return (shades.numel() / (packing.SHADES * counts)).clamp(max=most).to(pixels.dtype)[shades]
 
 
-def free(divergence: Tensor) -> Tensor:
-    """The mean of `[T, B]` divergences, each at least `FREE`: below that there is no gradient."""
-    return divergence.clamp(min=FREE).mean()
+def beyond(free: float, divergence: Tensor) -> Tensor:
+    """The mean of `[T, B]` divergences, each at least `free` nats: below that there is no gradient."""
+    return divergence.clamp(min=free).mean()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dshq_widget.contract.settings import TrainConfig
-from dshq_widget.learning.schedule import rate_factor, share_done
+from dshq_widget.learning.schedule import clip_factor, rate_factor, share_done
 from dshq_widget.policy.network import PolicySpec
 
 if TYPE_CHECKING:
@@ -49,12 +49,13 @@ class Hyper:
 
     @classmethod
     def at(cls, config: TrainConfig, agent_steps: float) -> Hyper:
-        """The settings in force after `agent_steps`: the rate as schedule.py says, the entropy bonus falls linearly to
-        0, and `priority_beta` rises as in `priorities`' source.
+        """The settings in force after `agent_steps`: rate and clip range as schedule.py says, the entropy bonus falls
+        linearly to 0, and `priority_beta` rises as in `priorities`' source.
         """
         done = share_done(config, agent_steps)
         values = {field.name: getattr(config, field.name) for field in dataclasses.fields(cls)}
         values["learning_rate"] *= rate_factor(config, agent_steps)
+        values["clip_epsilon"] *= clip_factor(config, agent_steps)
         if config.lr_schedule != "constant":
             values["entropy_coef"] *= 1 - done
         values["priority_beta"] += (1 - config.priority_beta) * config.priority_alpha * done

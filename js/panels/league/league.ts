@@ -1,12 +1,13 @@
 /**
  * The league panel: Elo ratings of the champion, the newest versions and the best earlier ones, each with its confidence interval
- * on one scale. Drawn only while it is seen.
+ * on one scale, and the cross table. Drawn only while it is seen.
  */
 
-import type { LeagueRow } from "../contract/protocol";
-import { h, setText } from "../ui/dom";
-import { compact, percent } from "../ui/format";
-import type { Panel, PanelView } from "./panel";
+import type { LeagueRow } from "../../contract/protocol";
+import { h, setText } from "../../ui/dom";
+import { compact, percent } from "../../ui/format";
+import type { Panel, PanelView } from "../panel";
+import { buildCrossTable } from "./cross_table";
 
 const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. The bar shows the 95 % confidence interval.";
 const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
@@ -40,7 +41,8 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     ),
     body,
   );
-  const panel = h("section", { class: "league body", "aria-label": "League" }, about, empty, table);
+  const cross = buildCrossTable();
+  const panel = h("section", { class: "league body", "aria-label": "League" }, about, empty, table, cross.element);
 
   const follow = () => {
     if (!shown.now) return;
@@ -49,7 +51,8 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "");
     about.hidden = !best;
     empty.hidden = rows.length > 0;
-    table.hidden = rows.length === 0;
+    table.hidden = cross.element.hidden = rows.length === 0;
+    cross.show(rows);
     setText(against, `vs ${script()}`);
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
