@@ -12,42 +12,87 @@ from dshq_widget.contract.version import __version__
 
 if TYPE_CHECKING:
     from dshq_widget import drills
-    from dshq_widget.drill.declaration import Choice, Drill, Handle, Observation, rule
+    from dshq_widget.contract.settings import ConfigError, TrainConfig
+    from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+    from dshq_widget.drill.declaration import (
+        Cells,
+        Choice,
+        Drill,
+        Grid,
+        Handle,
+        Observation,
+        Pairs,
+        RulesError,
+        rule,
+    )
     from dshq_widget.env.making import make, make_parallel, make_vec
+    from dshq_widget.learning.telemetry.metrics_file import read_metrics
     from dshq_widget.policy.checkpoint import CheckpointError, load_policy
+    from dshq_widget.policy.export_json import save_json
+    from dshq_widget.policy.export_onnx import ExportError, save_onnx
+    from dshq_widget.training.evaluation import evaluate
+    from dshq_widget.training.sweep import sweep
     from dshq_widget.training.trainer import Trainer
     from dshq_widget.widget.drill_widget import DrillWidget
 
 __all__ = [
+    "Cells",
     "CheckpointError",
     "Choice",
+    "CompiledDrill",
+    "ConfigError",
     "Drill",
     "DrillWidget",
+    "ExportError",
+    "Grid",
     "Handle",
     "Observation",
+    "Pairs",
+    "RulesError",
+    "TrainConfig",
     "Trainer",
     "__version__",
+    "compile_drill",
     "drills",
+    "evaluate",
     "load_policy",
     "make",
     "make_parallel",
     "make_vec",
+    "read_metrics",
     "rule",
+    "save_json",
+    "save_onnx",
+    "sweep",
 ]
 
 _HOMES = {
+    "Cells": "drill.declaration",
     "CheckpointError": "policy.checkpoint",
     "Choice": "drill.declaration",
+    "CompiledDrill": "drill.compiled",
+    "ConfigError": "contract.settings",
     "Drill": "drill.declaration",
     "DrillWidget": "widget.drill_widget",
+    "ExportError": "policy.export_onnx",
+    "Grid": "drill.declaration",
     "Handle": "drill.declaration",
     "Observation": "drill.declaration",
+    "Pairs": "drill.declaration",
+    "RulesError": "drill.declaration",
+    "TrainConfig": "contract.settings",
     "Trainer": "training.trainer",
+    "compile_drill": "drill.compiled",
+    "evaluate": "training.evaluation",
     "load_policy": "policy.checkpoint",
     "make": "env.making",
     "make_parallel": "env.making",
     "make_vec": "env.making",
+    "read_metrics": "learning.telemetry.metrics_file",
     "rule": "drill.declaration",
+    "save_json": "policy.export_json",
+    "save_onnx": "policy.export_onnx",
+    "sweep": "training.sweep",
 }
 
 

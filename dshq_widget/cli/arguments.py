@@ -110,6 +110,34 @@ def _train(verb: Parser) -> None:
             _settings(own, algorithm.settings, *described, prefix=algorithm.name + ".")
 
 
+def _sweep(verb: Parser) -> None:
+    verb.add_argument("drill", help="a drill's name, a Python file with a Drill class, or gym:ID")
+    verb.add_argument(
+        "--set",
+        action="append",
+        required=True,
+        metavar="NAME=VALUES",
+        help=(
+            "a setting that varies: a range LOW..HIGH or LOW..HIGH:log, or choices with commas (with | where values "
+            "have commas); once for each setting"
+        ),
+    )
+    verb.add_argument(
+        "--fix", action="append", default=[], metavar="NAME=VALUE", help="a setting that every run has; may be repeated"
+    )
+    verb.add_argument("--seeds", type=int, default=3, help="seeds for each setting: 0, 1, ... (default 3)")
+    verb.add_argument("--trials", type=int, default=20, help="most settings to try (default 20)")
+    verb.add_argument("--seconds", type=float, help="training time of each run in seconds")
+    verb.add_argument("--agent-steps", type=int, help="agent steps of each run, instead of --seconds")
+    verb.add_argument("--updates", type=int, help="updates of each run, instead of --seconds")
+    verb.add_argument(
+        "--metric", help="metric that judges a setting (default win_rate_ema; one side: evaluated_return)"
+    )
+    verb.add_argument("--algorithm", help="what trains (default: what the drill declares)")
+    verb.add_argument("--out", required=True, help="folder of the results; an earlier sweep in it is continued")
+    verb.add_argument("--quiet", action="store_true", help="show no progress")
+
+
 def _settings(
     group: Any, kind: type, fields: Mapping[str, Mapping[str, Any]], docs: Mapping[str, str], prefix: str = ""
 ) -> None:
@@ -172,6 +200,9 @@ def _export(verb: Parser) -> None:
         "--html", help="write a web page that plays the policy without a kernel or a network connection, NAME.html"
     )
     verb.add_argument("--onnx", help="write an ONNX model, NAME.onnx")
+    verb.add_argument(
+        "--to-json", metavar="FILE", help="write layers, weights and names of a small policy as plain JSON, NAME.json"
+    )
     _drill(verb)
 
 
@@ -260,6 +291,7 @@ def _league(verb: Parser) -> None:
 
 ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "train": _train,
+    "sweep": _sweep,
     "evaluate": _evaluate,
     "export": _export,
     "record": _record,

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, parser
+from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 
 if TYPE_CHECKING:
-    from dshq_kernels.search.matches import Searching
-    from dshq_widget.drill.compiled import CompiledDrill
     from dshq_widget.env.check import Finding
-    from dshq_widget.policy.checkpoint import Checkpoint
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,97 +67,41 @@ def evaluate(options: argparse.Namespace) -> dict[str, Any]:
     """Play a policy against a baseline or another policy."""
     from dshq_widget.env.batch import compiled
     from dshq_widget.policy import checkpoint
-    from dshq_widget.policy import evaluate as matches
+    from dshq_widget.training.evaluation import evaluate as run
 
-    if options.matches < 1:
-        raise UsageError(f"--matches must be at least 1, got {options.matches}")
     saved = checkpoint.load(options.policy)
-    own = algorithms.algorithms[saved.algorithm].evaluate if saved.algorithm in algorithms.algorithms else None
-    drill = None if saved.environment else compiled(drill_argument.drill_of(saved, options.policy, options.drill))
-    name = saved.drill if drill is None else drill.name
-    result = {"policy": str(options.policy), "drill": name, "greedy": options.greedy, "seed": options.seed}
-    searching = _searching(options, saved, drill)
-    if searching is not None:
-        result["search"] = [searching.how.particles, searching.how.depth]
-    if drill is None or drill.spec["sides"] == 1:
-        if options.against is not None:
-            raise UsageError(f"--against: {name!r} has one side, so there is no opponent: leave it out")
-        how = {"seed": options.seed, "greedy": options.greedy}
-        if drill is None:
-            from dshq_widget.gyms.evaluate import evaluate_environment
-
-            if options.drill not in (None, name):
-                raise UsageError(f"--drill: this policy only plays {name!r}: leave it out")
-            result |= evaluate_environment(checkpoint.as_gym_policy(saved), name, options.matches, **how)
-        else:
-            if own is None:
-                player = matches.opponent(options.policy, drill)
-                result |= matches.evaluate_alone(drill, player, options.matches, searching=searching, **how)
-            else:
-                result |= own(drill, saved, options.matches, options.seed, options.greedy, "")
-            result |= matches.references(drill, options.matches, seed=options.seed)
-        if not options.json:
-            low, high = result["ci95"]
-            print(
-                f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} "
-                f"episodes, {result['episode_length_mean']:.1f} decisions on average"
-            )
-            if "optimality" in result:
-                print(f"{result['optimality']:.1%} of perfect play")
-            if drill is not None:
-                means = [f"{result['return_mean_random']:.2f} by random play"]
-                means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in drill.spec["baselines"][:1]]
-                print(f"on the same seeds: {', '.join(means)}")
-        return result
-    options.against = result["against"] = options.against or "scripted"
-    against = matches.opponent(options.against, drill)
-    if own is None:
-        player = matches.opponent(options.policy, drill)
-        result |= matches.evaluate(
-            drill,
-            player,
-            against,
-            options.matches,
-            seed=options.seed,
-            greedy=options.greedy,
-            name=options.against,
-            searching=searching,
-        )
-    else:
-        result |= own(drill, saved, options.matches, options.seed, options.greedy, options.against)
+    drill = options.drill if saved.environment else drill_argument.drill_of(saved, options.policy, options.drill)
+    how = {key: getattr(options, key) for key in ("against", "matches", "seed", "greedy", "search")}
+    result = run(options.policy, drill, **how)
     if not options.json:
-        low, high = result["ci95"]
-        counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {options.against}"
-        print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
+        _print_evaluation(result, [] if saved.environment else compiled(drill).spec["baselines"])
     return result
 
 
-def _searching(options: argparse.Namespace, saved: Checkpoint, drill: CompiledDrill | None) -> Searching | None:
-    """How the policy searches, by `--search`; None if it does not."""
-    from dshq_widget.policy import search
-
-    if options.search is None:
-        return None
-    try:
-        particles, depth = search.parse(options.search)
-        if particles == 0:
-            return None
-        if drill is None:
-            raise ValueError("an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
-        known = algorithms.algorithms.get(saved.algorithm)
-        if known is not None and known.evaluate is not None:
-            raise ValueError(f"a policy of {saved.algorithm} is more than a network, so it cannot search: leave it out")
-        return search.searching_of(saved, drill, particles, depth)
-    except ValueError as error:
-        raise UsageError(f"--search: {error}") from None
+def _print_evaluation(result: dict[str, Any], baselines: Sequence[str]) -> None:
+    low, high = result["ci95"]
+    if "against" in result:
+        counts = f"{result['wins']} won, {result['draws']} drawn, {result['losses']} lost against {result['against']}"
+        print(f"{counts}: {result['win_rate']:.1%} of decided matches ({low:.1%} to {high:.1%})")
+        return
+    print(
+        f"mean return {result['return_mean']:.2f} ({low:.2f} to {high:.2f}) over {result['episodes']} "
+        f"episodes, {result['episode_length_mean']:.1f} decisions on average"
+    )
+    if "optimality" in result:
+        print(f"{result['optimality']:.1%} of perfect play")
+    if "return_mean_random" in result:
+        means = [f"{result['return_mean_random']:.2f} by random play"]
+        means += [f"{result['return_mean_scripted']:.2f} by {one}" for one in baselines[:1]]
+        print(f"on the same seeds: {', '.join(means)}")
 
 
 def export(options: argparse.Namespace) -> dict[str, Any]:
-    """Export a policy as a web page that plays it, or as an ONNX model."""
+    """Export a policy as a web page that plays it, as an ONNX model, or as plain JSON."""
     from dshq_widget.policy import checkpoint
 
-    if options.html is None and options.onnx is None:
-        raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx or both")
+    if options.html is None and options.onnx is None and options.to_json is None:
+        raise UsageError("nothing to export: add --html MATCH.html, --onnx BOT.onnx, --to-json BOT.json or several")
     saved = checkpoint.load(options.policy)
     for feature in ("onnx", "html"):
         if getattr(options, feature) is not None and saved.algorithm in algorithms.algorithms:
@@ -168,11 +110,21 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
     wants_rules = options.html or options.drill
     drill = drill_argument.drill_of(saved, options.policy, options.drill) if wants_rules else saved.drill
     result: dict[str, Any] = {"policy": str(options.policy), "drill": saved.drill}
-    if options.onnx is not None:
+    rules = None
+    if isinstance(drill, type):
         from dshq_widget.drill.compiled import compile_drill
+
+        rules = compile_drill(drill)
+    if options.to_json is not None:
+        from dshq_widget.policy.export_json import save_json
+
+        with outputs.written("--to-json", options.to_json):
+            result["to_json"] = str(save_json(policy, options.to_json, rules))
+        if not options.json:
+            print(f"{result['to_json']}: {saved.drill}, version {saved.version}, {policy.spec.floats:,} weights")
+    if options.onnx is not None:
         from dshq_widget.policy.export_onnx import outputs_of, save_onnx
 
-        rules = compile_drill(drill) if isinstance(drill, type) else None
         with outputs.written("--onnx", options.onnx):
             result["onnx"] = str(save_onnx(policy, options.onnx, rules))
         if not options.json:
@@ -407,7 +359,7 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         yield finding
 
 
-VERBS = (train, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league)
+VERBS = (train, sweep, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league)
 
 
 if __name__ == "__main__":

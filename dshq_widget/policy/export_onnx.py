@@ -38,7 +38,7 @@ OPERATOR_SET, FORMAT_VERSION = 17, 8
 
 
 class ExportError(ValueError):
-    """A policy that cannot be written as ONNX. The message says why."""
+    """A policy that cannot be written as ONNX or JSON. The message says why."""
 
 
 def to_onnx(policy: Policy, drill: CompiledDrill | None = None) -> Any:
@@ -46,8 +46,8 @@ def to_onnx(policy: Policy, drill: CompiledDrill | None = None) -> Any:
 
     Raises ImportError if onnx is not installed, and ExportError for a policy that cannot be written.
     """
-    drill = drill or _built_in(policy)
-    _check(policy, drill)
+    drill = drill or built_in(policy)
+    check(policy, drill)
     try:
         import onnx
     except ImportError as error:
@@ -141,17 +141,17 @@ def metadata(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, st
     return said
 
 
-def _check(policy: Policy, drill: CompiledDrill | None) -> None:
-    """Raises ExportError for what would be written wrongly."""
+def check(policy: Policy, drill: CompiledDrill | None, format: str = "ONNX") -> None:
+    """Raises ExportError for what would be written wrongly in this format."""
     if type(policy) not in (Policy, GymPolicy):
         raise ExportError(
-            f"a {type(policy).__name__} cannot be written as ONNX: only policies as load_policy() makes them can; "
+            f"a {type(policy).__name__} cannot be written as {format}: only policies as load_policy() makes them can; "
             "keep the .dshq file"
         )
     actions = actions_of(policy)
     if actions.kind == "box" and _distribution(policy) not in DISTRIBUTIONS:
         raise ExportError(
-            f"actions drawn from {_distribution(policy)!r} cannot be written as ONNX: expected one of "
+            f"actions drawn from {_distribution(policy)!r} cannot be written as {format}: expected one of "
             f"{', '.join(DISTRIBUTIONS)}"
         )
     if actions.outputs != policy.spec.n_actions:
@@ -178,7 +178,7 @@ def _distribution(policy: Policy) -> str:
     return policy.distribution if isinstance(policy, GymPolicy) else "softmax"
 
 
-def _built_in(policy: Policy) -> CompiledDrill | None:
+def built_in(policy: Policy) -> CompiledDrill | None:
     """The package's drill that a policy was trained on, if its rules are still those."""
     drill = drills.drills.get(policy.metadata.get("drill", ""))
     compiled = compile_drill(drill) if drill else None  # type: ignore[arg-type]  # mypy doubts that classes can be hashed

@@ -120,10 +120,10 @@ class Budget:
 
 
 def until_over(
-    budget: Budget, status: TrainingStatus, changed: threading.Condition, bar: Progress, fit: Callable[[], None]
+    budget: Budget, status: TrainingStatus, changed: threading.Condition, bar: Progress, each: Callable[[], None]
 ) -> None:
-    """Block until the run of this budget has ended, however it ends. Raises RuntimeError if training failed. `fit` is
-    called now and then while it trains.
+    """Block until the run of this budget has ended, however it ends. Raises RuntimeError if training failed. `each` is
+    called now and then while it trains, after every report of the learner at the latest.
     """
     try:
         while True:
@@ -134,7 +134,7 @@ def until_over(
             if now in ("idle", "stopped"):
                 return
             if now == "training":
-                fit()
+                each()
             with changed:
                 changed.wait(0.1)
     finally:

@@ -28,6 +28,12 @@ class Listeners:
         with self._lock:
             self._all.append(listener)
 
+    def remove(self, listener: Listener) -> None:
+        """Call it no more; a call that has begun goes on. Removing it twice is fine."""
+        with self._lock:
+            self._all = [each for each in self._all if each is not listener]
+            self._due = [each for each in self._due if each is not listener]
+
     def notify(self) -> None:
         """Something has changed. Returns at once."""
         with self._lock:

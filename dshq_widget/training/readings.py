@@ -102,7 +102,9 @@ class Readings:
         self._algorithm.require(feature)
 
     def history_frame(self) -> Any:
-        """The history as a pandas DataFrame; raises ImportError if pandas is not installed."""
+        """The history as a pandas DataFrame: a row for each report, a column for each metric by flat name, NaN where a
+        report lacks it. Raises ImportError if pandas is not installed.
+        """
         try:
             import pandas
         except ImportError as error:

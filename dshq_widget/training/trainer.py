@@ -22,6 +22,7 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.learning.scenes import Scenes
 from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.training.any_drill import compiled
+from dshq_widget.training.callbacks import Callbacks, Metrics
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from dshq_widget.runtime.supervisor import Exit
 
 
-class Trainer(Readings):
+class Trainer(Readings, Callbacks):
     """Trains a drill in the background.
 
     `drill` is a name, a Drill subclass, a CompiledDrill or a `.dshq` path. With a path, or with `resume=path` for a
@@ -184,6 +185,7 @@ class Trainer(Readings):
         agent_steps: int | None = None,
         seconds: float | None = None,
         until_solved: bool = False,
+        stop_when: Callable[[Metrics], bool] | None = None,
         progress: bool | Progress = True,
         **hyper: Any,
     ) -> bool:
@@ -191,13 +193,17 @@ class Trainer(Readings):
         or what draws it.
 
         It stops at exactly that update, at the first update that reaches the agent steps, or after these seconds of
-        training (start-up and evaluation are not counted); with `until_solved`, earlier once the drill is solved.
+        training (start-up and evaluation are not counted); with `until_solved`, earlier once the drill is solved; with
+        `stop_when`, earlier once `stop_when(metrics)` is true. That is asked after every report of new updates, on the
+        thread that called `train_for`; if it raises, that is a warning, and training goes on.
         Returns True if it stopped by itself, False after `stop`. Ctrl-C stops training and is raised. Unless
         `total_agent_steps` was chosen, schedules end with a budget in agent steps or seconds (in lock-step not with
         seconds, which differ from run to run). Raises ValueError for a wrong budget, RuntimeError if training fails
         or is already running.
         """
         budget = Budget(updates, agent_steps, seconds)
+        enough = None if stop_when is None else self._condition(stop_when, "stop_when")
+        met = False
         if self.status == "stopping":
             self.join()
         with self._lock:
@@ -217,16 +223,23 @@ class Trainer(Readings):
                     self.set_hyper(total_agent_steps=steps)
                     self._config.named = named
 
+            def while_training() -> None:
+                nonlocal met
+                fit()
+                if enough is not None and enough():
+                    met = True
+                    self.stop()
+
             fit()
             self._control.start(until_solved=until_solved, budget=budget)
         self._notify()
         try:
             bar = Progress(enabled=progress) if isinstance(progress, bool) else progress
-            until_over(budget, self._status, self._changed, bar, fit)
+            until_over(budget, self._status, self._changed, bar, while_training)
         except KeyboardInterrupt:
             self.stop()
             raise
-        return self._control.finished
+        return met or self._control.finished
 
     def _check_target(self, until_solved: bool) -> None:
         if until_solved and self.drill.spec.get("target") is None:
@@ -471,16 +484,6 @@ class Trainer(Readings):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener`, on a thread of its own, after something readable has changed. It may call anything; several
-        changes may be one call, and what the listener changes itself is told to the others only.
-        """
-        self._listeners.add(listener)
-
-    def on_warning(self, listener: Callable[[str], None]) -> None:
-        """Call `listener`, from any thread, with the text of each warning. It must return at once."""
-        self._status.warned.append(listener)
 
     # ---- the learner process
 

@@ -264,7 +264,9 @@ def test_lab_serves_the_notebooks_and_keeps_what_was_changed(tmp_path):
             assert lab.wait(300) is not None
 
 
-@pytest.mark.parametrize("verb", ["train", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"])
+@pytest.mark.parametrize(
+    "verb", ["train", "sweep", "evaluate", "export", "record", "trace", "check", "bench", "doctor", "lab"]
+)
 def test_every_verb_explains_itself_and_speaks_json(verb):
     text = dshq(verb, "--help").stdout
     assert text.startswith(f"usage: dshq {verb} ") and "--json" in text
@@ -321,6 +323,8 @@ def test_bench_measures_ceilings_and_rates():
         (["record", "ball:bronze", "--gif", "goal.gif", "--theme", "sepia"], "--theme"),
         (["record", "no_such.dshq", "--gif", "goal.gif"], "no_such.dshq"),
         (["record", __file__, "--gif", "goal.gif"], "test_cli"),
+        (["sweep", "bandit", "--set", "gama=0.9", "--updates", "1", "--out", "."], "did you mean 'gamma'"),
+        (["sweep", "bandit", "--set", "gamma=0.9", "--fix", "epochs", "--updates", "1", "--out", "."], "NAME=VALUE"),
         (["lab", __file__], "cannot create the folder"),
         (["lab", "--port", "70000"], "1 to 65535"),
         (["bench", "--seconds", "0"], "more than 0"),

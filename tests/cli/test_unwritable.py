@@ -57,6 +57,7 @@ VERBS = {
     "logs": ["train", "ball", "--updates", "2", "--log-dir", "."],
     "html": ["export", "ball:bronze", "--html", "match.html"],
     "onnx": ["export", "ball:bronze", "--onnx", "bot.onnx"],
+    "json": ["export", "ball:bronze", "--to-json", "bot.json"],
     "gif": ["record", "ball:gold", "--gif", "goal.gif", "--matches", "16", "--seconds", "2", "--width", "320"],
     "lab": ["lab", ".", "--no-browser"],
 }

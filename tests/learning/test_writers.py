@@ -9,6 +9,7 @@ import pytest
 from dshq_widget.cli.main import main
 from dshq_widget.contract.metrics import METRIC_CATEGORIES, METRICS
 from dshq_widget.learning.telemetry import tensorboard_events
+from dshq_widget.learning.telemetry.metrics_file import flat_name, read_metrics
 from dshq_widget.learning.telemetry.writers import Logs, columns, full_name
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
@@ -117,3 +118,24 @@ def test_a_folder_that_cannot_be_made(tmp_path, capsys):
         Trainer("cartpole", log_dir=tmp_path / "file" / "run")
     assert main(["train", "cartpole", "--log-dir", str(tmp_path / "file" / "run")]) == 2
     assert "cannot create the folder" in capsys.readouterr().err
+
+
+def test_the_reader_takes_both_spellings_and_gives_flat_names(tmp_path):
+    logs = Logs(str(tmp_path), SPEC)
+    for k in range(3):
+        logs.write({"agent_steps": 100 * k, "return_mean": 0.5 * k, "reward_goal": -1.0 * k})
+    logs.close()
+    rows = read_metrics(tmp_path)
+    assert rows == read_metrics(tmp_path / "metrics.csv") and {*rows[0]} == {
+        *("time", "agent_steps", "return_mean", "reward_goal")
+    }
+    assert [row["return_mean"] for row in rows] == [0, 0.5, 1] and rows[2]["agent_steps"] == 200
+    (tmp_path / "flat.csv").write_text("time,return_mean,ACTOR/agent_steps,mine/other\n1,,2,3\n")
+    assert read_metrics(tmp_path / "flat.csv") == [{"time": 1, "agent_steps": 2, "mine/other": 3}]
+    for text, words in [("time,elo\n1,x\n", "line 2: wanted 2 numbers"), ("time,elo\n1,2\n1\n", "line 3: wanted 2")]:
+        (tmp_path / "wrong.csv").write_text(text)
+        with pytest.raises(ValueError, match=words):
+            read_metrics(tmp_path / "wrong.csv")
+    with pytest.raises(FileNotFoundError):
+        read_metrics(tmp_path / "none.csv")
+    assert all(flat_name(full_name(name)) == name == flat_name(name) for name in [*METRICS, "reward_goal"])

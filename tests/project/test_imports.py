@@ -64,7 +64,7 @@ WIDGET = {
         "dshq_kernels",
     },
     "cli": {
-        *("algorithms", "classroom", "contract", "drill", "drills", "env", "files", "gpu", "gyms", "learning"),
+        *("algorithms", "classroom", "contract", "drill", "drills", "env", "files", "gpu", "learning"),
         *("notebook", "pixels", "policy", "runtime", "training", "widget", "dshq_kernels"),
     },
 }

@@ -9,8 +9,16 @@ import dshq_widget
 
 GROUPS = {
     "widget": ("The widget", ("DrillWidget",)),
-    "trainer": ("Training", ("Trainer", "load_policy", "CheckpointError")),
-    "drill": ("Games", ("Drill", "rule", "Choice", "Observation", "Handle", "drills")),
+    "trainer": ("Training", ("Trainer", "TrainConfig", "ConfigError", "read_metrics")),
+    "experiments": ("Experiments", ("sweep", "evaluate")),
+    "policy": ("Policies", ("load_policy", "save_onnx", "save_json", "CheckpointError", "ExportError")),
+    "drill": (
+        "Games",
+        (
+            *("Drill", "rule", "Choice", "Observation", "Handle", "Cells", "Grid", "Pairs"),
+            *("compile_drill", "CompiledDrill", "RulesError", "drills"),
+        ),
+    ),
     "environments": ("Environments", ("make", "make_vec", "make_parallel")),
 }
 """Page -> its title and the public names on it."""

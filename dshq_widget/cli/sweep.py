@@ -1,0 +1,65 @@
+"""`dshq sweep`: try settings of a drill and compare them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from dshq_widget.cli import drill_argument, interrupts, outputs
+from dshq_widget.cli.arguments import UsageError
+
+PICTURE_NAME = "curves.png"
+
+
+def sweep(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
+    """Try settings of a drill, each with several seeds, and compare them."""
+    from dshq_widget.training import sweep_space
+    from dshq_widget.training.sweep import sweep as run
+
+    budget = {key: getattr(options, key) for key in ("seconds", "agent_steps", "updates")}
+    for key, value in budget.items():
+        if value is not None:
+            outputs.positive("--" + key.replace("_", "-"), value)
+    varied = [sweep_space.parse(text) for text in options.set]
+    if len({name for name, _ in varied}) < len(varied):
+        raise UsageError(f"--set names a setting twice: {', '.join(options.set)}")
+    fixed: dict[str, Any] = dict(_fixed(text) for text in options.fix)
+    drill = drill_argument.drill(options.drill)
+    directory = outputs.folder("--out", options.out)
+    kept = f"; finished runs are in {directory}, and the same command continues"
+    interrupts.keep(kept)
+    how = {key: getattr(options, key) for key in ("seeds", "trials", "metric", "algorithm")}
+    how |= {"directory": directory, "progress": not (options.json or options.quiet)}
+    try:
+        with outputs.written("--out", options.out):
+            result = run(drill, dict(varied), **how, **budget, **fixed)
+    except KeyboardInterrupt as error:
+        interrupts.hold()
+        end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
+        print(f"\ndshq: {end}{kept}", file=sys.stderr)
+        return None, end.status
+    best = result.best
+    try:
+        result.plot().savefig(directory / PICTURE_NAME, dpi=120)
+        picture = f"{directory / PICTURE_NAME} has the curves"
+    except ImportError as error:
+        picture = f"no curves were drawn: {error}"
+    if not options.json:
+        between = f" ({best.ci95[0]:.4g} to {best.ci95[1]:.4g})" if best.ci95 else ""
+        print(f"best of {len(result.settings)}: {best.label}: mean {result.metric} {best.mean:.4g}{between}")
+        print(f"{directory / 'runs.csv'} has every run; {picture}")
+    found = {
+        "out": str(result.directory),
+        "metric": result.metric,
+        "runs": len(result.runs),
+        "best": {"settings": best.settings, "mean": best.mean, "ci95": best.ci95, "values": best.values},
+    }
+    return found, 0
+
+
+def _fixed(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"--fix: wanted NAME=VALUE, got {text!r}")
+    return name.replace("-", "_"), value

@@ -1,0 +1,108 @@
+"""How good the policy of a file is: matches against a player, or episodes of a drill of one side."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dshq_widget import algorithms
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.drill.declaration import Drill
+from dshq_widget.policy import checkpoint, compatibility
+from dshq_widget.training.any_drill import compiled
+
+if TYPE_CHECKING:
+    from dshq_widget.policy.checkpoint import Checkpoint
+    from dshq_widget.policy.search import Searching
+
+MATCHES = 500
+
+
+def evaluate(
+    policy: str | os.PathLike[str],
+    drill: str | type[Drill] | CompiledDrill | None = None,
+    *,
+    against: str | os.PathLike[str] | None = None,
+    matches: int = MATCHES,
+    seed: int = 0,
+    greedy: bool = False,
+    search: str | None = None,
+) -> dict[str, Any]:
+    """Play the policy of a `.dshq` file, or one of the package ("ball:gold"), and count.
+
+    `drill` is what it plays, needed only if it was trained on a drill of your own. `against` is the opponent in a drill
+    of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle" or another policy.
+    The same `seed` plays the same matches. With `greedy` the likeliest action is taken, else actions are drawn.
+    `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/search.md).
+
+    Returns, for two sides, `wins`, `draws`, `losses`, `win_rate` of decided matches with its 95 % interval `ci95`
+    (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side `return_mean` with its `ci95` (normal) and
+    more (`evaluate_alone`), beside random play and the first baseline on the same seeds. Raises CheckpointError for a
+    file that does not fit, ValueError for any other wrong argument.
+    """
+    from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
+
+    if matches < 1:
+        raise ValueError(f"matches must be at least 1, got {matches}")
+    saved = checkpoint.load(policy)
+    if saved.environment:
+        found = _of_environment(saved, drill, against, matches, seed, greedy, search)
+        return {"policy": os.fspath(policy), **found}
+    if drill is None:
+        path = os.fspath(policy)
+        drill = compatibility.known_drill(saved, path, "pass the drill's class as the second argument")
+    game: CompiledDrill = compiled(drill)
+    alone = game.spec["sides"] == 1
+    if alone and against is not None:
+        raise _no_opponent(game.name, against)
+    who = "" if alone else os.fspath(against or "scripted")
+    result: dict[str, Any] = {"policy": os.fspath(policy), "drill": game.name, "greedy": greedy, "seed": seed}
+    searching = None if search is None else _searching(saved, game, search)
+    if searching is not None:
+        result["search"] = [searching.how.particles, searching.how.depth]
+    if not alone:
+        result["against"] = who
+    own = algorithms.algorithms[saved.algorithm].evaluate if saved.algorithm in algorithms.algorithms else None
+    how: dict[str, Any] = {"seed": seed, "greedy": greedy, "searching": searching}
+    if own is not None:
+        result |= own(game, saved, matches, seed, greedy, who)
+    elif alone:
+        result |= played.evaluate_alone(game, played.opponent(policy, game), matches, **how)
+    else:
+        players = played.opponent(policy, game), played.opponent(who, game)
+        result |= played.evaluate(game, *players, matches, name=who, **how)
+    return result | (played.references(game, matches, seed=seed) if alone else {})
+
+
+def _of_environment(
+    saved: Checkpoint, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
+) -> dict[str, Any]:
+    from dshq_widget.gyms.evaluate import evaluate_environment
+    from dshq_widget.policy.search import parse
+
+    if drill not in (None, saved.drill):
+        raise ValueError(f"this policy only plays {saved.drill!r}, got the drill {drill!r:.60}: leave it out")
+    if against is not None:
+        raise _no_opponent(saved.drill, against)
+    if search is not None and parse(search)[0]:
+        raise ValueError("search: an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
+    found = evaluate_environment(checkpoint.as_gym_policy(saved), saved.drill, episodes, seed=seed, greedy=greedy)
+    return {"drill": saved.drill, "greedy": greedy, "seed": seed, **found}
+
+
+def _no_opponent(name: str, against: Any) -> ValueError:
+    return ValueError(f"{name!r} has one side, so there is no opponent: leave out against, got {against!r:.60}")
+
+
+def _searching(saved: Checkpoint, drill: CompiledDrill, text: str) -> Searching | None:
+    """How the policy searches; None for "0,0". Raises ValueError."""
+    from dshq_widget.policy import search
+
+    try:
+        particles, depth = search.parse(text)
+        known = algorithms.algorithms.get(saved.algorithm)
+        if particles and known is not None and known.evaluate is not None:
+            raise ValueError(f"a policy of {saved.algorithm} is more than a network, so it cannot search: leave it out")
+        return search.searching_of(saved, drill, particles, depth) if particles else None
+    except ValueError as error:
+        raise ValueError(f"search: {error}") from None

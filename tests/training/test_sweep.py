@@ -1,0 +1,207 @@
+"""A sweep: what is tried, what is kept, how it continues, and what it says."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from dshq_widget.contract.settings import ConfigError
+from dshq_widget.training import sweep as sweeps
+from dshq_widget.training.sweep import sweep
+from dshq_widget.training.sweep_results import SweepResult, SweepRun, interval, t95
+from dshq_widget.training.sweep_space import Choices, Range, parse, read
+
+optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed (Optuna)")
+
+SPACE = {"learning_rate": (1e-4, 1e-2, "log"), "gamma": [0.98, 0.995]}
+SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Trainings that take no time; best at a learning rate of 0.001 and with the larger gamma."""
+    made = []
+
+    def train(game, algorithm, hyper, budget, metric, progress):
+        made.append(dict(hyper))
+        value = hyper.get("gamma", 0.9) - abs(math.log10(hyper.get("learning_rate", 1e-3)) + 3) + 0.01 * hyper["seed"]
+        curve = {"agent_steps": [100, 200, 300], "seconds": [1.0, 2.0, 3.0], metric: [0.0, value / 2, value]}
+        return {"value": value, "error": "", "metrics": {"agent_steps": 300, metric: value}, "curve": curve}
+
+    monkeypatch.setattr(sweeps, "_train", train)
+    return made
+
+
+def test_optuna_looks_where_it_is_good_and_every_seed_is_trained(trained, tmp_path):
+    result = sweep("bandit", SPACE, trials=25, seeds=2, seconds=1, directory=tmp_path, progress=False, num_envs=64)
+    assert len(trained) == len(result.runs) == 50 and len(result.settings) == 25
+    assert {made["seed"] for made in trained} == {0, 1} and all(made["num_envs"] == 64 for made in trained)
+    assert all(1e-4 <= made["learning_rate"] <= 1e-2 and made["gamma"] in (0.98, 0.995) for made in trained)
+    assert abs(math.log10(result.best.settings["learning_rate"]) + 3) < 0.2 and result.metric == "evaluated_return"
+    assert result.best.mean == max(each.mean for each in result.settings) == result.ranked[0].mean
+    assert len((tmp_path / "runs.csv").read_text().splitlines()) == 51
+    kept = json.loads((tmp_path / "runs" / "0003-seed1.json").read_text())
+    assert (
+        kept["seed"] == 1 and kept["settings"] == result.setting(3).settings and kept["curve"]["seconds"] == [1, 2, 3]
+    )
+
+
+def test_every_combination_of_few_choices_is_tried_once(trained, tmp_path):
+    space = {"gamma": [0.9, 0.99], "hidden_sizes": [(32,), (16, 16)], "separate_value_net": [True, False]}
+    result = sweep("bandit", space, seeds=[4], updates=1, directory=tmp_path, progress=False)
+    assert len(trained) == 8 and len({json.dumps(each.settings) for each in result.settings}) == 8
+    assert {"gamma": 0.99, "hidden_sizes": [16, 16], "separate_value_net": True} in [
+        s.settings for s in result.settings
+    ]
+    few = sweep("bandit", space, seeds=1, trials=5, updates=1, directory=tmp_path / "few", progress=False)
+    assert len({json.dumps(each.settings) for each in few.settings}) == 5, "nothing is trained twice"
+
+
+def test_it_continues_where_it_ended(trained, tmp_path, monkeypatch):
+    train, how = sweeps._train, {"updates": 5, "directory": tmp_path, "progress": False}
+
+    def interrupted(*arguments):
+        if len(trained) == 5:
+            raise KeyboardInterrupt
+        return train(*arguments)
+
+    monkeypatch.setattr(sweeps, "_train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep("bandit", SPACE, trials=4, seeds=2, **how)
+    monkeypatch.setattr(sweeps, "_train", train)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "runs").iterdir()}
+    assert len(before) == 5
+    result = sweep("bandit", SPACE, trials=4, seeds=2, **how)
+    assert len(trained) == 8 and len(result.settings) == 4
+    assert all((tmp_path / "runs" / name).read_bytes() == content for name, content in before.items())
+    assert trained[4]["learning_rate"] == trained[5]["learning_rate"], "the setting that lacked a seed came first"
+    assert len(sweep("bandit", SPACE, trials=4, seeds=2, **how).runs) == 8 == len(trained), "nothing is left to do"
+    assert len(sweep("bandit", SPACE, trials=5, seeds=3, **how).runs) == 15, "more may be asked for"
+    for other in ({"updates": 6}, {"metric": "return_mean"}, {"num_envs": 128}):
+        with pytest.raises(ValueError, match=r"holds another sweep: .* was .*, now .*Choose another directory"):
+            sweep("bandit", SPACE, **{**how, **other})
+    with pytest.raises(ValueError, match="settings was"):
+        sweep("bandit", {"gamma": [0.5]}, **how)
+    (tmp_path / "runs" / "0000-seed0.json").write_text("{")
+    with pytest.raises(ValueError, match="0000-seed0.json' is not valid JSON: remove it"):
+        sweep("bandit", SPACE, **how)
+
+
+def test_a_run_that_fails_is_kept_and_the_sweep_goes_on(tmp_path, trained, monkeypatch):
+    train = sweeps._train
+
+    def failing(game, algorithm, hyper, *rest):
+        made = train(game, algorithm, hyper, *rest)
+        return made if hyper["gamma"] == 0.98 else {**made, "value": None, "error": "the learner died"}
+
+    monkeypatch.setattr(sweeps, "_train", failing)
+    result = sweep("bandit", {"gamma": [0.9, 0.98]}, seeds=2, updates=1, directory=tmp_path, progress=False)
+    assert result.best.settings == {"gamma": 0.98} and len(result.runs) == 4 and len(result.ranked) == 1
+    assert [run.error for run in result.runs if run.settings["gamma"] == 0.9] == ["the learner died"] * 2
+    result = SweepResult(tmp_path, "elo", True, tuple(run for run in result.runs if run.error))
+    with pytest.raises(RuntimeError, match="no run of this sweep has a value of elo: the learner died"):
+        result.best  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"settings": {}}, "at least one setting"),
+        ({"settings": {"learning_rat": [1]}}, "did you mean 'learning_rate'"),
+        ({"settings": {"gamma": 0.9}}, "a list of choices such as"),
+        ({"settings": {"gamma": [0.9, 1.9]}}, "gamma must be a number from 0 to 1, got 1.9"),
+        ({"settings": {"gamma": [0.9, 0.9]}}, "the same choice twice"),
+        ({"settings": {"gamma": (0.9, 0.5)}}, "from the smaller number to the larger"),
+        ({"settings": {"gamma": (0.0, 0.5, "log")}}, "begins above 0"),
+        ({"settings": {"gamma": (0.1, 0.5, "ln")}}, "a range such as"),
+        ({"settings": {"num_envs": (16, 64, "log")}}, "steps of 16"),
+        ({"settings": {"activation": ("relu", "tanh")}}, "is not a number"),
+        ({"settings": {"seed": [1, 2]}}, "seeds="),
+        ({"settings": {"gamma": [0.5], "lambda": [0.5], "gae_lambda": [0.6]}}, "given twice"),
+        ({"settings": {"device": ["cpu", "page"]}}, "for the widget alone"),
+        ({"gamma": 0.5}, "varies and is fixed"),
+        ({"seed": 3}, r"say seeds=\[3\]"),
+        ({"seeds": 0}, "seeds must be"),
+        ({"trials": 0}, "trials must be"),
+        ({"seconds": 1}, "training needs one of updates="),
+        ({"metric": "win_rat_ema"}, "did you mean 'win_rate_ema'"),
+        ({"metric": "learning_rate"}, "choose another metric"),
+        ({"algorithm": "pp"}, "ppo"),
+    ],
+)
+def test_what_cannot_be_tried_is_a_sentence_before_anything_is_trained(trained, tmp_path, given, words):
+    with pytest.raises(ValueError, match=words):
+        sweep("bandit", **{"settings": SPACE, "updates": 1, "directory": tmp_path / "new", **given})
+    assert trained == [] and not (tmp_path / "new").exists()
+
+
+def test_forms_of_the_command_line():
+    own = {"spo.tau": {"kind": "float", "min": 0, "max": 1, "multiple": 1, "unit": ""}}
+    given = ["lr=1e-4..1e-2:log", "gamma=0.98,0.995", "hidden-sizes=32|64,64", "epochs=1..4", "spo.tau=0..0.5"]
+    assert read(dict(map(parse, given)), own) == {
+        "learning_rate": Range(1e-4, 1e-2, log=True),
+        "gamma": Choices((0.98, 0.995)),
+        "hidden_sizes": Choices(((32,), (64, 64))),
+        "epochs": Range(1, 4, step=1),
+        "spo.tau": Range(0.0, 0.5),
+    }
+    for wrong in ("gamma", "gamma=", "=3"):
+        with pytest.raises(ConfigError, match=r"wanted NAME=LOW\.\.HIGH"):
+            parse(wrong)
+
+
+def test_intervals_are_student_s():
+    assert t95(2) == pytest.approx(4.302653, abs=1e-4) and t95(10) == pytest.approx(2.228139, abs=1e-3)
+    assert t95(30) == pytest.approx(2.042272, abs=1e-4)
+    assert interval([1.0]) is None
+    assert interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), abs=1e-4)
+
+
+def test_the_band_lies_where_all_seeds_have_values(tmp_path):
+    curves = [{"agent_steps": [0, 100, 200], "elo": [0, 1, 2]}, {"agent_steps": [100, 300], "elo": [3, 5]}]
+    runs = [SweepRun(0, {"gamma": 0.5}, seed, 1.0, "", {}, curve) for seed, curve in enumerate(curves)]
+    result = SweepResult(tmp_path, "elo", True, tuple(runs))
+    at, mean, low, high = result.band(0, "agent_steps")
+    assert (at[0], at[-1]) == (100, 200) and (mean[0], mean[-1]) == pytest.approx((2, 3))
+    assert high[0] - mean[0] == pytest.approx(mean[0] - low[0]) == pytest.approx(12.7062 * 2**0.5 / 2**0.5)
+    assert result.band(0, "seconds") is None
+    with pytest.raises(ValueError, match="agent_steps or seconds, got 'updates'"):
+        result.plot("updates")
+
+
+def test_the_figure_has_a_line_and_a_band_for_each_setting(trained, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    result = sweep("bandit", {"gamma": [0.9, 0.98]}, seeds=2, updates=1, directory=tmp_path, progress=False)
+    (axes,) = result.plot().axes
+    assert [line.get_label() for line in axes.lines] == ["gamma=0.98", "gamma=0.9"] and len(axes.collections) == 2
+    assert len(result.plot("seconds", most=1).axes[0].lines) == 1
+
+
+def test_what_is_not_installed_is_named(trained, tmp_path, monkeypatch):
+    result = sweep("bandit", {"gamma": [0.9]}, seeds=1, updates=1, directory=tmp_path, progress=False)
+    for name, call, words in [
+        ("pandas", result.frame, r"pip install pandas, or use \.rows\(\)"),
+        ("matplotlib", result.plot, r"pip install 'dshq-widget\[plots\]'"),
+        ("optuna", lambda: sweep("bandit", SPACE, directory=tmp_path), r"pip install 'dshq-widget\[sweep\]'"),
+    ]:
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, name, None)
+            with pytest.raises(ImportError, match=words):
+                call()
+    assert result.rows()[0]["gamma"] == 0.9 and result.rows()[0]["metrics.agent_steps"] == 300
+
+
+def test_the_command_trains_and_says_what_was_best(tmp_path):
+    words = ["bandit", "--set", "gamma=0.98,0.9", "--seeds", "1", "--updates", "30", "--out", str(tmp_path / "out")]
+    words += ["--fix", "num-envs=64", "--fix", "evaluate_seconds=0", "--fix", "workers=0", "--json"]
+    command = [sys.executable, "-m", "dshq_widget.cli", "sweep", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["runs"] == 2 and said["metric"] == "evaluated_return" and said["best"]["ci95"] is None
+    kept = json.loads((tmp_path / "out" / "runs" / "0000-seed0.json").read_text())
+    assert kept["settings"] == {"gamma": 0.98} and kept["metrics"]["updates"] == 30 and kept["curve"]["agent_steps"]
+    wrong = subprocess.run([*command, "--set", "gamma=1"], capture_output=True, text=True, timeout=300)
+    assert wrong.returncode == 2 and "names a setting twice" in wrong.stderr and len(wrong.stderr.splitlines()) == 1
