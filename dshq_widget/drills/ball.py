@@ -332,7 +332,7 @@ class Ball(Drill):
 
     @rule
     def draw(s, i, side):
-        """-1 for a match that time ends, for both sides: half of a goal against, so that trying is worth a risk."""
+        """-1 for both sides when time ends a match. At weight 0.5 a draw costs half a goal: trying is worth a risk."""
         return -1.0 if s.ticks[i] >= TIME_LIMIT and s.goal[i] == 0 else 0.0
 
     @rule

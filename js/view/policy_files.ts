@@ -6,9 +6,11 @@ import { download } from "../ui/dom";
 
 export const MOST_BYTES = 64 << 20; // page.py's FILE_BYTES_MAX
 
-/** Asks the kernel for the newest policy and hands it to the browser's downloads once it comes. */
-export function savePolicy(session: Session, signal: AbortSignal): void {
-  void fetchPolicy(session, signal).then((file) => download(file.name, file));
+/** Asks the kernel for the newest policy and hands it to the browser's downloads once it comes; resolves with the file's name. */
+export async function savePolicy(session: Session, signal: AbortSignal): Promise<string> {
+  const file = await fetchPolicy(session, signal);
+  download(file.name, file);
+  return file.name;
 }
 
 /** Sends a file to the kernel, which says what became of it. Throws an Error for one that is too large. */

@@ -65,7 +65,7 @@ export function buildShare(
   const file = picker("Policy file", ".dshq", (chosen) => loadPolicy(session, chosen));
   const recorded = picker("Replay file", ".json", (chosen) => session.replay.load(chosen));
 
-  const save = entry("Save policy", "save", SAVE, () => savePolicy(session, signal));
+  const save = entry("Save policy", "save", SAVE, async () => say(`Saved ${await savePolicy(session, signal)}: the version that plays now.`));
   const load = entry("Load policy", "open", LOAD, () => file.click());
   const replay = entry("Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();

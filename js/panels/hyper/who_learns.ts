@@ -4,7 +4,6 @@
  */
 import { runSettings } from "../../session/run_settings";
 import { field, h, select, setOptions, setText } from "../../ui/dom";
-import { percent } from "../../ui/format";
 import type { PanelSession, PanelView } from "../panel";
 
 const KEY = "opponents";
@@ -52,7 +51,9 @@ export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
 export function sentence(shares: string): string {
   const opponent = alone(shares);
   if (opponent) return `Only blue learns. It plays every practice game against ${opponent}, which stays as it is.`;
-  const parts = [...table(shares)].map(([name, share]) => `${name === "self" ? "itself" : name === "pool" ? "earlier versions" : name} ${percent(share)}`);
+  const parts = [...table(shares)].map(
+    ([name, share]) => `${name === "self" ? "itself" : name === "pool" ? "earlier versions" : name} ${Number((100 * share).toFixed(1))}%`,
+  );
   return `Against ${parts.join(", ")}. Both sides learn only against itself.`;
 }
 

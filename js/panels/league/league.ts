@@ -9,7 +9,8 @@ import { compact, percent } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
 
-const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11. The bar shows the 95 % confidence interval.";
+const ELO = "A player rated 200 Elo points higher wins about 3 of 4 matches; 400 points higher, about 10 of 11.";
+const BAR = " The bar shows the 95 % confidence interval.";
 const EMPTY = "No league yet. During training, versions play each other and the scripts every few seconds. The table appears after the first round.";
 const AIR = 0.04; // of the scale, left and right of the bars
 
@@ -24,7 +25,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   const table = h(
     "table",
     {},
-    h("caption", {}, ELO),
+    h("caption", {}, ELO, h("span", { class: "of-bands" }, BAR)),
     h(
       "thead",
       {},
