@@ -24,7 +24,7 @@ export interface Curve {
   log?: uPlot.Scale; // of y, where a logarithmic one says more
 }
 
-const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4"];
+const COLOURS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
 const LINEAR_BELOW = 1e-2; // a loss may be zero or negative: asinh is linear around zero and logarithmic beyond
 
 const ELO: Curve = {

@@ -45,6 +45,8 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   goal.hidden = session.pictures || alone; // a drill of one side has no goals
   if (session.pictures) tick.title = "Step: advance by one environment step";
   if (session.pictures || session.dream.on) swap.querySelector("option[value=blend]")?.remove();
+  const swapping = field("Swap", swap);
+  swapping.hidden = session.model.standalone === true; // nothing trains there
 
   const follow = () => {
     const { show } = session;
@@ -59,6 +61,6 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     { class: "bench", "aria-label": "Match by hand" },
     h("h3", {}, "Match"),
     h("div", { class: "cluster" }, tick, decision, goal),
-    h("div", { class: "cluster" }, field("Seed", seed), reset, dice, field("Swap", swap)),
+    h("div", { class: "cluster" }, field("Seed", seed), reset, dice, swapping),
   );
 }

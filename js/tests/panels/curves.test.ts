@@ -21,6 +21,14 @@ describe("curves", () => {
     expect(keys(1, "dreamer")).toContainEqual(["loss_image"]);
   });
 
+  it("give each of six reward terms a colour of its own", () => {
+    const terms = ["goal", "draw", "stall", "approach", "ball_to_goal", "more"].map((name) => ({ name }));
+    const spec = { ...drill(2), terms } as unknown as DrillSpec;
+    const { series } = curvesOf(spec).find(({ title }) => title === "Reward by term")!;
+    expect(new Set(series.map(({ colour }) => colour)).size).toBe(6);
+    expect(series.some(({ dashed }) => dashed)).toBe(false);
+  });
+
   it("are the same for every algorithm otherwise", () => {
     const shared = keys(1, "ppo");
     for (const algorithm of ["spo", "dreamer", "gate"]) expect(keys(1, algorithm)).toEqual(expect.arrayContaining(shared));

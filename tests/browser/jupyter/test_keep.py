@@ -54,6 +54,8 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     widget.wait_number("tick", lambda tick: tick > 60)
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
     assert "needs a Python kernel" in widget.root.inner_text()
+    widget.control("Step")  # opens the Lab
+    assert not widget.control("Swap").is_visible(), "nothing trains here"
 
     widget.control("Mode").select_option("human_vs_ai")
     board = widget.root.get_by_label("Scoreboard")
