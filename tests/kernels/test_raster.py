@@ -259,7 +259,7 @@ def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path)
     in_the_simulator(SCENES_IN_THE_SIMULATOR, str(tmp_path / "scenes.npz"), str(tmp_path / "frames.npy"))
     found = np.load(tmp_path / "frames.npy")
     wanted = [packed(shapes[k, :count], frame) for k, count in enumerate(counts)]
-    assert np.array_equal(found[:, 0], wanted) and not wanted[0].any() and all(map(np.any, wanted[2:]))
+    assert np.array_equal(found[:, 0], wanted) and not wanted[0].any() and wanted[-1].any()
 
 
 @pytest.mark.gpu

@@ -44,7 +44,8 @@ def test_schedules_end_with_the_budget_unless_their_length_was_chosen():
         done = t.metrics["agent_steps"]
         assert 5000 <= done < 7000 and t.config.total_agent_steps == 5000
         assert t.train_for(agent_steps=3000, progress=False) and t.config.total_agent_steps == done + 3000
-        assert t.train_for(seconds=0.4, progress=False) and t.config.total_agent_steps > t.metrics["agent_steps"] / 2
+        done = t.metrics["agent_steps"]
+        assert t.train_for(seconds=0.4, progress=False) and t.config.total_agent_steps > done  # by the rate so far
         t.set_hyper(total_agent_steps=6000)
         assert t.train_for(agent_steps=1000, progress=False) and t.config.total_agent_steps == 6000
 
