@@ -35,6 +35,7 @@ def still(drill: CompiledDrill | Environment, seed: int, state: bytes | None) ->
 
 def _pixels(drill: CompiledDrill, seed: int, state: bytes | None) -> NDArray[np.uint8]:
     shapes = plain_scene(drill, seed, state)
+    shapes = shapes[(shapes[:, 1] >= 0) & (shapes[:, 1] < len(drill.spec["palette"]))]  # others have no colour
     if importlib.util.find_spec("PIL") is None:  # which draws the letters
         shapes = shapes[shapes[:, 0] != TAG]
     return Painter(drill.spec, WIDTH).draw(shapes)

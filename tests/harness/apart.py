@@ -9,10 +9,12 @@ from xdist.workermanage import WorkerController
 
 TESTS = Path(__file__).parents[1]
 BROWSER = TESTS / "browser"
+HUBS = TESTS / "classroom" / "test_demo.py"
+"""Starts JupyterHubs, as tests of the browser do: their students have the same names, and so their control groups."""
 
 
 class BrowserApart(LoadScopeScheduling):
-    """File by file, in the order in which they were collected; the browser's files are one."""
+    """File by file, in the order in which they were collected; the browser's files and the hubs' are one."""
 
     def __init__(self, config: pytest.Config, log: object = None):
         super().__init__(config, log)
@@ -20,7 +22,8 @@ class BrowserApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return "browser" if BROWSER in (TESTS.parent / file).parents else file
+        path = TESTS.parent / file
+        return "browser" if BROWSER in path.parents or path == HUBS else file
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         """A process may have died before it is sent more work, and before its death is reported. The work then stays

@@ -1,8 +1,11 @@
 """What a notebook keeps of a widget whose state it does not save."""
+# ruff: noqa: F821  (circle is a word of the rules language)
+# mypy: no-check-untyped-defs
 
 import base64
 import io
 import re
+from typing import ClassVar
 
 import nbformat
 import numpy as np
@@ -11,9 +14,11 @@ from PIL import Image
 
 from dshq_widget import DrillWidget
 from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.drills import drills
 from dshq_widget.env.picture import Painter
 from dshq_widget.env.plain_scene import plain_scene
+from dshq_widget.widget.still import still
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 SENTENCE = "Saved picture of a DrillWidget. Run this cell to play."
@@ -23,6 +28,36 @@ BALL = compile_drill(drills["ball"])
 def picture(html: str) -> np.ndarray:
     (source,) = re.findall('src="data:image/png;base64,([^"]+)"', html)
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(source))))
+
+
+class Plain(Drill):
+    """Draws a circle whose colour no palette has."""
+
+    name = "plain"
+    state: ClassVar = {"x": "f32"}
+    actions = (Choice("move", ("stay", "go")),)
+    observations = (Observation("x"),)
+    rewards: ClassVar = {"moved": 1.0}
+
+    @rule
+    def reset(s, i):
+        s.x[i] = 0.5
+
+    @rule
+    def tick(s, i):
+        s.x[i] = float(s.action[0, i])
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = s.x[i]
+
+    @rule
+    def moved(s, i, side):
+        return s.x[i]
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.2, 0)
 
 
 def painted(**how) -> np.ndarray:
@@ -45,6 +80,11 @@ def test_the_output_carries_a_picture_of_the_match_as_it_stands():
         widget.set_trait("snapshot", {"state": b"of another drill", "rules_hash": "another"})
         data, _ = widget._repr_mimebundle_()
         assert np.array_equal(picture(data["text/html"]), painted(seed=3))
+
+
+def test_a_shape_without_a_colour_is_left_out():
+    html = still(compile_drill(Plain), 0, None)
+    assert SENTENCE in html and picture(html).shape[1] == 480
 
 
 def test_nbconvert_shows_it():
