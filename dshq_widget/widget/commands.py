@@ -146,7 +146,7 @@ class Commands:
 
     def _beside(self, work: Callable[..., None], *arguments: Any) -> None:
         """On a thread of its own: it may have to compile."""
-        threading.Thread(target=work, args=arguments, name="dshq-page-trainer", daemon=True).start()
+        threading.Thread(target=work, args=arguments, name="dshq-answer", daemon=True).start()
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -62,10 +62,9 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
   }
 
   let repeat = spec.action_repeat;
-  let [done, decisions] = [0, 0];
+  const script = new Script(recording);
   const apply = () => {
-    for (; done < recording.inputs.length && recording.inputs[done]!.tick <= tick; done++) {
-      const input = recording.inputs[done]!;
+    for (const input of script.inputs(tick)) {
       if (input.kind === "repeat") repeat = input.ticks;
       if (input.kind === "hold") held.set(input.handle, input);
       if (input.kind === "throw") held.delete(input.handle);
@@ -78,10 +77,7 @@ export function* played(game: Game, spec: DrillSpec, recording: Recording, state
     apply();
     held.forEach(put);
     if (rest === 0 && phase === 0) {
-      const actions = recording.actions.slice(decisions, decisions + spec.sides);
-      decisions += spec.sides;
-      if (actions.length < spec.sides) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}. Record it again.`);
-      state.action.set(actions);
+      script.decide(state.action, tick);
       game.decide(state);
     }
     game.tick(state);

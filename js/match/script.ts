@@ -1,4 +1,4 @@
-/** A recording that a show plays again: what was done and decided then takes the place of its deciders. */
+/** What was done and decided in a recording, in its order: a show or a replay plays it again. */
 import type { Recording, StampedInput } from "../contract/protocol";
 
 export class Script {
@@ -18,9 +18,12 @@ export class Script {
     while (this.done < inputs.length && inputs[this.done]!.tick <= tick) yield inputs[this.done++]!;
   }
 
-  /** Writes the actions of the next decision. */
-  decide(actions: Int32Array): void {
-    actions.set(this.recording.actions.slice(this.decisions, this.decisions + actions.length));
+  /** Writes the actions of the next decision, at `tick`. Throws an Error where the recording lacks them. */
+  decide(actions: Int32Array, tick: number): void {
+    const { recording } = this;
+    const next = recording.actions.slice(this.decisions, this.decisions + actions.length);
+    if (next.length < actions.length) throw new Error(`The recording ends at tick ${recording.ticks} but has no actions for tick ${tick}. Record it again.`);
+    actions.set(next);
     this.decisions += actions.length;
   }
 }

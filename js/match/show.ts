@@ -396,7 +396,7 @@ export class Show {
     if (this.deciders.due("now")) this.swap();
     for (const input of this.waitingInputs) this.logInput(input);
     this.waitingInputs.length = 0;
-    if (this.script) this.script.decide(this.state.action);
+    if (this.script) this.script.decide(this.state.action, this.tick);
     else if (this.deciders.elsewhere) this.follow();
     else for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
     this.log.addActions(this.state.action);
