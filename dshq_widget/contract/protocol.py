@@ -117,7 +117,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "FRAME": ("tick", "score", "version", "playing", "events"),
         "DECISIONS": ("page", "plan", "version", "decisions", "surprises"),
         "DECIDE_AGAIN": ("page", "plan"),
-        "IMAGINED": ("page", "plan", "tick", "ticks", "reward", "continues"),
+        "IMAGINED": ("page", "plan", "tick", "ticks", "stride", "reward", "continues"),
         "DREAMT": ("page", "plan", "reward", "continues"),
     },
     "page_to_worker": {
@@ -210,7 +210,7 @@ MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "policy_show_to_kernel": {
         "DECISIONS": ("page", "plan", "version", "decisions", "surprises", "data"),
         "DECIDE_AGAIN": ("page", "plan"),
-        "IMAGINED": ("page", "plan", "tick", "ticks", "reward", "continues", "data"),
+        "IMAGINED": ("page", "plan", "tick", "ticks", "stride", "reward", "continues", "data"),
         "DREAMT": ("page", "plan", "reward", "continues", "data"),
         "FAILED": ("error", "traceback"),
     },

@@ -220,9 +220,9 @@ export type KernelToPage =
   | { type: "HISTORY"; start: number; rows: MetricsRow[] }
   | { type: "STEP"; unit: StepUnit; count: number }
   | { type: "LOG"; level: string; text: string }
-  | { type: "DECISIONS"; page: number; plan: number; version: number; decisions: number[][]; surprises: number[] } // frames are its buffer
+  | { type: "DECISIONS"; page: number; plan: number; version: number; decisions: number[][]; surprises: [tick: number, nats: number][] } // frames are its buffer
   | { type: "DECIDE_AGAIN"; page: number | null; plan: number | null } // that plan is forgotten; null: every plan is
-  | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; reward: number[]; continues: number[] } // frames are its buffer
+  | { type: "IMAGINED"; page: number; plan: number; tick: number; ticks: number[]; stride: number; reward: number[]; continues: number[] } // frames are its buffer
   | { type: "DREAMT"; page: number; plan: number; reward: number; continues: number } // a frame is its buffer
   | { type: "POLICY_FILE"; name: string } // its bytes are the message's buffer
   | { type: "PAGE_FILE"; name: string; problem: string } // "", and its bytes are the message's buffer

@@ -247,6 +247,7 @@ export const MESSAGES = {
       "plan",
       "tick",
       "ticks",
+      "stride",
       "reward",
       "continues"
     ],

@@ -38,6 +38,7 @@ export interface Film {
   continues: number[];
   truth: Picture[]; // as far as the match has come
   ended: boolean; // the game was over before the last step
+  stride: number; // ticks from one step to the next
 }
 
 /** Where a person's dream stands. */
@@ -128,7 +129,7 @@ export class DreamLink {
     this.inside = { picture: null, reward: 0, total: 0, continues: 1, steps: -1 };
     this.unanswered = UNDER_WAY;
     this.send({ type: "ENTER_DREAM", tick: this.tick });
-    this.timer = setInterval(() => this.act(), 1000 / Math.min(FASTEST, this.rate));
+    this.timer = setInterval(() => this.act(), 1000 / Math.min(FASTEST, this.rate / this.keep));
     this.changed();
   }
 
@@ -209,20 +210,19 @@ export class DreamLink {
     this.ends.post({ type: "AHEAD", id: this.ends.id, plan, version, decisions });
     if (!bytes || this.watchers === 0) return;
     const pictures = new Pictures(bytes);
-    const watched = decisions.slice(decisions.length - surprises.length); // those before were made while nobody looked
-    watched.forEach(([tick], k) => {
+    for (const [tick, surprise] of surprises) {
       const moment = { seen: pictures.seen(), made: pictures.made() };
-      this.coming.push({ tick: tick!, moment, surprise: surprises[k]! });
-      if (tick! > this.filmTick) this.unplayed.push({ tick: tick!, seen: moment.seen });
-    });
+      this.coming.push({ tick, moment, surprise });
+      if (tick > this.filmTick) this.unplayed.push({ tick, seen: moment.seen });
+    }
   }
 
-  private receiveFilm({ ticks, tick, reward, continues }: FromKernel<"IMAGINED">, pictures: Pictures): void {
+  private receiveFilm({ ticks, tick, stride, reward, continues }: FromKernel<"IMAGINED">, pictures: Pictures): void {
     if (this.watchers === 0) return;
     const [seen, made] = [pictures.seen(), pictures.made()];
     this.now ??= { seen, made };
     const imagined = reward.map(() => pictures.made());
-    this.film = { imagined, reward, continues, truth: [], ended: false };
+    this.film = { imagined, reward, continues, truth: [], ended: false, stride };
     const newer = this.unplayed.filter((known) => known.tick > (ticks.at(-1) ?? tick));
     this.unplayed = [...ticks.map((later) => ({ tick: later, seen: pictures.seen() })), ...newer];
     this.filmAsked = false;
@@ -247,6 +247,11 @@ export class DreamLink {
     const spec = this.ends.model.get("drill")?.spec;
     const { speed, action_repeat } = this.ends.show;
     return spec ? (spec.tick_rate * speed) / (action_repeat || spec.action_repeat) : 1;
+  }
+
+  /** Decisions for which the policy keeps an action: a step of its model. */
+  private get keep(): number {
+    return Number(this.ends.model.get("config")?.algorithm?.values?.repeat ?? 1);
   }
 
   /** Decisions in advance that make the match run smoothly. */
@@ -281,11 +286,10 @@ export class DreamLink {
   /** The truth of the film, as far as the match has come; another film a while after it is complete. */
   private fillFilm(tick: number): void {
     const { film } = this;
-    const repeat = this.ends.show.action_repeat || (this.ends.model.get("drill")?.spec.action_repeat ?? 1);
     while (film && this.unplayed[0] && this.unplayed[0].tick <= tick) {
       const { tick: at, seen } = this.unplayed.shift()!;
       if (film.ended || film.truth.length === film.imagined.length) continue;
-      film.ended = at - this.filmTick > repeat; // a rest lies between: another game
+      film.ended = at - this.filmTick > film.stride; // a rest lies between: another game
       if (!film.ended) film.truth.push(seen);
       this.filmTick = at;
     }

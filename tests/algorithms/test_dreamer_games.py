@@ -71,6 +71,35 @@ class TestRows:
         wanted = raster.frames(games.batch.game, games.batch.tiles, games.batch.spec)[:24]
         assert np.array_equal(out, wanted) and len(np.unique(out)) > 4
 
+    @pytest.mark.parametrize("drill", ["approach", "ball"])
+    def test_an_action_is_kept_for_some_decisions_or_until_the_end(self, drill):
+        """Against a twin that takes the same decisions one by one and waits where it is over."""
+        how = {"opponent": "idle", "shaping": False}
+        kept, twin = (FrameGames(compiled(drill), 16, 3, repeat=repeat, **how) for repeat in (4, 1))
+        chance, ended = np.random.default_rng(0), 0
+        for _ in range(160):
+            actions, anew = chance.integers(0, kept.n_actions, 16), twin.over.copy()
+            words, reward, terminal, decided = twin.batch.state_words().copy(), np.zeros(16), np.zeros(16, bool), 0
+            over = anew.copy()
+            for _ in range(4):
+                before, waiting = twin.batch.state_words().copy(), over.copy()
+                twin.over = np.zeros(16, bool)
+                twin.step(actions)
+                twin.batch.state_words()[:, :, waiting] = before[:, :, waiting]
+                reward[~waiting] += twin.arrival.reward[~waiting]
+                terminal |= ~waiting & (twin.arrival.continues == 0)
+                over, decided = over | twin.over, decided + (~waiting).sum()
+            twin.batch.state_words()[:, :, anew] = words[:, :, anew]
+            if anew.any():
+                twin.batch.reset(anew)
+            twin.over = over & ~anew
+            stats = kept.step(actions)
+            assert np.array_equal(kept.over, twin.over) and stats[STATS.index("agent_steps")] == decided
+            assert np.array_equal(kept.batch.state_words(), twin.batch.state_words())
+            assert np.allclose(kept.arrival.reward, reward) and np.array_equal(kept.arrival.continues == 0, terminal)
+            ended += kept.over.sum()
+        assert ended > 8
+
     def test_the_other_side_is_played_by_the_opponent(self):
         games = FrameGames(compiled("ball"), 16, 0, opponent="chaser", practice=False)
         seen = 0

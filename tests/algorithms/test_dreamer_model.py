@@ -111,6 +111,17 @@ class TestBehaviour:
         found = behaviour.lambda_returns(reward, goes_on, value, 0.9)
         assert found.flatten().tolist() == pytest.approx([first, middle, last])
 
+    def test_returns_of_what_was_played_by_hand(self):
+        """An episode that is terminated with row 2; row 3 begins the next one, and the rows end in its middle."""
+        reward, goes_on = torch.tensor([[9.0], [1], [2], [0], [5]]), torch.tensor([[1.0], [1], [0], [1], [1]])
+        is_first, ahead = torch.tensor([[True], [False], [False], [True], [False]]), torch.arange(3.0, 8)[:, None]
+        returns, counts = behaviour.replay_returns(reward, goes_on, is_first, ahead, 0.9)
+        assert counts.flatten().tolist() == [True, True, False, True], "nothing follows an episode's last step"
+        assert returns[1] == 2 and returns[3] == pytest.approx(5 + 0.9 * 7)
+        assert returns[0] == pytest.approx(1 + 0.9 * (0.05 * 4 + 0.95 * 2))
+        cut = torch.ones_like(goes_on)  # a time-out instead: what was imagined from the last row stands for the rest
+        assert behaviour.replay_returns(reward, cut, is_first, ahead, 0.9)[0][1] == pytest.approx(2 + 0.9 * 5)
+
     def test_what_is_not_reached_weighs_nothing(self):
         goes_on = torch.tensor([[1.0, 0], [1, 1], [0, 1], [1, 1]])
         weights = behaviour.path_weights(goes_on, 0.5)
@@ -322,6 +333,17 @@ class TestAgent:
                 dreamer.learn(batch())
             found.append(torch.cat([each.weights for each in dreamer.optimisers.values()]))
         assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+
+    def test_the_critic_learns_from_what_was_played(self):
+        """Its weights after one update depend on the weight of that loss; the model's and the actor's do not."""
+        given = batch()
+        with_it, without = (
+            Dreamer(DreamerSettings(size="pico", starts=8, replay_value=weight), ACTIONS, 0) for weight in (0.3, 0.0)
+        )
+        for one in (with_it, without):
+            one.learn(given)
+        same = [torch.equal(with_it.optimisers[k].weights, without.optimisers[k].weights) for k in with_it.optimisers]
+        assert dict(zip(with_it.optimisers, same, strict=True)) == {"model": True, "actor": True, "critic": False}
 
     def test_only_frames_actions_rewards_and_ends_are_read(self):
         """Whatever else a batch has may be anything: it changes no weight."""

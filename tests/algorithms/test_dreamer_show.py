@@ -116,8 +116,23 @@ def test_the_policy_decides_from_the_frames_that_are_sent():
     for k, (_, _, action) in enumerate(rows(letters)):
         frame = torch.from_numpy(frames[k, :SEEN].copy()).view(1, 1, 72, 20)
         assert int(player(frame, torch.tensor([k == 0]))) == action
-    surprises = [nats for message in letters.of("DECISIONS") for nats in message["surprises"]]
-    assert len(surprises) == 12 and min(surprises) >= 0
+    surprises = [row for message in letters.of("DECISIONS") for row in message["surprises"]]
+    assert [tick for tick, _ in surprises] == [row[0] for row in rows(letters)]
+    assert min(nats for _, nats in surprises) >= 0
+
+
+def test_actions_are_kept_as_in_training():
+    """The policy sees every fourth frame of a game, and its film has a step for each of them."""
+    drill = compiled("approach")
+    show, letters, _ = show_of(drill, {"settings": DreamerSettings(repeat=4).to_json()})
+    ask(show, 40, begin_of(drill), watch=True)
+    ticks = [tick for message in letters.of("DECISIONS") for tick, _ in message["surprises"]]
+    assert ticks == list(range(40, 40 + 40 * 4, 16))
+    actions = [action for _, _, action in rows(letters)]
+    assert all(len(set(actions[k : k + 4])) == 1 for k in range(0, 40, 4)) and len(set(actions)) > 1
+    show.obey({"type": "DREAM", "page": 9, "plan": 1, "tick": 50})
+    film = letters.of("IMAGINED")[0]
+    assert (film["tick"], film["stride"]) == (40, 16) and film["ticks"] == ticks[1:]
 
 
 def test_frames_cost_nothing_while_nobody_looks():

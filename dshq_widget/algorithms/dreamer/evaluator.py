@@ -31,9 +31,11 @@ class Played:
     winners: NDArray
 
 
-def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: str) -> Played:
-    """One whole episode in each of `games` games; `choose(frames, is_first)` gives the actions."""
-    played = FrameGames(drill, games, seed, opponent=opponent, practice=False, shaping=False)
+def play(drill: CompiledDrill, choose: Choose, games: int, seed: int, opponent: str, repeat: int = 1) -> Played:
+    """One whole episode in each of `games` games; `choose(frames, is_first)` gives the actions, each kept for `repeat`
+    decisions.
+    """
+    played = FrameGames(drill, games, seed, repeat=repeat, opponent=opponent, practice=False, shaping=False)
     frames = torch.empty((games, 1, 72, 20), dtype=torch.uint8)
     found = Played(np.zeros(games), np.zeros(games), np.zeros(games, np.int32))
     waiting = np.ones(games, bool)
@@ -86,19 +88,19 @@ class DreamerEvaluator:
         """One round with the learner's present weights; `blob` is the stand-in for the page."""
         begin, seed = time.monotonic(), self.seed + self.episodes
         if self.alone:
-            found = play(self.drill, by_policy(self.dreamer, EPISODES, seed), EPISODES, seed, "random")
+            found = self._play("random", seed)
             numbers = summary(found.returns, found.lengths, self.drill.spec.get("target"))
             self.metrics["evaluated_return"] = numbers["return_mean"]
             if numbers["target"] is not None:
                 self.metrics["solved"] = int(numbers["solved"])
             if "evaluated_return_random" not in self.metrics:
                 chance = by_chance(self.drill.spec["n_actions"], EPISODES, seed)
-                random = play(self.drill, chance, EPISODES, seed, "random")
+                random = play(self.drill, chance, EPISODES, seed, "random", self.dreamer.settings.repeat)
                 self.metrics["evaluated_return_random"] = float(random.returns.mean())
             self.episodes += EPISODES
         else:
             for name in (*self.drill.spec["baselines"][:1], "random"):
-                won = self._matches(name, seed)
+                won = matches(self._play(name, seed))
                 scripted = name != "random"
                 self.metrics["win_rate_ema" if scripted else "win_rate_random"] = won["win_rate"]
                 self.metrics["win_share" if scripted else "win_share_random"] = won["win_share"]
@@ -106,8 +108,9 @@ class DreamerEvaluator:
         self._took = time.monotonic() - begin
         self.metrics |= {"episodes": self.episodes, "duration_ms": 1000 * self._took}
 
-    def _matches(self, opponent: str, seed: int) -> dict[str, Any]:
-        return matches(play(self.drill, by_policy(self.dreamer, EPISODES, seed), EPISODES, seed, opponent))
+    def _play(self, opponent: str, seed: int) -> Played:
+        policy = by_policy(self.dreamer, EPISODES, seed)
+        return play(self.drill, policy, EPISODES, seed, opponent, self.dreamer.settings.repeat)
 
 
 def matches(found: Played) -> dict[str, Any]:

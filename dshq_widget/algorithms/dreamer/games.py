@@ -32,9 +32,11 @@ class Arrival:
 class FrameGames:
     """`n` games on tiles of the processor. `arrival` belongs to the frames that `draw` would draw now.
 
-    A game that ended shows its last frame; the next step begins its next episode, whatever the action. In a drill of
-    two sides `opponent`, a baseline or "random" or "idle", plays side 1. `weights` replaces weights of reward terms,
-    `shaping=False` drops the potentials. Raises ConfigError for an opponent that the drill does not have.
+    A game that ended shows its last frame; the next step begins its next episode, whatever the action. An action is
+    kept for `repeat` decisions of the drill, or until the episode ends. In a drill of two sides `opponent`, a baseline
+    or "random" or "idle", plays side 1, at each decision. `weights` replaces weights of reward terms, `shaping=False`
+    drops the potentials; `gamma` is the discount of a step. Raises ConfigError for an opponent that the drill does not
+    have.
     """
 
     def __init__(
@@ -43,17 +45,20 @@ class FrameGames:
         n: int,
         seed: int,
         *,
+        repeat: int = 1,
         opponent: str = "random",
         practice: bool = True,
         weights: Mapping[str, float] | None = None,
         shaping: bool = True,
         gamma: float = 1.0,
     ) -> None:
-        self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping, gamma=gamma)
+        a_decision = gamma ** (1 / repeat)
+        self.batch = Batch(drill, n, seed, practice=practice, weights=weights, shaping=shaping, gamma=a_decision)
         known = ("random", "idle", *drill.spec["baselines"])
         if self.batch.sides == 2 and opponent not in known:
             raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
         self.n, self.opponent, self.n_actions = n, opponent, int(drill.spec["n_actions"])
+        self.repeat = repeat
         self.n_terms = len(drill.spec["terms"])
         self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec["world"])
         self.over = np.zeros(n, bool)
@@ -71,28 +76,42 @@ class FrameGames:
         raster.draw_into(out, self.batch.game, self.batch.tiles, self._tones, self._view)
 
     def step(self, actions: NDArray) -> NDArray:
-        """One decision in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead. Returns
-        stats f64 (learning/telemetry/report.py).
+        """`repeat` decisions in every game, `actions` whole numbers `[n]`. Games that were over begin anew instead.
+        Returns stats f64 (learning/telemetry/report.py).
         """
-        given = np.zeros((self.n, self.batch.sides), np.int32)
-        if self.batch.sides == 2:
-            given[:, 1] = self.batch.scripted(self.opponent)[:, 1]
+        batch, anew, ended = self.batch, self.over, self.over.copy()
+        reward, terminal, decided = np.zeros(self.n, np.float32), np.zeros(self.n, bool), 0
+        given = np.zeros((self.n, batch.sides), np.int32)
         given[:, 0] = actions
-        anew = self.over
-        rewards, paid, terminated, truncated = self.batch.step(given)
-        reward = np.where(anew, np.float32(0), rewards[:, 0])
-        self.over = (terminated | truncated) & ~anew
+        kept: list[tuple[NDArray, NDArray]] = []
+        for _ in range(self.repeat):
+            if batch.sides == 2:
+                given[:, 1] = batch.scripted(self.opponent)[:, 1]
+            rewards, paid, terminated, truncated = batch.step(given)
+            playing = ~ended
+            reward += np.where(playing, rewards[:, 0], np.float32(0))
+            self._terms += paid[:, 0] * playing[:, None]
+            self._decisions += playing
+            decided += int(playing.sum())
+            over = (terminated | truncated) & playing
+            if over.any():
+                terminal |= over & terminated
+                ended |= over
+                kept.append((over.nonzero()[0], batch.snapshot(over.nonzero()[0])))
+            if ended.all():
+                break
+        for games, states in kept:
+            batch.restore(games, states)
+        self.over = ended & ~anew
         self._returns += reward
-        self._terms += paid[:, 0] * ~anew[:, None]
-        self._decisions += ~anew
-        stats = self._closed(self.over, int((~anew).sum()))
+        stats = self._closed(self.over, decided)
         if anew.any():
-            self.batch.reset(anew)
+            batch.reset(anew)
         before = self.arrival
         self.arrival = Arrival(
             reward,
             anew,
-            np.where(self.over & terminated, np.float32(0), np.float32(1)),
+            np.where(terminal, np.float32(0), np.float32(1)),
             (before.episode_id + anew).astype(np.int32),
         )
         return stats

@@ -41,6 +41,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         drill,
         settings.games,
         config.seed,
+        repeat=settings.repeat,
         opponent=settings.opponent,
         weights=config.reward_weights,
         gamma=settings.discount,

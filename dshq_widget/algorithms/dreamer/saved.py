@@ -41,7 +41,8 @@ def evaluate_saved(
     opponent = (drill.spec["baselines"] or ["random"])[0] if against == "scripted" else against
     for first in range(0, episodes, EPISODES):
         games = min(EPISODES, episodes - first)
-        parts.append(play(drill, by_policy(dreamer, games, seed + first, greedy), games, seed + first, opponent))
+        policy = by_policy(dreamer, games, seed + first, greedy)
+        parts.append(play(drill, policy, games, seed + first, opponent, dreamer.settings.repeat))
     names = ("returns", "lengths", "winners")
     found = Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
     if drill.spec["sides"] == 2:

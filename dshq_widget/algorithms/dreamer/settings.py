@@ -17,6 +17,10 @@ class DreamerSettings(Section):
     """Widths of the model (algorithms/dreamer/sizes.py): pico and nano for a processor, the others for a GPU."""
     games: int = setting(16, "int", "Games", RESTART, "dreamer", unit="games", lo=8, hi=4096, multiple=8)
     """Games played at once; a multiple of 8, so that every row of the ring is aligned."""
+    repeat: int = setting(1, "int", "Repeat", RESTART, "dreamer", unit="decisions", lo=1, hi=120)
+    """Decisions of the drill for which an action is kept (PlaNet and Dreamer in the DeepMind Control Suite: 2; Atari
+    agents: 4 frames). A step of the model is so long.
+    """
     ring: int = setting(65_536, "int", "Replay ring", RESTART, "dreamer", unit="frames", lo=64, hi=100_000_000)
     """Frames kept, over all games; 1,457 bytes each."""
     batch: int = setting(16, "int", "Batch", NEXT_UPDATE, "dreamer", unit="sequences", lo=1, hi=1024)
@@ -35,6 +39,8 @@ class DreamerSettings(Section):
         333.0, "float", "Discount horizon", NEXT_UPDATE, "dreamer", unit="decisions", lo=1.0, hi=1e6
     )
     """The discount is 1 - 1 / this (danijar/dreamerv3: 333); potentials are paid with it, too."""
+    replay_value: float = setting(0.3, "float", "Critic on replay", NEXT_UPDATE, "dreamer", lo=0.0, hi=100.0)
+    """Weight of the critic's loss on the steps that were played, beside those imagined (danijar/dreamerv3: 0.3)."""
     rare_shades: float = setting(0.0, "float", "Weight of rare shades", NEXT_UPDATE, "dreamer", lo=0.0, hi=1e6)
     """The most that a pixel of a rare shade weighs in the reconstruction, where each shade weighs the same in all; 0:
     every pixel weighs 1 (DreamerV3). 60 lets the model draw a ball early (measured: docs/LOG.md).

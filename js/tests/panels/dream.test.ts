@@ -48,12 +48,12 @@ async function toggle(open: boolean): Promise<void> {
 async function decisions(first: number, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, k) => [4 * (first + k), 1, 2, 0]);
   const bytes = new Uint8Array(count * (SEEN_BYTES + MADE_BYTES)).fill(0xff);
-  await told({ type: "DECISIONS", version: 5, decisions: rows, surprises: rows.map((_, k) => 1 + k) }, bytes);
+  await told({ type: "DECISIONS", version: 5, decisions: rows, surprises: rows.map(([tick], k) => [tick, 1 + k]) }, bytes);
 }
 async function imagined(tick: number, known: number): Promise<void> {
   const numbers = { reward: Array<number>(STEPS).fill(0.1), continues: Array<number>(STEPS).fill(1) };
   const ticks = Array.from({ length: known }, (_, k) => tick + 4 * (k + 1));
-  await told({ type: "IMAGINED", tick, ticks, ...numbers }, new Uint8Array(SEEN_BYTES + (STEPS + 1) * MADE_BYTES + known * SEEN_BYTES));
+  await told({ type: "IMAGINED", tick, ticks, stride: 4, ...numbers }, new Uint8Array(SEEN_BYTES + (STEPS + 1) * MADE_BYTES + known * SEEN_BYTES));
 }
 const drawn = (names: string) => [...root.querySelectorAll(`[aria-label^="${names}"]`)].filter((canvas) => !canvas.hasAttribute("data-empty")).length;
 

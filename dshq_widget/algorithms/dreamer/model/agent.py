@@ -99,8 +99,10 @@ class Dreamer:
         settings, model = self.settings, self.model
         h, z = states.h.detach().flatten(0, 1), states.z.detach().flatten(0, 1)
         real = batch["continues"].flatten()
-        if 0 < settings.starts < len(h):
-            chosen = torch.randperm(len(h), generator=self.chance, device=self.device)[: settings.starts]
+        count = min(settings.starts or len(h), len(h))
+        chosen = torch.arange(len(h), device=self.device)
+        if count < len(h):
+            chosen = torch.randperm(len(h), generator=self.chance, device=self.device)[:count]
             h, z, real = h[chosen], z[chosen], real[chosen]
         dreamt = self.imagine(h, z, settings.horizon)
         continues = torch.cat([real[None], dreamt.continues[1:]])
@@ -115,7 +117,8 @@ class Dreamer:
         with torch.no_grad():
             slow = self.slow(dreamt.latents[:-1])
         critic = behaviour.critic_loss(logits[:-1], slow, returns, weights, model.bins)
-        (policy + critic).backward()
+        replayed = self._replay_loss(batch, states, chosen, returns[0]) if settings.replay_value else policy * 0
+        (policy + critic + settings.replay_value * replayed).backward()
         with torch.no_grad():
             return {
                 "loss_policy": policy.detach(),
@@ -124,6 +127,21 @@ class Dreamer:
                 "imagined_return": returns.mean(),
                 "return_scale": scale,
             }
+
+    def _replay_loss(self, batch: Mapping[str, Tensor], states: States, chosen: Tensor, imagined: Tensor) -> Tensor:
+        """The critic's loss on the steps that were played. `imagined` returns belong to the states `chosen`; the critic
+        speaks for the others.
+        """
+        settings, model, latents = self.settings, self.model, states.latent.detach()
+        logits = self.critic(latents)
+        ahead = dist.mean_of_bins(logits.detach(), model.bins).flatten().index_copy(0, chosen, imagined.detach())
+        ahead = ahead.view(batch["reward"].shape)
+        returns, counts = behaviour.replay_returns(
+            batch["reward"], batch["continues"], batch["is_first"], ahead, settings.discount
+        )
+        with torch.no_grad():
+            slow = self.slow(latents[:-1])
+        return behaviour.critic_loss(logits[:-1], slow, returns, counts.to(returns.dtype), model.bins)
 
     @torch.no_grad()
     def imagine(self, h: Tensor, z: Tensor, steps: int) -> behaviour.Imagined:

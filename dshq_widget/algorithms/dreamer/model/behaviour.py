@@ -51,6 +51,23 @@ def lambda_returns(reward: Tensor, continues: Tensor, value: Tensor, discount: f
     return torch.stack(returns[::-1])
 
 
+def replay_returns(
+    reward: Tensor, continues: Tensor, is_first: Tensor, ahead: Tensor, discount: float
+) -> tuple[Tensor, Tensor]:
+    """Lambda-returns of T played steps, `[T - 1, B]`, and which of them count (bool): not those of an episode's last
+    step, after which another one begins. `ahead` `[T, B]` is what was imagined from each step on; where the steps end
+    it stands for all that follows (`repl_loss` of danijar/dreamerv3).
+    """
+    same = ~is_first[1:]
+    last, returns = ahead[-1], []
+    for t in range(len(reward) - 2, -1, -1):
+        goes_on = same[t + 1] if t + 1 < len(same) else torch.ones_like(same[t])
+        follows = torch.where(goes_on, (1 - LAMBDA) * ahead[t + 1] + LAMBDA * last, ahead[t + 1])
+        last = reward[t + 1] + discount * continues[t + 1] * follows
+        returns.append(last)
+    return torch.stack(returns[::-1]), same
+
+
 def path_weights(continues: Tensor, discount: float) -> Tensor:
     """f32 `[H + 1, N]`: how likely each imagined state is to be reached at all, discounted; the first has `continues`
     of the data itself.

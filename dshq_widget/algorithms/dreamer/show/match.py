@@ -31,6 +31,8 @@ class Decision:
     """Of the state before it (`check_sum`)."""
     actions: list[int]
     """Of each side."""
+    seen: bool
+    """Whether the policy saw a frame and chose; else its last action is kept."""
 
 
 def check_sum(words: NDArray) -> int:
@@ -44,14 +46,16 @@ def check_sum(words: NDArray) -> int:
 class Match:
     """One game from the page's state on. `start` is the field of DECIDE: `state` (its bytes in hex), `tick`, `repeat`
     (ticks per decision), `opponent` (of a drill of two sides) and `at_reset` (policies change between games only).
+    The policy chooses at every `keep`-th decision of a game, as it did in training.
     """
 
-    def __init__(self, drill: CompiledDrill, start: Mapping[str, Any]) -> None:
+    def __init__(self, drill: CompiledDrill, start: Mapping[str, Any], keep: int = 1) -> None:
         self.batch = Batch(drill, 1, practice=False)
         words = np.frombuffer(bytes.fromhex(start["state"]), "<u4")
         self.batch.restore([0], words[None].astype(np.uint32))
         self.tick, self.repeat, self.opponent = int(start["tick"]), int(start["repeat"]), str(start["opponent"])
-        self.at_reset = bool(start["at_reset"])
+        self.at_reset, self.keep = bool(start["at_reset"]), keep
+        self._kept, self._action = 0, 0
         self.first = True
         """Nothing before the next decision counts: a game begins, or the page's match is taken up."""
         self.frame = torch.empty((1, 1, raster.HEIGHT, raster.ROW_BYTES), dtype=torch.uint8)
@@ -60,13 +64,22 @@ class Match:
         self._rng = np.random.default_rng([int(words[0]), self.tick, 0x5707])
         self._only = np.ones(1, bool)
 
+    @property
+    def chooses(self) -> bool:
+        """Whether the next decision is the policy's, and no kept action."""
+        return self.first or self._kept == 0
+
     def decide(self, choose: Choose) -> Decision:
         """Play one decision, and into the next game if this one ends."""
         batch, tiles = self.batch, self.batch.tiles
-        raster.draw_into(self.frame.numpy(), batch.game, tiles, self._tones, self._view)
-        first: Tensor = torch.tensor([self.first])
-        actions = [int(choose(self.frame, first)), *([self._scripted()] if batch.sides == 2 else [])]
-        made = Decision(self.tick, check_sum(batch.snapshot([0])[0]), actions)
+        seen = self.chooses
+        if seen:
+            raster.draw_into(self.frame.numpy(), batch.game, tiles, self._tones, self._view)
+            first: Tensor = torch.tensor([self.first])
+            self._action, self._kept = int(choose(self.frame, first)), self.keep
+        self._kept -= 1
+        actions = [self._action, *([self._scripted()] if batch.sides == 2 else [])]
+        made = Decision(self.tick, check_sum(batch.snapshot([0])[0]), actions, seen)
         for side, action in enumerate(actions):
             tiles["action"][0, side, 0] = action
         batch.game.decide(tiles)

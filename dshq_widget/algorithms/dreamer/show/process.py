@@ -45,7 +45,8 @@ class Played:
     watched: bool = False
     made: list[Decision] = field(default_factory=list)
     frames: list[bytes] = field(default_factory=list)
-    surprises: list[float] = field(default_factory=list)
+    surprises: list[tuple[int, float]] = field(default_factory=list)
+    """Of the frames: tick, and nats."""
     since: float = 0.0
     """When the oldest decision that is not sent yet was made."""
     past: OrderedDict[int, tuple[bytes, Latent]] = field(default_factory=OrderedDict)
@@ -95,14 +96,15 @@ class Show:
     def _begin(self, page: int, plan: int, start: Mapping[str, Any]) -> None:
         before = self.pages.pop(page, None)
         chance = torch.Generator().manual_seed(self.seed + int(start["tick"]))
-        self.pages[page] = Played(plan, Match(self.drill, start), Player(self.policy.dreamer, 1, chance))
+        match = Match(self.drill, start, self.policy.dreamer.settings.repeat)
+        self.pages[page] = Played(plan, match, Player(self.policy.dreamer, 1, chance))
         if before is not None:
             self.pages[page].dream = before.dream
         while len(self.pages) > MOST_PAGES:
             self.pages.popitem(last=False)
 
     def _decide(self, page: int, played: Played, now: float) -> None:
-        if played.match.first or not played.match.at_reset:
+        if played.match.first or (played.match.chooses and not played.match.at_reset):
             self.policy.renew()
         if played.made and played.version != self.policy.version:
             self._tell(page, played)
@@ -111,6 +113,8 @@ class Show:
         made = played.match.decide(played.player)
         played.made.append(made)
         played.asked -= 1
+        if not made.seen:
+            return
         seen = played.match.frame.numpy().tobytes()
         played.past[made.tick] = seen, Latent.of(played.player)
         while len(played.past) > 2 * MOST_ASKED:
@@ -118,7 +122,7 @@ class Show:
         if played.watched:
             frame, surprise = reconstructed(self.policy.dreamer, played.player)
             played.frames.append(seen + frame)
-            played.surprises.append(surprise)
+            played.surprises.append((made.tick, surprise))
 
     def _tell(self, page: int, played: Played) -> None:
         rows = [[made.tick, made.sum, *made.actions] for made in played.made]
@@ -156,6 +160,7 @@ class Show:
             b"".join([frame, *(step.frame for step in steps), *(played.past[known][0] for known in later)]),
             tick=at,
             ticks=later,
+            stride=played.match.keep * played.match.repeat,
             reward=[step.reward for step in steps[1:]],
             continues=[step.continues for step in steps[1:]],
         )
