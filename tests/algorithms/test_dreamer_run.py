@@ -59,6 +59,7 @@ def test_save_and_go_on_to_the_bit(bandit, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_pause_change_and_stop(tmp_path):
     with Trainer("bandit", dreamer=SMALL, log_dir=tmp_path, **HOW) as trainer:
         trainer.start()

@@ -61,6 +61,7 @@ w._outbox._send_traits = noted
 """
 
 
+@pytest.mark.slow
 def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(plain_chromium, open_page: OpenPage):
     opened, widget = begin(open_page, plain_chromium)
     learns(widget)

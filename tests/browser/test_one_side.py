@@ -17,6 +17,7 @@ def steps(widget: WidgetPage) -> int:
     return int(widget.attribute("score").split("-")[1])
 
 
+@pytest.mark.slow
 def test_cartpole_plays_learns_and_obeys(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, CELL)
     assert widget.attribute("drill") == "cartpole"

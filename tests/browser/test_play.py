@@ -75,6 +75,7 @@ def check_replay(browser, found: dict) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(plain_chromium):
     drill = compile_drill(drills["ball"])
     for found in in_node("recordMatches", {"spec": drill.spec, "javascript": drill.javascript}, list(range(10)), 2000):
@@ -136,6 +137,7 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, o
     check_replay(plain_chromium, found)
 
 
+@pytest.mark.slow
 def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium)
     widget.control("Mode").select_option("sandbox")

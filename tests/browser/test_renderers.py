@@ -35,6 +35,7 @@ def kicks(page: BarePage, widget: WidgetPage) -> None:
     widget.until(lambda: page.kernel.run(action).strip(), "1".__eq__, 60, "a kick")
 
 
+@pytest.mark.slow
 def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
     browser = launch_chromium(playwright)
     try:
@@ -74,6 +75,7 @@ SPOILED = """
 """
 
 
+@pytest.mark.slow
 def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes_over(chromium, open_page: OpenPage):
     gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
     page, widget = begin(open_page, chromium, prepare=inject(gone + SPOILED))
@@ -118,6 +120,7 @@ def test_a_content_policy_that_forbids_workers(lenient_chromium, open_page: Open
     page.console_errors.clear()  # the browser's own words on that policy
 
 
+@pytest.mark.slow
 def test_a_person_may_choose_what_draws(chromium, open_page: OpenPage):
     page, widget = begin(
         open_page, chromium, "from dshq_widget import DrillWidget; w = DrillWidget(renderer='canvas2d'); w"
@@ -132,6 +135,7 @@ def test_a_person_may_choose_what_draws(chromium, open_page: OpenPage):
     )
 
 
+@pytest.mark.slow
 def test_training_is_spared_half_of_the_frames_that_a_processor_draws(chromium, open_page: OpenPage):
     small = "num_envs=64, minibatch_size=1024, workers=0"
     page, widget = begin(open_page, chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({small}); w")

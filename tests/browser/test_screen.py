@@ -182,6 +182,7 @@ def test_a_drill_of_one_side_has_one_name_on_the_board_and_no_goals(plain_chromi
         assert not widget.control(name).is_visible()
 
 
+@pytest.mark.slow
 def test_undo_brings_back_what_was_forgotten(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     widget.control("Train").click()

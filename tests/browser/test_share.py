@@ -39,6 +39,7 @@ def test_the_web_page_plays_from_disk(plain_chromium, open_page: OpenPage, tmp_p
     context.close()
 
 
+@pytest.mark.slow
 def test_a_replay_is_played_on_the_pitch_and_left_again(plain_chromium, open_page: OpenPage, tmp_path):
     _, widget = begin(open_page, plain_chromium, CELL)
     widget.wait_number("tick", lambda tick: tick > 240)

@@ -112,6 +112,7 @@ def test_a_folder_for_logs_keeps_the_policy_too(tmp_path):
         assert f"is kept in {log_dir / 'autosave.dshq'}" in end.said
 
 
+@pytest.mark.slow
 def test_without_any_place_the_policy_goes_to_a_temporary_file(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     arguments = ["ball", "--seconds", 600, "--autosave-seconds", 1]

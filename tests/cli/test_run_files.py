@@ -30,6 +30,7 @@ def digest(path):
     return hashlib.sha256(checkpoint.load(path).weights.tobytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_run_from_its_own_file_gives_the_same_weights(tmp_path):
     """In lock-step; the file of another place, with a drill of one's own, and from another folder."""
     folder, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"

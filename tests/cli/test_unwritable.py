@@ -109,6 +109,7 @@ def test_a_block_that_fails_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_a_policy_that_cannot_be_saved_in_the_end_is_kept_elsewhere(tmp_path):
     """The folder is there when training begins and is gone when it ends."""
     place, temporary = tmp_path / "here", tmp_path / "tmp"

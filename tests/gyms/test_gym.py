@@ -239,6 +239,7 @@ def test_cartpole_is_learned_saved_and_evaluated(asked, kept, tmp_path, capsys):
         Trainer("gym:Acrobot-v1", resume=file)
 
 
+@pytest.mark.slow
 def test_a_pendulum_is_pushed():
     with Trainer("gym:Pendulum-v1", **QUICK) as trainer:
         trainer.start()
@@ -296,6 +297,7 @@ def test_observations_that_are_no_numbers_are_refused():
         assert "returned an observation that is not finite" in trainer.error
 
 
+@pytest.mark.slow
 def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -307,6 +309,7 @@ def test_a_module_in_the_working_directory_is_found_by_every_process(tmp_path, m
         assert trainer.metrics["updates"] > 0, trainer.error
 
 
+@pytest.mark.slow
 def test_environments_in_processes_of_their_own_leave_none_behind():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     with Trainer(WORLDS + "Easy-v0", **QUICK, workers=1) as trainer:

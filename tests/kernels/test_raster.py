@@ -238,6 +238,7 @@ def test_the_gpus_frames_are_the_cpus_in_the_simulator(names):
     assert in_the_simulator(IN_THE_SIMULATOR, *names).split() == names
 
 
+@pytest.mark.slow
 def test_the_gpu_draws_hostile_scenes_as_the_cpu_does_in_the_simulator(tmp_path):
     """No shapes, more than a block prepares at once, and what hypothesis thinks of, into a slot that was not empty."""
     rng, scenes = np.random.default_rng(3), [[]]

@@ -118,6 +118,7 @@ def test_the_pace_changes_no_bit(tmp_path):
         assert np.array_equal(fed.latest_policy().weights, wanted.weights)
 
 
+@pytest.mark.slow
 def test_pause_next_update_resume_stop(tmp_path):
     with running() as t:
         until(lambda: updates(t) >= 3)

@@ -280,6 +280,7 @@ def test_an_unread_parent_does_not_block_a_child(supervisor):
     ears.wait_for("ECHO", last=True)
 
 
+@pytest.mark.slow
 def test_an_idle_child_takes_next_to_no_processor_time(supervisor, ears):
     child = supervisor.start(PROBE, **ears.callbacks)
     ears.wait_for("HEALTH", health="running")

@@ -17,7 +17,7 @@ SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_siz
 PATIENCE = 300.0  # seconds
 
 
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
     with Trainer("bandit", workers=workers, **SMALL) as t:
         assert t.train_for(updates=7, progress=False) is True
@@ -38,6 +38,7 @@ def test_the_first_update_that_reaches_the_agent_steps():
         assert t.train_for(agent_steps=each, progress=False) and t.metrics["updates"] == 6
 
 
+@pytest.mark.slow
 def test_schedules_end_with_the_budget_unless_their_length_was_chosen():
     with Trainer("ball", workers=0, **SMALL) as t:
         assert t.train_for(agent_steps=5000, progress=False)
@@ -56,6 +57,7 @@ def test_seconds_are_counted_by_the_learner():
         assert t.status == "stopped" and 1.4 < t.metrics["seconds"] < 2.5
 
 
+@pytest.mark.slow
 def test_a_pace_does_not_stretch_the_seconds():
     with Trainer("bandit", workers=0, pace=64 * 8, **SMALL) as t:  # an update a second
         t.start()

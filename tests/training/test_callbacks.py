@@ -42,6 +42,7 @@ def test_a_run_tells_of_updates_and_evaluations_and_stops_when_it_is_enough():
     assert threading.current_thread() not in threads and {each.name for each in threads} == {"dshq-listeners"}
 
 
+@pytest.mark.slow
 def test_an_exception_is_a_warning_and_the_run_goes_on(caplog):
     warnings, after = [], []
 

@@ -85,6 +85,7 @@ def test_a_killed_process_leaves_its_run(tmp_path: Path):
     assert found(tmp_path) == 4
 
 
+@pytest.mark.slow
 def test_a_trainer_goes_on_from_it_with_its_settings(tmp_path: Path):
     with Trainer(Bandit, keep_in=tmp_path, learning_rate=0.02, num_envs=64) as trainer:
         trainer.start()

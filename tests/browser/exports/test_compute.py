@@ -309,6 +309,7 @@ def test_it_learns(page):
     assert early > 300 and late < early / 3, "fewer episodes end in as many decisions"
 
 
+@pytest.mark.slow
 def test_the_probe_measures(page):
     network = packed({"layers": list(SMALL.layers), "activation": "tanh", "data": weights_of(SMALL)})
     ask = "given => probe(given)"

@@ -136,6 +136,7 @@ KEPT = """() => new Promise((resolve) => {
 })"""
 
 
+@pytest.mark.slow
 def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, tmp_path: Path):
     page, widget = begin(open_page, plain_chromium, CELL.format(more={}))
     assert widget.attribute("trainer") == "kernel"

@@ -37,7 +37,7 @@ def output(notebook: NotebookPage):
     return notebook.page.locator(".jp-OutputArea-output").first
 
 
-@pytest.mark.parametrize("drawn_by", ["chromium", "plain_chromium"])
+@pytest.mark.parametrize("drawn_by", ["chromium", pytest.param("plain_chromium", marks=pytest.mark.slow)])
 def test_with_a_fresh_kernel_a_picture_of_the_match_stands_there(request, lab: LabServer, drawn_by):
     browser = request.getfixturevalue(drawn_by)
     name = f"fresh_{drawn_by}.ipynb"
@@ -62,6 +62,7 @@ def test_with_a_fresh_kernel_a_picture_of_the_match_stands_there(request, lab: L
     assert again.console_errors == []
 
 
+@pytest.mark.slow
 def test_in_a_notebook_that_is_not_trusted_the_sentence_stands_there(plain_chromium, lab: LabServer):
     """JupyterLab takes the HTML then, without the picture, because it takes no image from a `data:` address."""
     name = "untrusted.ipynb"
@@ -74,6 +75,7 @@ def test_in_a_notebook_that_is_not_trusted_the_sentence_stands_there(plain_chrom
     again.close()
 
 
+@pytest.mark.slow
 def test_widgets_that_jupyterlab_saves_itself_are_left_alone(plain_chromium, lab: LabServer):
     name = "state.ipynb"
     lab.write_notebook(name, [CELL])

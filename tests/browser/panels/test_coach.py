@@ -33,6 +33,7 @@ def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
     return box["x"] + box["width"] / 2 + x * unit, box["y"] + box["height"] / 2 - y * unit
 
 
+@pytest.mark.slow
 def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     rewards = widget.tab("Rewards")
@@ -68,6 +69,7 @@ def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, ope
     widget.control("Stop").click()
 
 
+@pytest.mark.slow
 def test_drill_this(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     coach = widget.tab("Coach")

@@ -57,6 +57,7 @@ def test_it_decides_for_orange_where_a_person_plays_blue(plain_chromium, open_pa
     widget.until(side, lambda now: now == "1", 60, "futures of orange")
 
 
+@pytest.mark.slow
 def test_a_drill_of_one_side_without_handles(chromium, open_page: OpenPage):
     _, widget = begin(open_page, chromium, MAZE)
     widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")

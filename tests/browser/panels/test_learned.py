@@ -19,6 +19,7 @@ def unfold(widget: WidgetPage, panel: str) -> None:
     widget.root.locator(f"details.{panel} > summary").click()
 
 
+@pytest.mark.slow
 def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, PLAIN)
     chip, slider = widget.control("Ghost").first, widget.control(GHOST)

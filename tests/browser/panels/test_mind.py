@@ -105,6 +105,7 @@ def test_why_that_move(plain_chromium, open_page: OpenPage):
     widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")
 
 
+@pytest.mark.slow
 def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, PLAIN)
     widget.control("Train").click()

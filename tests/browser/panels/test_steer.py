@@ -23,6 +23,7 @@ def version(widget: WidgetPage) -> float:
     return widget.number("version")
 
 
+@pytest.mark.slow
 def test_the_pace_and_updates_by_hand(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
     pill = widget.root.locator(".pill")
