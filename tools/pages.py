@@ -3,8 +3,8 @@
 `python -m tools.pages` (`make lessons`) works through every lesson in a kernel and keeps what its cells showed: text,
 plots, and every match with the policy of that moment. That takes minutes: training gets `--seconds`, 30. Exercises
 stand as they are found; what comes after them is what it is with the reference answer. A page whose lesson has the same
-code as before keeps its outputs; `python -m tools.pages 03 04` works through these lessons again in any case. The
-widget's bundle, which all pages share, is copied beside them.
+code as before keeps its outputs; `python -m tools.pages shaping ppo` works through these lessons again in any
+case. The widget's bundle, which all pages share, is copied beside them.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _output(output: nbformat.NotebookNode) -> str:
 def recorded(row: Lesson, text: str, seconds: float) -> list[str]:
     """Work through a lesson; returns what each of its code cells showed."""
     cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
-    known, shown = iter(answers(row.number)), []
+    known, shown = iter(answers(row)), []
     with TemporaryDirectory() as folder, _budget(seconds), Reader(Path(folder)) as reader:
         recorder = Recorder(reader)
         for cell in cells:
@@ -197,7 +197,7 @@ def shown_before(row: Lesson, text: str, written: str) -> list[str]:
     try:
         return [known[_key(cell.source)] for cell in notebook(text).cells if cell.cell_type == "code"]
     except KeyError as error:
-        raise LookupError(f"the code of lesson {row.number} has changed") from error
+        raise LookupError(f"the code of lesson {row.name!r} has changed") from error
 
 
 def build(folder: Path, row: Lesson, seconds: float, again: bool = False) -> Path:
@@ -247,7 +247,7 @@ def _coloured(source: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lessons", nargs="*", metavar="NN", help="lessons to work through again; none: what changed")
+    parser.add_argument("lessons", nargs="*", metavar="NAME", help="lessons to work through again; none: what changed")
     parser.add_argument("--seconds", type=float, default=30.0, help="the most that one training gets (default 30)")
     parser.add_argument("--out", type=Path, default=PAGES, help="the folder for the pages (default docs/lessons)")
     arguments = parser.parse_args()

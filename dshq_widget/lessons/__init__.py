@@ -1,7 +1,6 @@
 """What the lessons of `notebooks/` use: `check` an answer, `seconds` to spend on training or measuring.
 
-Each lesson's own checking is in `lesson_NN.py`, loaded when it is asked for: `missing(...)` takes the answer and gives
-what it still lacks as sentences, none when it is done; `DONE` says what a finished answer means.
+Each lesson's own checking is in `checks/NAME.py`, loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ BUDGET = "DSHQ_LESSON_SECONDS"
 
 
 def check(name: str | int, /, *answer: Any, **named: Any) -> Verdict:
-    """What `answer` to the exercise of a lesson, by its name or number, still lacks; the end of a cell shows it.
+    """What `answer` to the exercise of a lesson, by its name, still lacks; the end of a cell shows it.
 
     A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.
     Raises ValueError for an unknown lesson.
     """
     checked = lesson(name)
-    module = importlib.import_module(f"dshq_widget.lessons.lesson_{checked.number}")
+    module = importlib.import_module(f"dshq_widget.lessons.checks.{checked.module}")
     try:
         missing = module.missing(*answer, **named)
     except Exception as error:  # whatever somebody's own function raises
         missing = [f"the check of your answer ended with {type(error).__name__}: {error}"]
-    return Verdict(checked.number, tuple(missing), module.DONE)
+    return Verdict(tuple(missing), module.DONE)
 
 
 def seconds(wanted: float) -> float:

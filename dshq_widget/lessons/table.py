@@ -12,9 +12,9 @@ class Lesson:
     """One notebook of `notebooks/`."""
 
     number: str
-    """Two digits."""
+    """Its place in the order, two digits: what its files begin with."""
     name: str
-    """What `DrillWidget(lesson=name)` and `check(name, ...)` take; the number stands for it as well."""
+    """What `DrillWidget(lesson=name)` and `check(name, ...)` take."""
     file: str
     """Name of its files behind the number."""
     title: str
@@ -28,9 +28,14 @@ class Lesson:
         """Name of its files without their ending."""
         return f"{self.number}_{self.file}"
 
+    @property
+    def module(self) -> str:
+        """Name of the modules with its checks, answers and attempts."""
+        return self.name.replace("-", "_")
+
 
 LESSONS: dict[str, Lesson] = {
-    row.number: row
+    row.name: row
     for row in (
         Lesson(
             "01",
@@ -49,7 +54,15 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "mind", "log"),
         ),
         Lesson(
-            "03",
+            "06",
+            "ppo",
+            "ppo_the_loss",
+            "PPO: the loss",
+            "Advantages say what was better than expected; a clipped ratio keeps each step small.",
+            (*WATCH, "hyper"),
+        ),
+        Lesson(
+            "08",
             "shaping",
             "rewards_and_shaping",
             "Rewards and shaping",
@@ -57,52 +70,12 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "rewards"),
         ),
         Lesson(
-            "04",
-            "ppo",
-            "ppo_from_an_empty_cell",
-            "PPO from an empty cell",
-            "Advantages say what was better than expected; a clipped ratio keeps each step small.",
-            (*WATCH, "hyper"),
-        ),
-        Lesson(
-            "05",
+            "09",
             "self-play",
             "self_play_and_elo",
             "Self-play and Elo",
             "Who learns against itself needs a measure that does not move along: pinned opponents.",
             ("transport", "ghost", "training", "status", "headline", "league"),
-        ),
-        Lesson(
-            "06",
-            "speed",
-            "why_it_is_fast",
-            "Why it is fast",
-            "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
-            ("transport", "training", "pace", "status", "headline"),
-        ),
-        Lesson(
-            "07",
-            "drill",
-            "write_your_own_drill",
-            "Write your own drill",
-            "A game is a state, rules that change it, what players see, and what they are paid for.",
-            (*WATCH, "rewards"),
-        ),
-        Lesson(
-            "08",
-            "gymnasium",
-            "any_gymnasium_environment",
-            "Any Gymnasium environment",
-            "The same learner takes whatever can be reset, stepped and seen.",
-            WATCH,
-        ),
-        Lesson(
-            "09",
-            "league",
-            "run_a_class_league",
-            "Run a class league",
-            "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
-            ("transport", "training", "status", "headline", "league"),
         ),
         Lesson(
             "10",
@@ -112,15 +85,60 @@ LESSONS: dict[str, Lesson] = {
             "One run is an anecdote: seeds, intervals and one change at a time make it a finding.",
             (*WATCH, "hyper"),
         ),
+        Lesson(
+            "15",
+            "drill",
+            "write_your_own_drill",
+            "Write your own drill",
+            "A game is a state, rules that change it, what players see, and what they are paid for.",
+            (*WATCH, "rewards"),
+        ),
+        Lesson(
+            "16",
+            "gymnasium",
+            "any_gymnasium_environment",
+            "Any Gymnasium environment",
+            "The same learner takes whatever can be reset, stepped and seen.",
+            WATCH,
+        ),
+        Lesson(
+            "17",
+            "speed",
+            "why_it_is_fast",
+            "Why it is fast",
+            "Where the numbers lie decides how fast they are computed; a floor says how fast they could be.",
+            ("transport", "training", "pace", "status", "headline"),
+        ),
+        Lesson(
+            "18",
+            "league",
+            "run_a_class_league",
+            "Run a class league",
+            "A table of strangers is fair when seeds are published, sides are swapped and everyone can check.",
+            ("transport", "training", "status", "headline", "league"),
+        ),
     )
 }
-"""By number."""
+"""By name, in their order."""
+
+ALIASES = {
+    "01": "watch",
+    "02": "replay",
+    "03": "shaping",
+    "04": "ppo",
+    "05": "self-play",
+    "06": "speed",
+    "07": "drill",
+    "08": "gymnasium",
+    "09": "league",
+    "10": "experiment",
+}
+"""Numbers that name a lesson as well. They are not its place in the order, which may change."""
 
 
 def lesson(name: str | int) -> Lesson:
-    """A lesson by its name, "shaping", or its number, "03" or 3. Raises ValueError."""
-    found = LESSONS.get(f"{name:0>2}") or next((row for row in LESSONS.values() if row.name == name), None)
+    """A lesson by its name, "shaping", or its alias, "03" or 3. Raises ValueError."""
+    found = LESSONS.get(ALIASES.get(f"{name:0>2}", str(name)))
     if found is None:
-        names = ", ".join(f"{row.name} ({row.number})" for row in LESSONS.values())
-        raise ValueError(f"there is no lesson {name!r}; there are {names}")
+        raise ValueError(f"there is no lesson {name!r}; there are {', '.join(LESSONS)}")
     return found

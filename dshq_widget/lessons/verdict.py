@@ -17,7 +17,6 @@ DONE_COLOUR, MISSING_COLOUR = "#1a9e6f", "#f5791f"
 class Verdict:
     """Whether an exercise is done, and what it still lacks."""
 
-    number: str
     missing: tuple[str, ...]
     """Sentences; empty when it is done. `backticks` mark code."""
     meaning: str

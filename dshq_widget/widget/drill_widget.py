@@ -54,7 +54,7 @@ class DrillWidget(anywidget.AnyWidget):
     hyper-parameters (docs/contract.md), which override those of a `preset` (laptop, classroom, gpu), and settings of
     the show: mode, speed, playing, opponent, swap, swap_interval_ms, blend_ms, action_repeat, renderer (auto, webgpu or
     canvas2d). `seed` seeds both the match and the training. `controls` names the panels to show, all by default; it can
-    also be set later. `lesson` ("shaping" or "03") shows the panels of a lesson. Raises ConfigError (a ValueError),
+    also be set later. `lesson` ("shaping") shows the panels of a lesson. Raises ConfigError (a ValueError),
     CheckpointError, or the drill's own error, each with one sentence. Running the same cell again closes its earlier
     widget if the front end reports cell ids; `save` still works on that widget.
     """

@@ -1,4 +1,4 @@
-"""A league inside this process: what lesson 09 does with it, and that nothing of it stays."""
+"""A league inside this process: what a lesson does with it, and that nothing of it stays."""
 
 import threading
 from hashlib import sha256

@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from dshq_widget.lessons import Lesson
+
 ANSWERS = Path(__file__).parents[1] / "lessons" / "answers"
 CELL_SECONDS = 300
 """A cell may take this long on a busy machine that never compiled anything."""
@@ -23,9 +25,9 @@ def chosen(cell: nbformat.NotebookNode) -> str:
     return re.sub(r"(?m)^# ", "", cell.source) if "wait" in tags(cell) else cell.source
 
 
-def answers(number: str) -> list[str]:
+def answers(lesson: Lesson) -> list[str]:
     """The reference answers to a lesson's exercises, in order."""
-    path = ANSWERS / f"{number}.py"
+    path = ANSWERS / f"{lesson.module}.py"
     parts = path.read_text(encoding="utf-8").split("# %%\n") if path.exists() else []
     return [part for part in parts if part.strip()]
 

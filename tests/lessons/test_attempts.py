@@ -24,31 +24,31 @@ class Winter(gym.Env):
 gym.register("Winter-v0", Winter, max_episode_steps=48)
 """
 EXERCISES = [
-    (number, exercise, attempts)
-    for number in LESSONS
-    for exercise, attempts in importlib.import_module(f"tests.lessons.attempts.lesson_{number}").ATTEMPTS.items()
+    (row.name, exercise, attempts)
+    for row in LESSONS.values()
+    for exercise, attempts in importlib.import_module(f"tests.lessons.attempts.{row.module}").ATTEMPTS.items()
 ]
 CASES = [
-    pytest.param(number, answer, is_right, id=f"{number}-{exercise}-{name}")
-    for number, exercise, attempts in EXERCISES
+    pytest.param(lesson, answer, is_right, id=f"{lesson}-{exercise}-{name}")
+    for lesson, exercise, attempts in EXERCISES
     for is_right, answers in ((False, attempts.wrong), (True, attempts.right))
     for name, answer in answers.items()
 ]
 
 
-@pytest.mark.parametrize(("number", "answer", "is_right"), CASES)
-def test_a_check_knows_right_from_wrong(number, answer, is_right, tmp_path, monkeypatch):
-    if number == "08":  # its answers are what the function in a file beside the notebook returns
+@pytest.mark.parametrize(("lesson", "answer", "is_right"), CASES)
+def test_a_check_knows_right_from_wrong(lesson, answer, is_right, tmp_path, monkeypatch):
+    if lesson == "gymnasium":  # its answers are what the function in a file beside the notebook returns
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "path", list(sys.path))
         (tmp_path / "winter.py").write_text(HOUSE.replace("REWARD", answer[0]))
         answer = ("winter",)
-    verdict = check(number, **answer) if isinstance(answer, dict) else check(number, *answer)
+    verdict = check(lesson, **answer) if isinstance(answer, dict) else check(lesson, *answer)
     assert verdict.done is is_right, verdict
     assert not [text for text in verdict.missing if "ended with" in text and "check of your answer" in text], verdict
 
 
-@pytest.mark.parametrize(("number", "exercise", "attempts"), EXERCISES, ids=lambda value: str(value)[:12])
-def test_each_check_has_ten_wrong_answers_and_two_unusual_right_ones(number, exercise, attempts):
+@pytest.mark.parametrize(("lesson", "exercise", "attempts"), EXERCISES, ids=lambda value: str(value)[:12])
+def test_each_check_has_ten_wrong_answers_and_two_unusual_right_ones(lesson, exercise, attempts):
     assert len(attempts.wrong) >= 10
     assert len(attempts.right) >= 2

@@ -1,4 +1,4 @@
-"""The checks of lessons 08 to 10 say what is wrong with answers that are nearly right."""
+"""The checks of the lessons on environments, leagues and experiments say what is wrong with nearly right answers."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 
 from dshq_widget.classroom.standings import Row, Table
 from dshq_widget.learning import elo
-from dshq_widget.lessons import lesson_08, lesson_10
+from dshq_widget.lessons.checks import experiment, gymnasium
 from dshq_widget.policy.evaluate import wilson
 
 HOUSE = """
@@ -42,7 +42,7 @@ def test_a_house_in_winter(tmp_path, monkeypatch, reward: str, told: str | None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "winter.py").write_text(HOUSE.format(reward=reward))
-    found = lesson_08.missing("winter")
+    found = gymnasium.missing("winter")
     assert found == [] if told is None else any(told in text for text in found), found
 
 
@@ -60,7 +60,7 @@ def table() -> Table:
 
 
 def test_points_and_ratings(table: Table):
-    lesson = pytest.importorskip("dshq_widget.lessons.lesson_09", exc_type=ImportError)
+    lesson = pytest.importorskip("dshq_widget.lessons.checks.league", exc_type=ImportError)
 
     def right(played, made):
         rating = np.full(3, 1000.0)
@@ -85,16 +85,16 @@ def test_points_and_ratings(table: Table):
 
 
 def test_the_claims_are_what_the_results_support():
-    results = lesson_10.RESULTS
-    low, _ = lesson_10.reference(results["A"], results["B"])
-    assert (low > 0) is lesson_10.CLAIMS["a"].holds
-    low, high = lesson_10.reference(results["A"], results["C"])
-    assert (high < 0) is lesson_10.CLAIMS["b"].holds
+    results = experiment.RESULTS
+    low, _ = experiment.reference(results["A"], results["B"])
+    assert (low > 0) is experiment.CLAIMS["a"].holds
+    low, high = experiment.reference(results["A"], results["C"])
+    assert (high < 0) is experiment.CLAIMS["b"].holds
     assert low < 0 < high
-    won = round(results["D"][0] * lesson_10.GAMES)
-    assert (wilson(won, lesson_10.GAMES - won)[0] > 0.9) is lesson_10.CLAIMS["c"].holds
-    assert (len(results["D"]) > 1) is lesson_10.CLAIMS["d"].holds
-    assert len(lesson_10.missing(holds={})) == len(lesson_10.CLAIMS)
+    won = round(results["D"][0] * experiment.GAMES)
+    assert (wilson(won, experiment.GAMES - won)[0] > 0.9) is experiment.CLAIMS["c"].holds
+    assert (len(results["D"]) > 1) is experiment.CLAIMS["d"].holds
+    assert len(experiment.missing(holds={})) == len(experiment.CLAIMS)
 
 
 def test_a_band_that_is_none():
@@ -103,7 +103,7 @@ def test_a_band_that_is_none():
         ahead = rng.choice(b, (9000, len(b))).mean(1) - rng.choice(a, (9000, len(a))).mean(1)
         return np.quantile(way * ahead, ends)
 
-    assert lesson_10.missing(band) == []
+    assert experiment.missing(band) == []
     for wrong, told in (
         (lambda a, b: band(a, b, (0, 1)), "too wide"),
         (lambda a, b: band(a, b, (0.25, 0.75)), "too narrow"),
@@ -111,4 +111,4 @@ def test_a_band_that_is_none():
         (lambda a, b: band(a, b, way=-1), "how far `a` is above `b`"),
         (lambda a, b: [0.0], "two numbers"),
     ):
-        assert told in lesson_10.missing(wrong)[0]
+        assert told in experiment.missing(wrong)[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dshq_widget.lessons import LESSONS
+from dshq_widget.lessons import LESSONS, Lesson
 from tests.harness.notebook_reader import ANSWERS, Reader, answers, chosen, tags
 from tools.notebooks import FOLDER, notebook, notebook_of, texts, written
 from tools.quotes import GIVEN, quotes
@@ -18,13 +18,19 @@ SECONDS = "1"
 ROUNDING = 1e-9
 """Decimal fractions of the prose are binary ones in the kernel."""
 
-IN_SHORT = ("01", "04", "07")
+IN_SHORT = ("watch", "ppo", "drill")
 """Lessons that also run without the slow tests: a match that learns, arrays alone, and a drill of one's own."""
+
+
+def of(text: Path) -> Lesson:
+    """The lesson that a text is."""
+    return next(row for row in LESSONS.values() if row.stem == text.stem)
+
 
 lessons = pytest.mark.parametrize("text", texts(), ids=lambda path: path.stem)
 in_short_or_slow = pytest.mark.parametrize(
     "text",
-    [pytest.param(path, marks=[] if path.stem[:2] in IN_SHORT else pytest.mark.slow) for path in texts()],
+    [pytest.param(path, marks=[] if of(path).name in IN_SHORT else pytest.mark.slow) for path in texts()],
     ids=lambda path: path.stem,
 )
 
@@ -39,7 +45,7 @@ def test_runs_top_to_bottom_and_its_checks_know_right_from_wrong(text: Path, tmp
     monkeypatch.setenv("DSHQ_LESSON_SECONDS", SECONDS)
     cells = nbformat.read(notebook_of(text), as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
-    known = iter(answers(text.stem[:2]))
+    known = iter(answers(of(text)))
     quoted = quotes(text.read_text(encoding="utf-8"))
     shown, wrong = [], []
     with Reader(tmp_path) as reader:
@@ -83,10 +89,9 @@ def test_the_notebook_is_its_text(text: Path):
 
 @lessons
 def test_has_what_every_lesson_has(text: Path):
-    lesson = LESSONS[text.stem[:2]]
+    lesson = of(text)
     made = notebook(text.read_text(encoding="utf-8"))
     nbformat.validate(made)
-    assert text.stem == lesson.stem
     words = [line for cell in made.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
     assert words[0] == f"# {lesson.title}"
     headings = [line.removeprefix("## ") for line in words if line.startswith("## ")]
@@ -110,7 +115,9 @@ def test_has_what_every_lesson_has(text: Path):
 
 def test_every_lesson_of_the_table_is_written():
     assert [path.stem for path in texts()] == [row.stem for row in LESSONS.values()]
-    assert [row.number for row in LESSONS.values()] == [f"{n:02d}" for n in range(1, 11)]
-    assert {path.stem for path in ANSWERS.glob("*.py")} <= set(LESSONS)
+    assert [row.name for row in LESSONS.values()] == list(LESSONS)
+    numbers = [row.number for row in LESSONS.values()]
+    assert numbers == sorted(set(numbers)) and all(re.fullmatch(r"\d\d", number) for number in numbers)
+    assert {path.stem for path in ANSWERS.glob("*.py")} <= {row.module for row in LESSONS.values()}
     listed = [path for path in FOLDER.iterdir() if re.match(r"\d\d_", path.name)]
     assert sorted(listed) == [notebook_of(path) for path in texts()], "a file browser lists each lesson once"

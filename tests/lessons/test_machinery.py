@@ -12,52 +12,53 @@ import pytest
 from dshq_widget import DrillWidget
 from dshq_widget.contract import protocol
 from dshq_widget.lessons import LESSONS, check, lesson, plots, seconds
+from dshq_widget.lessons.table import ALIASES
 from dshq_widget.lessons.verdict import Verdict
 from dshq_widget.training.history import Progress
 
 
 @pytest.fixture
 def wanting(monkeypatch):
-    """Lets lesson 01 ask for one number: 42."""
+    """Lets the first lesson ask for one number: 42."""
 
     def missing(answer):
         return [] if answer == 42 else [f"`answer` is {answer}, wanted 42", "try <again>"][: 1 if answer == 41 else 2]
 
     module = types.SimpleNamespace(missing=missing, DONE="`42` & that is all.")
-    monkeypatch.setattr(importlib, "import_module", lambda name: {"dshq_widget.lessons.lesson_01": module}[name])
+    monkeypatch.setattr(importlib, "import_module", lambda name: {"dshq_widget.lessons.checks.watch": module}[name])
 
 
 def test_a_verdict_says_what_is_missing_and_what_done_means(wanting):
-    assert not check("01", 40).done
-    assert repr(check("01", 40)) == "Not yet: `answer` is 40, wanted 42\nNot yet: try <again>"
+    assert not check("watch", 40).done
+    assert repr(check("watch", 40)) == "Not yet: `answer` is 40, wanted 42\nNot yet: try <again>"
     assert check(1, 41).missing == ("`answer` is 41, wanted 42",)
-    assert check("01", 42).done
-    assert repr(check("01", answer=42)) == "Done: `42` & that is all."
+    assert check("watch", 42).done
+    assert repr(check("watch", answer=42)) == "Done: `42` & that is all."
 
 
 def test_nothing_in_a_verdict_is_markup(wanting):
-    shown = check("01", "<b>x</b>")._repr_html_()
+    shown = check("watch", "<b>x</b>")._repr_html_()
     assert "<code>answer</code> is &lt;b&gt;x&lt;/b&gt;" in shown
     assert "try &lt;again&gt;" in shown
-    assert "Done: </strong><code>42</code> &amp; that" in check("01", 42)._repr_html_()
+    assert "Done: </strong><code>42</code> &amp; that" in check("watch", 42)._repr_html_()
 
 
 def test_an_answer_that_breaks_the_check_is_not_done(wanting):
-    verdict = check("01")
+    verdict = check("watch")
     assert not verdict.done
     assert "TypeError" in verdict.missing[0]
 
 
 def test_unknown_lessons_are_named():
-    with pytest.raises(ValueError, match=r"no lesson '11'; there are watch \(01\), .*, experiment \(10\)"):
+    with pytest.raises(ValueError, match="no lesson '11'; there are watch, .*, league"):
         check("11", 1)
     with pytest.raises(ValueError, match="no lesson 'three'"):
         lesson("three")
 
 
-def test_a_lesson_has_a_name_and_its_number_stands_for_it():
-    assert lesson("shaping") is lesson(3) is lesson("03") is LESSONS["03"]
-    assert [lesson(row.name) for row in LESSONS.values()] == list(LESSONS.values()), "no name twice"
+def test_a_lesson_has_a_name_and_a_number_may_stand_for_it():
+    assert lesson("shaping") is lesson(3) is lesson("03") is LESSONS["shaping"]
+    assert list(ALIASES) == [f"{number:02d}" for number in range(1, 11)] and set(ALIASES.values()) <= set(LESSONS)
     with DrillWidget("approach", lesson="shaping") as by_name, DrillWidget("approach", lesson="03") as by_number:
         assert by_name.controls == by_number.controls
     assert check("watch", 3.0).missing == check("01", 3.0).missing
@@ -72,7 +73,7 @@ def test_seconds_are_those_wanted_or_fewer(monkeypatch):
 
 @pytest.mark.parametrize("row", LESSONS.values(), ids=LESSONS)
 def test_a_lesson_shows_its_panels_and_no_others(row):
-    with DrillWidget("bandit", lesson=row.number) as widget:
+    with DrillWidget("bandit", lesson=row.name) as widget:
         assert widget.controls == [panel for panel in protocol.PANELS if panel in row.controls]
         assert set(widget.controls) == set(row.controls)
 
@@ -126,4 +127,4 @@ def test_checking_needs_neither_torch_nor_matplotlib():
 
 
 def test_a_verdict_without_a_notebook_is_text():
-    assert repr(Verdict("01", (), "well done")) == "Done: well done"
+    assert repr(Verdict((), "well done")) == "Done: well done"

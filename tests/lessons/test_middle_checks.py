@@ -1,13 +1,13 @@
-"""The checks of lessons 04 to 06 say what is wrong with answers that are nearly right."""
+"""The checks of the lessons on PPO, self-play and speed say what is wrong with answers that are nearly right."""
 
 import numpy as np
 import pytest
 
-from dshq_widget.lessons import lesson_04, lesson_05, lesson_06
+from dshq_widget.lessons.checks import ppo, self_play, speed
 
 
 def gae(shrink=lambda gamma, gae_lambda: gamma * gae_lambda, wall=True, after=lambda advantages, values: advantages):
-    """An answer to lesson 04, right or with one slip."""
+    """An answer to PPO's exercise, right or with one slip."""
 
     def answer(rewards, values, next_values, over, gamma, gae_lambda):
         advantages, carry = np.zeros_like(rewards), 0 * rewards[0]
@@ -37,57 +37,57 @@ def gae(shrink=lambda gamma, gae_lambda: gamma * gae_lambda, wall=True, after=la
     ],
 )
 def test_advantages(answer, told: str | None):
-    found = lesson_04.missing(answer)
+    found = ppo.missing(answer)
     assert found == [] if told is None else told in found[0], found
 
 
 def test_one_wrong_advantage_is_named():
-    wanted = lesson_04.reference(
-        lesson_04.REWARDS,
-        lesson_04.VALUES,
-        lesson_04.NEXT_VALUES,
-        lesson_04.OVER,
-        lesson_04.GAMMA,
-        lesson_04.GAE_LAMBDA,
+    wanted = ppo.reference(
+        ppo.REWARDS,
+        ppo.VALUES,
+        ppo.NEXT_VALUES,
+        ppo.OVER,
+        ppo.GAMMA,
+        ppo.GAE_LAMBDA,
     )
     wanted[3] += 1
-    assert lesson_04.missing(lambda *_: wanted)[0].startswith("Advantage 3 should be 0.2490")
+    assert ppo.missing(lambda *_: wanted)[0].startswith("Advantage 3 should be 0.2490")
 
 
 def test_elo():
-    expected = lesson_05.reference
+    expected = self_play.reference
 
     def update(rating, other, points, k=32):
         return rating + k * (points - expected(rating, other))
 
-    assert lesson_05.missing(expected, update) == []
+    assert self_play.missing(expected, update) == []
     for mine, told in (
         (lambda rating, other: 0.5, "should be 0.9091"),
         (lambda rating, other: expected(other, rating), "the other player's"),
         (lambda rating, other: 1 / (1 + np.exp((other - rating) / 400)), "uses e"),
     ):
-        assert told in lesson_05.missing(mine, update)[0]
+        assert told in self_play.missing(mine, update)[0]
     for moved, told in (
         (lambda rating, other, points, k=32: rating, "points won minus points expected"),
         (lambda rating, other, points, k=16: update(rating, other, points, k), "should be 32"),
     ):
-        assert told in lesson_05.missing(expected, moved)[0]
+        assert told in self_play.missing(expected, moved)[0]
 
 
 def test_floors():
-    flops, floor = lesson_06.network_flops, lesson_06.reference
+    flops, floor = speed.network_flops, speed.reference
     assert flops((28, 64, 64, 31)) == 2 * (28 * 64 + 64 * 64 + 64 * 31)
-    assert lesson_06.missing(flops, floor) == []
+    assert speed.missing(flops, floor) == []
     for count, told in (
         (lambda layers: flops(layers) // 2, "multiplied AND added"),
         (lambda layers: 2 * int(np.prod(layers)), "their products are added"),
         (lambda layers: 0, "should be 15,744"),
     ):
-        assert told in lesson_06.missing(count, floor)[0]
+        assert told in speed.missing(count, floor)[0]
     for least, told in (
         (lambda work, moved, peak, bandwidth: work / peak, "two things"),
         (lambda work, moved, peak, bandwidth: (work / peak, "arithmetic"), "should be 4e-08 s"),
         (lambda work, moved, peak, bandwidth: (work / peak + moved / bandwidth, "memory"), "adds the two times"),
         (lambda *work: (floor(*work)[0], "memory"), "not 'memory'"),
     ):
-        assert told in lesson_06.missing(flops, least)[0]
+        assert told in speed.missing(flops, least)[0]

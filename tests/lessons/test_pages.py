@@ -13,7 +13,7 @@ from dshq_widget.widget.export_html import TRAINING_PANELS
 from tools.notebooks import SOURCE, notebook
 from tools.pages import LEARNER, build, index, page, share, shown_before
 
-ROW = lesson("02")
+ROW = lesson("replay")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_page_keeps_its_outputs_until_the_code_changes(pages):
     written = (pages / f"{ROW.stem}.html").read_text(encoding="utf-8")
     shown = shown_before(ROW, text_of(ROW), written)
     assert page(ROW, text_of(ROW), shown) == written
-    with pytest.raises(LookupError, match="lesson 02"):
+    with pytest.raises(LookupError, match="lesson 'replay'"):
         shown_before(ROW, text_of(ROW).replace("DrillWidget(", "DrillWidget(seed=9, "), written)
 
 

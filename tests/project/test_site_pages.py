@@ -13,8 +13,8 @@ from tools.site import documents, drill_pages, matches
         (
             "docs/rules.md",
             "rules.md",
-            "../notebooks/07_write_your_own_drill.ipynb",
-            "lessons/07_write_your_own_drill.md",
+            "../notebooks/15_write_your_own_drill.ipynb",
+            "lessons/15_write_your_own_drill.md",
         ),
         ("docs/rules.md", "rules.md", "examples/magpie.py", "sources/docs/examples/magpie.py.md"),
         ("docs/classroom/README.md", "classroom/README.md", "../gpu.md", "../gpu.md"),

@@ -18,7 +18,7 @@ _FRAMED = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>A match of lesson {number}</title>
+<title>A match of the lesson {name}</title>
 <style>
 :root {{ color-scheme: light dark }}
 body {{ background: #ffffff }}
@@ -45,7 +45,7 @@ def write_all(folder: Path, pages: Path) -> list[str]:
     for row in LESSONS.values():
         path = pages / f"{row.stem}.html"
         if not path.is_file():
-            raise FileNotFoundError(f"the page of lesson {row.number} must be at {path}: write it with `make lessons`")
+            raise FileNotFoundError(f"the page of lesson {row.name!r} must be at {path}: write it with `make lessons`")
         (folder / f"{row.stem}.md").write_text(lesson_page(row, path.read_text(encoding="utf-8"), folder))
         shutil.copyfile(FOLDER / f"{row.stem}.ipynb", folder / f"{row.stem}.ipynb")
     return [f"lessons/{row.stem}.md" for row in LESSONS.values()]
@@ -58,7 +58,7 @@ def lesson_page(row: Lesson, written: str, folder: Path) -> str:
         place, saved = match.groups()
         target = folder / row.stem / f"{place}.html"
         target.parent.mkdir(exist_ok=True)
-        target.write_text(framed(_FRAMED.format(number=row.number, place=place, saved=saved)), encoding="utf-8")
+        target.write_text(framed(_FRAMED.format(name=row.name, place=place, saved=saved)), encoding="utf-8")
         return frame(f"{row.stem}/{place}.html", "A live match") + "\n"
 
     body = _MATCH.sub(apart, written.partition("<main>\n")[2].partition("\n</main>")[0])

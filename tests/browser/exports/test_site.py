@@ -23,7 +23,7 @@ for needed in ("material", "mkdocstrings"):
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-PLAYED = "02"
+PLAYED = "replay"
 """The lesson that is worked through; the others have their text and code, without what the cells showed."""
 PATH = "some/sub/path"
 
@@ -44,7 +44,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for row in LESSONS.values():
         text = (SOURCE / f"{row.stem}.md").read_text(encoding="utf-8")
         cells = [cell for cell in notebook(text).cells if cell.cell_type == "code"]
-        shown = lesson_pages.recorded(row, text, 2) if row.number == PLAYED else [""] * len(cells)
+        shown = lesson_pages.recorded(row, text, 2) if row.name == PLAYED else [""] * len(cells)
         (pages / f"{row.stem}.html").write_text(lesson_pages.page(row, text, shown), encoding="utf-8")
     lesson_pages.share(pages)
     build(root / PATH, tmp_path_factory.mktemp("stage") / "pages", pages)

@@ -43,9 +43,11 @@ def run_cell(notebook: NotebookPage, place: int, source: str | None = None) -> s
     )
 
 
-@pytest.mark.parametrize("number", ["01", *(pytest.param(number, marks=pytest.mark.slow) for number in ("03", "07"))])
-def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
-    row = lesson(number)
+@pytest.mark.parametrize(
+    "name", ["watch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("shaping", "drill"))]
+)
+def test_a_lesson_in_the_browser(chromium, lab, tmp_path, name):
+    row = lesson(name)
     shutil.copy(FOLDER / f"{row.stem}.ipynb", lab.work)
     notebook = NotebookPage(lab, chromium, f"{row.stem}.ipynb")
     try:
@@ -61,7 +63,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         notebook.page.wait_for_function(in_view, arg=last.element_handle())
         if "training" in row.controls:
             shown.wait_attribute("status", lambda status: status == "training")
-        notebook.screenshot(tmp_path / f"{number}-run-all.png")
+        notebook.screenshot(tmp_path / f"{name}-run-all.png")
 
         widget = notebook.widget()
         widget.wait_attribute("playing", lambda playing: playing == "true")
@@ -71,7 +73,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
 
         exercise, check = index_of(notebook, "exercise"), index_of(notebook, "check")
         assert "Not yet:" in run_cell(notebook, check)
-        run_cell(notebook, exercise, answers(number)[0])
+        run_cell(notebook, exercise, answers(row)[0])
         assert "Done:" in run_cell(notebook, check)
 
         label = notebook.page.locator("svg[role=img] text").first
@@ -80,7 +82,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
         for dark in (False, True):
             notebook.theme(dark=dark)
             inks.append(label.evaluate("text => getComputedStyle(text).fill"))
-            notebook.screenshot(tmp_path / f"{number}-{dark}.png")
+            notebook.screenshot(tmp_path / f"{name}-{dark}.png")
         assert inks[0] != inks[1], "letters of a plot follow the theme"
         assert notebook.console_errors == []
     finally:
@@ -88,7 +90,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, number):
 
 
 def test_a_page_of_a_lesson_plays_without_kernel_and_network(plain_chromium, tmp_path):
-    written = build(tmp_path, lesson("02"), 3.0)
+    written = build(tmp_path, lesson("replay"), 3.0)
     share(tmp_path)
     context = plain_chromium.new_context(offline=True)
     page = context.new_page()

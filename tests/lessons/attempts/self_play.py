@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from dshq_widget.lessons.lesson_05 import reference as expected
+from dshq_widget.lessons.checks.self_play import reference as expected
 from tests.lessons.attempts import Attempts
 
 

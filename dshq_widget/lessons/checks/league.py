@@ -1,4 +1,4 @@
-"""Lesson 09: whether points and ratings that somebody computed are those of the league's table."""
+"""Whether points and ratings that somebody computed are those of the league's table."""
 
 from __future__ import annotations
 

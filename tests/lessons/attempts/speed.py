@@ -1,7 +1,7 @@
 import numpy as np
 
-from dshq_widget.lessons.lesson_06 import network_flops as flops
-from dshq_widget.lessons.lesson_06 import reference as floor
+from dshq_widget.lessons.checks.speed import network_flops as flops
+from dshq_widget.lessons.checks.speed import reference as floor
 from tests.lessons.attempts import Attempts
 
 

@@ -1,4 +1,4 @@
-"""Lesson 07: whether a drill has a rock in it that costs something."""
+"""Whether a drill has a rock in it that costs something."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@ import random
 
 import numpy as np
 
-from dshq_widget.lessons.lesson_10 import CLAIMS
+from dshq_widget.lessons.checks.experiment import CLAIMS
 from tests.lessons.attempts import Attempts, one
 
 RIGHT = {letter: claim.holds for letter, claim in CLAIMS.items()}

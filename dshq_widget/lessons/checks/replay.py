@@ -1,4 +1,4 @@
-"""Lesson 02: whether a match that was written down is played again, to the bit."""
+"""Whether a match that was written down is played again, to the bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 06: whether somebody's count of a network's arithmetic, and the floor they make of it, hold."""
+"""Whether somebody's count of a network's arithmetic, and the floor they make of it, hold."""
 
 from __future__ import annotations
 

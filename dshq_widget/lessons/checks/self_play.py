@@ -1,4 +1,4 @@
-"""Lesson 05: whether somebody's `expected` and `update` are Elo's."""
+"""Whether somebody's `expected` and `update` are Elo's."""
 
 from __future__ import annotations
 

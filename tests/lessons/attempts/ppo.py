@@ -1,6 +1,6 @@
 import numpy as np
 
-from dshq_widget.lessons.lesson_04 import reference
+from dshq_widget.lessons.checks.ppo import reference
 from tests.lessons.attempts import Attempts, one
 
 

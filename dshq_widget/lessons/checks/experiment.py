@@ -1,4 +1,4 @@
-"""Lesson 10: whether a bootstrap band is one, and what given results support."""
+"""Whether a bootstrap band is one, and what given results support."""
 
 from __future__ import annotations
 

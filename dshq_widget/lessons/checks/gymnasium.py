@@ -1,4 +1,4 @@
-"""Lesson 08: whether the house in winter says what a good hour is."""
+"""Whether the house in winter says what a good hour is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 01: since when a curve stays above a level."""
+"""Since when a curve stays above a level."""
 
 from __future__ import annotations
 

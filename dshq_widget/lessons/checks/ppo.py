@@ -1,4 +1,4 @@
-"""Lesson 04: whether somebody's `gae` is generalised advantage estimation."""
+"""Whether somebody's `gae` is generalised advantage estimation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 03: payments by a potential, which no detour can make larger."""
+"""Payments by a potential, which no detour can make larger."""
 
 from __future__ import annotations
 
