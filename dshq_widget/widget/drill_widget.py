@@ -110,8 +110,9 @@ class DrillWidget(anywidget.AnyWidget):
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         elsewhere = self._trainer.played_by_process
-        self._rivals = Rivals(compiled, scripts_only=elsewhere)
+        self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.run_file)
         self._league = self._trainer.league  # as in the trait
+        self._rivals.offer_league(self._league)
         self._policy_at = -math.inf
         self._sent_policy = self._trainer.latest_policy()
         self._sender: threading.Thread | None = None
@@ -389,7 +390,8 @@ class DrillWidget(anywidget.AnyWidget):
     @property
     def opponent(self) -> str:
         """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
-        gold for the Ball Drill) or the path of a `.dshq` file; "" is the drill's first baseline.
+        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now) or
+        the path of a `.dshq` file; "" is the drill's first baseline.
         """
         return self.show["opponent"]
 
@@ -440,7 +442,6 @@ class DrillWidget(anywidget.AnyWidget):
         """Update the traits from the trainer; the policy at most once per swap interval."""
         trainer = self._trainer
         with self._outbox.lock:
-            self.rivals = self._rivals.offer(trainer.kept)
             self.status, self.status_text, self.error = trainer.status, trainer.status_text, trainer.error
             self.paused = trainer.paused
             fps = self._commands.page.get("fps") if self._outbox.flow.reachable else None
@@ -451,7 +452,9 @@ class DrillWidget(anywidget.AnyWidget):
                 self.metrics = {}
             if trainer.league is not self._league:
                 self._league = trainer.league
+                self._rivals.offer_league(self._league)
                 self.league = page_protocol.league(self._league)
+            self.rivals = self._rivals.offer(trainer.kept)
             if self.scenes != (scenes := trainer.scenes):
                 self.scenes = scenes
             if self.seat != (seat := self._quota.trait()):

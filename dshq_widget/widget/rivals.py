@@ -1,9 +1,10 @@
-"""Policies that can play the other side of a match: the package's ladder and `.dshq` files."""
+"""Policies that can play the other side of a match: the package's ladder, `.dshq` files and versions of the league."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,22 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.widget import page_protocol
 
+LEAGUE = "league:"
+"""Begins the names `league:best`, the champion, and `league:v120`, a version."""
+BEST = f"{LEAGUE}best"
+
 
 class Rivals:
-    """Policies by name, read when they are first chosen.
+    """Policies by name, read when they are first chosen; the champion anew whenever it is chosen.
 
     `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded.
     """
 
-    def __init__(self, drill: CompiledDrill, scripts_only: bool = False) -> None:
-        """`scripts_only`: no policy can be the opponent."""
-        self._drill, self._scripts_only = drill, scripts_only
+    def __init__(
+        self, drill: CompiledDrill, scripts_only: bool = False, run_file: Callable[[], bytes] | None = None
+    ) -> None:
+        """`scripts_only`: no policy can be the opponent. `run_file` gives the run with its league (`Trainer`)."""
+        self._drill, self._scripts_only, self._run_file = drill, scripts_only, run_file
         rungs = () if scripts_only else ladder.rungs(drill.name)
         self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in rungs}
         self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
@@ -32,9 +39,15 @@ class Rivals:
 
     def named(self, opponent: str | os.PathLike[str]) -> str:
         """The name of an opponent. A `.dshq` file is read and added under its file name. Raises CheckpointError if it
-        does not fit the drill.
+        does not fit the drill, ValueError for a version that the league does not have.
         """
         if not isinstance(opponent, os.PathLike) and not str(opponent).endswith(".dshq"):
+            if opponent.startswith(LEAGUE) and opponent not in self.known:
+                versions = ", ".join(name for name in self.known if name.startswith(LEAGUE))
+                there = (
+                    f"choose one of {versions}" if versions else "there is none before the first round of a training"
+                )
+                raise ValueError(f"opponent: wanted a version of the league, got {opponent!r}: {there}")
             return opponent
         path = Path(opponent).expanduser()
         if self._scripts_only:
@@ -53,10 +66,41 @@ class Rivals:
             self.known = {**self.known, **dict.fromkeys(new)}
         return self.known
 
+    def offer_league(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """The league's versions, the champion first and then newest first, from the rows of `Trainer.league`. Versions
+        that have left it are offered no more.
+        """
+        learned = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)
+        names = [BEST, *(f"{LEAGUE}v{version}" for version in learned)] if learned and self._run_file else []
+        others = {name: policy for name, policy in self.known.items() if not name.startswith(LEAGUE)}
+        self.known = others | {name: self.known.get(name) for name in names}
+
     def load(self, name: str) -> None:
-        """Load the policy of that name if there is one and it is not loaded yet."""
+        """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one. Raises
+        CheckpointError. While training it may take a moment, until the learner has written its league.
+        """
+        if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
+            self.known = {**self.known, name: self._of_league(name)}
         if name in self._paths and self.known[name] is None:
             self.known = {**self.known, name: self._read(self._paths[name])}
+
+    def _of_league(self, name: str) -> dict[str, Any]:
+        from dshq_widget.learning.league import League  # numba comes with it
+        from dshq_widget.policy.network import PolicySpec
+
+        assert self._run_file is not None
+        saved = checkpoint.decode(self._run_file())
+        league = League(self._drill, PolicySpec(saved.layers, saved.activation), saved.seed)
+        league.restore(saved.state)
+        if league.champion is None:
+            raise checkpoint.CheckpointError(f"{name} cannot be read while training ends: choose it again in a moment")
+        wanted = [s for s in league.snapshots if name in (f"{LEAGUE}{s.name}", BEST)]
+        if not wanted:
+            raise checkpoint.CheckpointError(f"{name} is no longer in the league: choose another version")
+        chosen = league.champion if name == BEST else wanted[0]
+        return page_protocol.policy(
+            dataclasses.replace(saved, weights=chosen.weights, version=chosen.version, step=chosen.step)
+        )
 
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)

@@ -5,6 +5,7 @@
 import type { Model } from "../contract/model";
 import type { MetricsRow, ShowTrait } from "../contract/protocol";
 import type { Events, SessionEvents, ShowState } from "./events";
+import { opponentName } from "./player_names";
 
 export const GOALS = 5;
 export const SECONDS = 60; // of play
@@ -98,7 +99,7 @@ export class Duel {
   private rival(version: number): Pick<Result, "rival" | "age"> {
     if (version > 0) return { rival: `version ${version}`, age: this.ends.history.rows.at(-1)?.seconds ?? null };
     const { opponent, model } = this.ends;
-    return { rival: model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : opponent, age: null };
+    return { rival: model.get("drill")?.spec.baselines.includes(opponent) ? `the ${opponent}` : opponentName(opponent), age: null };
   }
 
   private enter(phase: Phase): void {

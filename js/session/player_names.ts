@@ -3,6 +3,8 @@ import type { Model } from "../contract/model";
 import type { ShowTrait } from "../contract/protocol";
 import type { PastState, ShowState } from "./events";
 
+const LEAGUE = "league:";
+
 /** What says who plays; a session is one. */
 export interface Lineup {
   readonly model: Pick<Model, "get">;
@@ -25,7 +27,13 @@ export function playerNames(session: Lineup): [string, string] {
   const network = version > 0 ? (ghost >= 0 ? `v${version}` : "AI") : untrained;
   const blue = mode === "human_vs_ai" || session.taken ? "You" : network || "random";
   if (ghost >= 0) return [blue, `v${ghost}`];
-  return [blue, mode === "sandbox" || session.dream.on ? session.opponent : network || session.opponent];
+  return [blue, mode === "sandbox" || session.dream.on ? opponentName(session.opponent) : network || session.opponent];
+}
+
+/** How an opponent is called: `league:best` and `league:v120` are the champion and a version of the league. */
+export function opponentName(opponent: string): string {
+  const version = opponent.startsWith(LEAGUE) ? opponent.slice(LEAGUE.length) : "";
+  return version === "best" ? "the champion" : version || opponent;
 }
 
 /** The earlier version that plays side 1 just now, -1: none. */

@@ -5,10 +5,13 @@ import pytest
 
 from dshq_widget.contract import protocol
 from dshq_widget.env.batch import compiled
+from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.policy.network import PolicySpec
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.export_html import match_of
 from dshq_widget.widget.rivals import Rivals
+from tests.harness.browser.recorded_widget import until
 
 
 def test_the_ladder_is_offered_and_read_when_it_is_met():
@@ -58,3 +61,40 @@ def test_an_exported_match_keeps_the_opponents_that_were_met():
         names = ("drill", "policy", "rivals", "show", "controls", "config")
         kept = match_of({name: getattr(w, name) for name in names})
     assert list(kept["rivals"]) == ["gold"] and isinstance(kept["rivals"]["gold"]["data"], str)
+
+
+@pytest.mark.slow
+def test_the_leagues_versions_are_offered_and_the_champion_is_read_from_the_run():
+    """After a training with a league of two rounds: `league:best` and each version have the weights of the league."""
+    with DrillWidget("ball", num_envs=64, rollout_length=16, minibatch_size=256, snapshot_every=2, workers=0) as w:
+        with pytest.raises(ValueError, match="'league:best': there is none before the first round of a training"):
+            w.opponent = "league:best"
+        w.train()
+        until(lambda: sum(not row["pinned"] for row in w._trainer.league) >= 2)
+        w.opponent = "league:best"
+        assert w.rivals["league:best"]["data"], "also while it trains"
+        w.stop()
+        until(lambda: w.status == "stopped")
+        w.opponent = "league:best"
+        saved = checkpoint.decode(w._trainer.run_file())
+        league = League(w._trainer.drill, PolicySpec(saved.layers, saved.activation), saved.seed)
+        league.restore(saved.state)
+        assert w.rivals["league:best"]["data"] == league.champion.weights.tobytes()
+        assert w.rivals["league:best"]["version"] == league.champion.version
+        oldest = league.snapshots[0]
+        w.opponent = f"league:{oldest.name}"
+        assert w.rivals[w.opponent]["data"] == oldest.weights.tobytes()
+        with pytest.raises(ValueError, match="choose one of league:best, league:v"):
+            w.opponent = "league:v999999"
+        assert w.opponent == f"league:{oldest.name}"
+
+
+def test_versions_that_left_the_league_are_offered_no_more():
+    rivals = Rivals(compiled("ball"), run_file=lambda: b"")
+    rows = [{"name": f"v{k}", "version": k, "pinned": False} for k in (3, 7)]
+    rivals.offer_league([{"name": "chaser", "pinned": True}, *rows])
+    assert rivals.opponents[-3:] == ("league:best", "league:v7", "league:v3")
+    rivals.offer_league(rows[1:])
+    assert rivals.opponents[-2:] == ("league:best", "league:v7")
+    rivals.offer_league([])
+    assert rivals.opponents == ("chaser", "bronze", "silver", "gold")

@@ -4,7 +4,7 @@
  */
 
 import type { LeagueRow } from "../../contract/protocol";
-import { h, setText } from "../../ui/dom";
+import { button, h, setText } from "../../ui/dom";
 import { compact, percent } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
@@ -58,7 +58,8 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
-    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest)));
+    const meet = session.kernel.connected && !session.dream.on ? (opponent: string) => session.setShow({ mode: "sandbox", opponent }) : null;
+    body.replaceChildren(...rows.map((row) => drawn(row, scale, script(), row.version === newest, meet)));
   };
   shown.follow(follow);
   session.events.on("league", follow, signal);
@@ -77,7 +78,8 @@ function scaleOf(rows: readonly LeagueRow[]): Scale {
   return (elo) => 100 * (AIR + (1 - 2 * AIR) * ((elo - low) / span));
 }
 
-function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): HTMLElement {
+/** A row; `meet` puts its player on the pitch, against the newest policy. */
+function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, meet: ((opponent: string) => void) | null): HTMLElement {
   const [low, middle, high] = [row.elo_low, row.elo, row.elo_high].map(scale) as [number, number, number];
   const range = `${Math.round(row.elo_low)} to ${Math.round(row.elo_high)}`;
   const [points, matches] = row.against[script] ?? [0, 0];
@@ -86,7 +88,7 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): H
     "tr",
     { "data-mark": mark || null },
     h("td", { class: "number" }, String(row.rank)),
-    h("th", { scope: "row" }, row.name, mark ? h("span", { class: "mark", title: MARKS[mark] }, mark) : null),
+    h("th", { scope: "row" }, meet ? meeting(row, meet) : row.name, mark ? h("span", { class: "mark", title: MARKS[mark] }, mark) : null),
     h(
       "td",
       { class: "number elo", title: row.pinned ? "Fixed rating: the others are rated against it" : `95 % confidence interval: ${range}` },
@@ -105,6 +107,12 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean): H
     h("td", { class: "number", title: matches ? `${matches} matches` : "They have not played each other" }, matches ? percent(points / matches) : "–"),
     h("td", { class: "number steps" }, row.step === undefined ? "–" : compact(row.step)),
   );
+}
+
+/** The player's name as a button that brings it onto the pitch. */
+function meeting({ name, pinned }: LeagueRow, meet: (opponent: string) => void): HTMLElement {
+  const title = `Let the newest policy play against ${name}`;
+  return button(title, { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
 }
 
 const MARKS = {

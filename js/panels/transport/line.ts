@@ -2,6 +2,7 @@
 
 import type { Mode } from "../../contract/protocol";
 import { MODES, SPEEDS } from "../../contract/tables";
+import { opponentName } from "../../session/player_names";
 import { button, field, h, select, selectValue, setOptions } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
@@ -40,7 +41,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
     const known = Object.entries(session.rivals).filter(([, policy]) => policy || session.kernel.connected);
     setOptions(
       opponent,
-      [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, name]),
+      [...new Set([...baselines, "random", "idle", ...known.map(([name]) => name)])].map((name) => [name, opponentName(name)]),
     );
     follow();
   };
