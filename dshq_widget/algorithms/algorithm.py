@@ -78,7 +78,7 @@ def one_process(
 FEATURES = {
     "two sides": "drills of two sides, with self-play",
     "gym": "environments of Gymnasium (`gym:ID`)",
-    "recurrent": "networks with memory (`--recurrent`)",
+    "recurrent": "networks with memory (`--memory`)",
     "cuda": "learning on a CUDA device (`--device cuda`)",
     "page": "training in the page, without a kernel (`--engine page`)",
     "ray": "rollouts on a Ray cluster (`--engine ray`)",
@@ -153,6 +153,8 @@ class Algorithm:
         elif spec["sides"] == 2:
             self.require("two sides")
         self.suits(spec)
+        if config is not None and config.memory:
+            self.require("recurrent")
         if config is not None and config.device == "cuda":
             self.require("cuda")
         if config is not None and "pool" in config.opponents:

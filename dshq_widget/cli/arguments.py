@@ -88,7 +88,6 @@ def _train(verb: Parser) -> None:
         "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
     )
     verb.add_argument("--engine", choices=("local", "page", "ray"), default="local", help=argparse.SUPPRESS)
-    verb.add_argument("--recurrent", action="store_true", help=argparse.SUPPRESS)
     verb.add_argument("--quiet", action="store_true", help="don't show a progress bar")
     verb.add_argument(
         "--dashboard", action="store_true", help="show all metrics, redrawn in place, instead of a progress bar"

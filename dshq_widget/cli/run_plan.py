@@ -70,7 +70,7 @@ def of(options: argparse.Namespace) -> Plan:
         run.get("track"),
         {**file.core, **flagged},
         own,
-        (*(["recurrent"] if options.recurrent else []), *([options.engine] if options.engine != "local" else [])),
+        (options.engine,) if options.engine != "local" else (),
     )
 
 

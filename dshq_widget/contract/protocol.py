@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from dshq_kernels.network.layers import shapes
+from dshq_widget.contract.layers import shapes
 
 PROTOCOL_VERSION = 1
 """Incremented when page and kernel of different releases would misunderstand each other."""
@@ -229,5 +229,5 @@ def shape_hash(layers: Sequence[int], activation: str) -> str:
 
 
 def blob_floats(layers: Sequence[int]) -> int:
-    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]` (dshq_kernels/network/layers.py)."""
+    """Floats in a policy blob: per layer W `[n_in, n_out]` and b `[n_out]` (layers.py)."""
     return sum(n_in * n_out + n_out for n_in, n_out in shapes(layers))

@@ -143,6 +143,10 @@ class TrainConfig:
     """Activation function of the hidden layers."""
     separate_value_net: bool = setting(False, "bool", "Separate value network", RESTART, "network", network=True)
     """Whether policy and value have separate hidden layers, each as wide as `hidden_sizes`."""
+    memory: int = setting(0, "int", "Memory", RESTART, "network", unit="units", lo=0, hi=512, network=True)
+    """Units of an LSTM layer behind the hidden layers, which remembers within an episode; 0 leaves it out. For drills
+    of one side, on the processor.
+    """
     action_distribution: str = setting(
         "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")
     )

@@ -11,6 +11,7 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.binpack import BinPack
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.drills.chase import Chase
+from dshq_widget.drills.lamp import Lamp
 from dshq_widget.drills.maze import Maze
 from dshq_widget.drills.paddleball import PaddleBall
 from dshq_widget.drills.snake import Snake
@@ -19,7 +20,7 @@ from dshq_widget.drills.territory import Territory
 
 drills: dict[str, type[Drill]] = {
     drill.name: drill
-    for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Territory, Bandit)
+    for drill in (Ball, Sumo, Chase, Approach, PaddleBall, CartPole, Maze, Snake, BinPack, Territory, Bandit, Lamp)
 }
 
 

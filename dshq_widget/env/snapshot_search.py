@@ -82,8 +82,10 @@ def search(
 ) -> Found:
     """Search from the saved state `state`, which stays as it is. Every state that the search saves is released, also
     if it fails. Arguments as in `dshq_kernels.search.searcher.how`. Raises LookupError for an unknown state,
-    MemoryError if `kept` has no room for 2 K states.
+    MemoryError if `kept` has no room for 2 K states, ValueError for a policy with a memory.
     """
+    if hasattr(policy, "forget"):
+        raise ValueError("a policy with a memory cannot search, because its memory would have to be copied: use another")
     particles_ids = np.empty(0, np.int64)
 
     def renew(ids: NDArray) -> NDArray:

@@ -8,12 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dshq_kernels.play.rollout import play_matches
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.learning.scenes import key_of, saved_state, state_words
-from dshq_widget.policy.evaluate import network, opponent
+from dshq_widget.policy.evaluate import opponent, play, player_of
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.worker import unpack
 
@@ -49,11 +48,10 @@ class SceneEvaluation:
     def play(self, weights: np.ndarray, version: int) -> list[dict[str, Any]]:
         """Play all scenes; returns rows for `Scenes.measured`."""
         begin = time.monotonic()
-        player, other = network(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
-        game, spec = self.drill.game(), self.drill.spec
+        player, other = player_of(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
         rows = []
         for scene in self.scenes:
-            played = play_matches(game, spec, player, other, MATCHES, seed=self.seed, scene=scene)
+            played = play(self.drill, player, other, MATCHES, seed=self.seed, scene=scene)
             rows.append({"key": key_of(scene), "share": float((played.result > 0).mean()), "version": version})
         self._known = {str(row["key"]) for row in rows}
         self._played = time.monotonic()

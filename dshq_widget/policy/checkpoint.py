@@ -29,12 +29,13 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from dshq_kernels.network.layers import is_network
 from dshq_widget.contract import protocol
+from dshq_widget.contract.layers import is_network, memory_of
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
 from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.recurrent import RecurrentPolicy
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
@@ -90,6 +91,11 @@ class Checkpoint:
         """The hash of the policy's layout."""
         return protocol.shape_hash(self.layers, self.activation)
 
+    @property
+    def memory(self) -> int:
+        """Units of the network's memory; 0 without one."""
+        return memory_of(self.layers)
+
 
 def load_policy(path: str | os.PathLike[str]) -> network.Policy:
     """The policy in a `.dshq` file, or of the package's ladder ("ball:gold"), ready to act; raises CheckpointError."""
@@ -113,7 +119,8 @@ def as_policy(saved: Checkpoint) -> network.Policy:
     }
     if saved.environment:
         return as_gym_policy(saved, metadata)
-    return network.Policy(saved.layers, saved.activation, saved.weights, metadata)
+    made = RecurrentPolicy if saved.memory else network.Policy
+    return made(saved.layers, saved.activation, saved.weights, metadata)
 
 
 def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dshq_widget import drills
 from dshq_widget.contract import settings
+from dshq_widget.contract.layers import memory_of, without_memory
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
@@ -29,9 +30,11 @@ def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
 
 def settings_of(saved: Checkpoint) -> TrainConfig:
     """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
+    layers, memory = without_memory(saved.layers), memory_of(saved.layers)
     known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
-    hidden = [size // (2 if known.get("separate_value_net") else 1) for size in saved.layers[1:-1] if size > 0]
-    return TrainConfig.from_values(known, {"hidden_sizes": hidden, "activation": saved.activation})
+    hidden = [size // (2 if known.get("separate_value_net") else 1) for size in layers[1:-1] if size > 0]
+    shape = {"hidden_sizes": hidden, "activation": saved.activation, "memory": memory}
+    return TrainConfig.from_values(known, shape)
 
 
 def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:
@@ -51,7 +54,21 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
     except ValueError as error:
         raise CheckpointError(f"{name!r} has settings that this release does not support: {error}") from None
     check_layers(saved, name, spec, network.layers)
-    return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net")}
+    return {key: getattr(config, key) for key in ("hidden_sizes", "activation", "separate_value_net", "memory")}
+
+
+def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
+    """Raises ConfigError for a memory where there can be none."""
+    wrong = {
+        "environments of Gymnasium have none so far": bool(spec.get("environment")),
+        "drills of two sides have none so far": spec["sides"] != 1,
+        "this drill's network has other layers than dense ones": bool(spec.get("front")),
+        "policy and value share it, so separate_value_net must be false": config.separate_value_net,
+        "it learns on the processor, so device must be auto or cpu": config.device not in ("auto", "cpu"),
+    }
+    for why, applies in wrong.items():
+        if config.memory and applies:
+            raise settings.ConfigError(f"memory must be 0 here, got {config.memory}: {why}")
 
 
 def ladder_weights(rung: str, drill: str, network: PolicySpec) -> np.ndarray:

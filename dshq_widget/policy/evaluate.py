@@ -14,8 +14,12 @@ import numpy as np
 from dshq_kernels.network.mlp import ACTIVATIONS
 from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
 from dshq_kernels.search.matches import Searching, play_searched_matches
+from dshq_widget.contract.layers import memory_of
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.policy.recurrent import RecurrentNetwork
+from dshq_widget.policy.recurrent_episodes import play_episodes
 
 Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 SHARE_FLOOR = {"random": 0.3}
@@ -36,8 +40,21 @@ def wilson(wins: float, losses: float) -> list[float]:
     return [max(0.0, middle - half), min(1.0, middle + half)]
 
 
+Anyone = Player | RecurrentNetwork
+"""Who can play a match; a network with a memory only alone."""
+
+
+def player_of(layers: Sequence[int], activation: str, weights: np.ndarray) -> Anyone:
+    """A policy as a player of episodes or matches."""
+    if memory_of(layers):
+        return RecurrentNetwork(PolicySpec(tuple(layers), activation), weights)
+    return network(layers, activation, weights)
+
+
 def network(layers: Sequence[int], activation: str, weights: np.ndarray) -> Player:
-    """A policy as a player of matches."""
+    """A policy as a player of matches. Raises ValueError for one with a memory."""
+    if memory_of(layers):
+        raise ValueError(f"a network with a memory plays drills of one side only; got layers {list(layers)}")
     return Player(POLICY, tuple(layers), ACTIVATIONS[activation], weights)
 
 
@@ -49,23 +66,36 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     """
     text = os.fspath(who)
     if text.endswith(".dshq") or ":" in text:
-        saved = checkpoint.load(text)
-        checkpoint.check_whole(saved)
-        wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
-        if (saved.layers[0], saved.layers[-1]) != wanted:
+        player = learned(text, drill)
+        if isinstance(player, RecurrentNetwork):
             raise checkpoint.CheckpointError(
-                f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
+                f"{text!r} has a memory, and such a policy is no opponent so far: choose one without"
             )
-        return network(saved.layers, saved.activation, saved.weights)
+        return player
     if text == "scripted":
         text = (drill.spec["baselines"] or ["random"])[0]
     kind = {"random": RANDOM, "idle": IDLE}.get(text)
     return Player(opponent_kind(text, drill.spec) if kind is None else kind)
 
 
+def learned(policy: str | os.PathLike[str], drill: CompiledDrill) -> Anyone:
+    """The policy of a `.dshq` file, or of the package ("ball:gold"), as a player. Raises CheckpointError for one that
+    does not fit.
+    """
+    text = os.fspath(policy)
+    saved = checkpoint.load(text)
+    checkpoint.check_whole(saved)
+    wanted = (drill.spec["n_obs"], drill.spec["n_actions"] + 1)
+    if (saved.layers[0], saved.layers[-1]) != wanted:
+        raise checkpoint.CheckpointError(
+            f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
+        )
+    return player_of(saved.layers, saved.activation, saved.weights)
+
+
 def evaluate(
     drill: CompiledDrill,
-    player: Player,
+    player: Anyone,
     against: Player,
     matches: int = 500,
     *,
@@ -81,7 +111,7 @@ def evaluate(
     win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
     in decisions, return_mean.
     """
-    played = _play(drill, player, against, matches, searching, seed=seed, greedy=greedy)
+    played = play(drill, player, against, matches, seed=seed, greedy=greedy, searching=searching)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
     decided = wins + losses
     return {
@@ -102,7 +132,7 @@ def evaluate(
 
 def evaluate_alone(
     drill: CompiledDrill,
-    player: Player,
+    player: Anyone,
     episodes: int = 500,
     *,
     seed: int = 0,
@@ -117,30 +147,39 @@ def evaluate_alone(
     `optimality`, how close it comes to perfect play, where the drill says what that is: its mean return as a share of
     the best one, or the mean share of a perfect player's decisions in its own, 0 for an episode that is not won.
     """
-    played = _play(drill, player, Player(IDLE), episodes, searching, seed=seed, greedy=greedy)
+    played = play(drill, player, Player(IDLE), episodes, seed=seed, greedy=greedy, searching=searching)
     found = summary(played.returns.astype(np.float64), played.length, drill.spec.get("target"))
     optimum = drill.spec.get("optimum")
     if isinstance(optimum, str):
-        best = play_matches(drill.game(), drill.spec, opponent(optimum, drill), Player(IDLE), episodes, seed=seed)
+        best = play(drill, opponent(optimum, drill), Player(IDLE), episodes, seed=seed)
         found["optimality"] = float(np.mean(np.where(played.result > 0, best.length / played.length, 0.0)))
     elif optimum is not None:
         found["optimality"] = found["return_mean"] / optimum
     return found
 
 
-def _play(
+def play(
     drill: CompiledDrill,
-    player: Player,
+    player: Anyone,
     against: Player,
     matches: int,
-    searching: Searching | None,
     *,
     seed: int,
-    greedy: bool,
+    greedy: bool = False,
+    scene: np.ndarray | None = None,
+    searching: Searching | None = None,
 ) -> Matches:
+    """As `dshq_kernels.play.rollout.play_matches`, by whoever it is. Raises ValueError for a search with a memory, or a
+    memory in a drill of two sides.
+    """
+    if isinstance(player, RecurrentNetwork):
+        if searching is not None:
+            raise ValueError("a network with a memory cannot search: leave the search out")
+        return play_episodes(drill, player, matches, seed=seed, greedy=greedy, scene=scene)
+    game, spec = drill.game(), drill.spec
     if searching is None:
-        return play_matches(drill.game(), drill.spec, player, against, matches, seed=seed, greedy=greedy)
-    return play_searched_matches(drill.game(), drill.spec, player, against, matches, searching, seed=seed)[0]
+        return play_matches(game, spec, player, against, matches, seed=seed, greedy=greedy, scene=scene)
+    return play_searched_matches(game, spec, player, against, matches, searching, seed=seed)[0]
 
 
 def references(drill: CompiledDrill, episodes: int = 500, *, seed: int = 0) -> dict[str, float | None]:

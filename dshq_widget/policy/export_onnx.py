@@ -143,6 +143,8 @@ def metadata(policy: Policy, drill: CompiledDrill | None = None) -> dict[str, st
 
 def check(policy: Policy, drill: CompiledDrill | None, format: str = "ONNX") -> None:
     """Raises ExportError for what would be written wrongly in this format."""
+    if policy.spec.memory:
+        raise ExportError(f"a network with a memory cannot be written as {format} so far: keep the .dshq file")
     if type(policy) not in (Policy, GymPolicy):
         raise ExportError(
             f"a {type(policy).__name__} cannot be written as {format}: only policies as load_policy() makes them can; "

@@ -16,15 +16,14 @@ from dshq_kernels.network.layers import (
     Front,
     Grid,
     Pairs,
-    is_network,
     judge_pairs,
     look_ahead,
     mean_traits,
     parse,
-    shapes,
 )
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget.contract import protocol
+from dshq_widget.contract.layers import GATES, is_network, memory_of, shapes, without_memory
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import convolutions
 
@@ -35,6 +34,9 @@ HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = 2.0**0.5, 0.01, 1.0
 CONTEXT_GAIN = 1.0
 """Gain of the dense layers' output to pairs: not logits, but a part of a sum that is weighted later."""
 
+MEMORY_GAIN = 1.0
+"""Gain of a memory's initial weights, those of its inputs and of its own outputs apart (the same source, detail 32)."""
+
 GRID_DEVIATION = 0.3
 """Gain of a grid's initial weights (measured: docs/LOG.md)."""
 
@@ -42,7 +44,9 @@ GRID_DEVIATION = 0.3
 @dataclasses.dataclass(frozen=True)
 class PolicySpec:
     """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them. Negative
-    numbers before the hidden sizes are what stands in front of them (dshq_kernels/network/layers.py).
+    numbers before the hidden sizes are what stands in front of them (dshq_kernels/network/layers.py), one behind them
+    is a memory (contract/layers.py). It stands behind them because what they find is what is worth keeping, as in the
+    agents that Huang et al., 2022, describe.
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between the
     halves are zero and stay zero. For playing it is a network like any other. `pixels` (channels, height, width), where
@@ -69,25 +73,45 @@ class PolicySpec:
                 "two networks side by side need hidden layers of even width, no grid and no pairs in front; "
                 f"got {self.layers}"
             )
+        if self.separate and self.memory:
+            raise ValueError(
+                "policy and value share one memory: set separate_value_net to false or memory to 0; got layers "
+                f"{self.layers}"
+            )
 
     @classmethod
     def for_drill(
-        cls, spec: Mapping[str, Any], hidden_sizes: Sequence[int], activation: str = "tanh", separate: bool = False
+        cls,
+        spec: Mapping[str, Any],
+        hidden_sizes: Sequence[int],
+        activation: str = "tanh",
+        separate: bool = False,
+        memory: int = 0,
     ) -> PolicySpec:
-        """The network that plays a compiled drill; `separate` doubles the hidden layers."""
-        hidden = [size * (1 + separate) for size in hidden_sizes]
-        layers = (spec["n_obs"], *spec.get("front", ()), *hidden, spec["n_actions"] + 1)
+        """The network that plays a compiled drill; `separate` doubles the hidden layers, `memory` units remember."""
+        front = spec.get("front", ())
+        if memory and front:
+            raise ValueError(
+                f"a memory stands behind dense layers only, and {spec['name']!r} has others: set memory to 0"
+            )
+        hidden = [*(size * (1 + separate) for size in hidden_sizes), *([-memory] if memory else [])]
+        layers = (spec["n_obs"], *front, *hidden, spec["n_actions"] + 1)
         return cls(layers, activation, separate, tuple(spec.get("pixels", ())))
 
     @classmethod
     def for_config(cls, spec: Mapping[str, Any], config: TrainConfig) -> PolicySpec:
         """The network of these settings."""
-        return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net)
+        return cls.for_drill(spec, config.hidden_sizes, config.activation, config.separate_value_net, config.memory)
 
     @property
     def front(self) -> Front | None:
         """The layer in front of the dense layers, or None."""
-        return parse(self.layers)[0]
+        return parse(without_memory(self.layers))[0]
+
+    @property
+    def memory(self) -> int:
+        """Units of the memory; 0 without one. Its state has twice as many numbers."""
+        return memory_of(self.layers)
 
     @property
     def n_actions(self) -> int:
@@ -157,6 +181,10 @@ class PolicySpec:
             for matrix in network[:-1]:
                 matrix[:] = _orthogonal(rng, matrix.shape) * HIDDEN_GAIN
         parts, front = self.split(weights), self.front
+        if self.memory:
+            matrix, _ = parts[-2]
+            for rows in (matrix[: -self.memory], matrix[-self.memory :]):
+                rows[:] = _orthogonal(rng, (len(rows), GATES * self.memory)) * MEMORY_GAIN
         if isinstance(front, Grid):
             for part in parts[0]:
                 part[:] = rng.standard_normal(part.shape) * GRID_DEVIATION

@@ -67,9 +67,9 @@ def evaluate(
     if own is not None:
         result |= own(game, saved, matches, seed, greedy, who)
     elif alone:
-        result |= played.evaluate_alone(game, played.opponent(policy, game), matches, **how)
+        result |= played.evaluate_alone(game, played.learned(policy, game), matches, **how)
     else:
-        players = played.opponent(policy, game), played.opponent(who, game)
+        players = played.learned(policy, game), played.opponent(who, game)
         result |= played.evaluate(game, *players, matches, name=who, **how)
     return result | (played.references(game, matches, seed=seed) if alone else {})
 

@@ -13,7 +13,7 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import ladder
-from dshq_widget.policy.compatibility import ladder_weights
+from dshq_widget.policy.compatibility import check_memory, ladder_weights
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -29,6 +29,8 @@ class RunConfig:
         self._drill, self.algorithm = drill, algorithm
         if values is None:
             values = settings.of_drill(drill.spec).replace(algorithm.defaults)
+        if "recurrent" in algorithm.refuses:
+            values = values.replace({"memory": 0})
         self.values = values.replace(algorithm.fixed)
         self.named: set[str] = set()
         self.section: Section | None = None if algorithm.settings is None else algorithm.settings()
@@ -59,6 +61,7 @@ class RunConfig:
         for rung in rungs:
             if rung in values.opponents:
                 ladder_weights(rung, self._drill.name, PolicySpec.for_config(spec, values))
+        check_memory(spec, values)
         if isinstance(self._drill, Environment):
             self._drill.actions.check(values.action_distribution)
         self.values, self.named, self.section = values, named, section

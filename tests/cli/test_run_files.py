@@ -88,7 +88,7 @@ def test_help_has_defaults_and_ranges(capsys):
 ASKED = {
     "two sides": ["train", "ball"],
     "gym": ["train", "gym:CartPole-v1"],
-    "recurrent": ["train", "bandit", "--recurrent"],
+    "recurrent": ["train", "bandit", "--memory", "8"],
     "cuda": ["train", "bandit", "--device", "cuda"],
     "page": ["train", "bandit", "--engine", "page"],
     "ray": ["train", "bandit", "--engine", "ray"],

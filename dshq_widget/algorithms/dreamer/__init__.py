@@ -66,7 +66,7 @@ ALGORITHM = Algorithm(
     played=PlayedByProcess("dshq_widget.algorithms.dreamer.show.process:run", floats, needs),
     refuses={
         "gym": "dreamer draws frames of drills, not of environments: choose a drill, or the algorithm ppo",
-        "recurrent": "dreamer always has a memory, its world model: leave out --recurrent",
+        "recurrent": "dreamer always has a memory, its world model: leave out --memory",
         "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
         "page": "dreamer does not train in the page: leave out --engine page",
         "ray": "dreamer does not run on Ray: leave out --engine ray",

@@ -65,7 +65,7 @@ ALGORITHM = Algorithm(
     refuses={
         "two sides": TWO_SIDES,
         "gym": "gate judges spawns of the drill territory, not environments: choose it, or the algorithm ppo",
-        "recurrent": "gate has no networks with memory: leave out --recurrent",
+        "recurrent": "gate has no networks with memory: leave out --memory",
         "cuda": "gate learns on the CPU, where its small network is fastest: leave out --device cuda",
         "page": "gate does not train in the page: leave out --engine page",
         "ray": "gate does not run on Ray: leave out --engine ray",

@@ -41,7 +41,6 @@ ALGORITHM = Algorithm(
     start,
     prepare=prepare,
     refuses={
-        "recurrent": "ppo has no networks with memory: leave out --recurrent",
         "page": "ppo does not train in the page: leave out --engine page",
         "ray": "ppo does not run on Ray: leave out --engine ray",
     },

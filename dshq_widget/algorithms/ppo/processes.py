@@ -24,6 +24,7 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
+RECURRENT_LEARNER = "dshq_widget.algorithms.ppo.recurrent.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
 COMPILE_SECONDS = 600.0
 """The compiler holds the interpreter's lock for long."""
@@ -208,7 +209,9 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
 
 def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
     """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
-    if isinstance(drill, CompiledDrill) and config.device != "cuda" and not compiling.is_compiled(drill):
+    if not isinstance(drill, CompiledDrill) or config.device == "cuda" or config.memory:
+        return
+    if not compiling.is_compiled(drill):
         supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
 
 
@@ -225,6 +228,9 @@ def start_processes(
     """
     if not config.deterministic:
         check_device(config.device)
+    if isinstance(drill, CompiledDrill) and config.memory:
+        need_torch(f"training a memory on {drill.name}")
+        return OneProcess(RECURRENT_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit)
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     need_torch(f"training on {drill.name}")

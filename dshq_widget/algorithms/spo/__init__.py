@@ -34,7 +34,7 @@ ALGORITHM = Algorithm(
     summary=summary,
     refuses={
         "gym": "spo copies states to search in them, and an environment cannot be copied: choose a drill, or ppo",
-        "recurrent": "spo has no networks with memory: leave out --recurrent",
+        "recurrent": "spo has no networks with memory: leave out --memory",
         "cuda": "spo searches on the CPU: leave out --device cuda",
         "page": "spo does not train in the page: leave out --engine page",
         "ray": "spo does not run on Ray: leave out --engine ray",

@@ -34,6 +34,7 @@ from dshq_widget.algorithms.spo.replay import Replay
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.masks import mask_bits
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.opponents import Opponents, opponent_shares, slot_count
@@ -152,7 +153,7 @@ class SearchedGames:
         each = np.arange(len(tiles))
         replay.obs[row] = game.observe(tiles)[each, self.sides]
         if replay.mask.size:
-            replay.mask[row] = _bits(game.mask(tiles)[each, self.sides])
+            replay.mask[row] = mask_bits(game.mask(tiles)[each, self.sides])
         before = game.terms(tiles)[each, self.sides]
         self.search.run(
             params,
@@ -233,12 +234,3 @@ class SearchedGames:
             self.running[:] = state["train.running"]
             self.count = int(state["train.count"])
             self.replay.restore(state)
-
-
-def _bits(mask: np.ndarray) -> np.ndarray:
-    """u32 `[n, ceil(actions / 32), 16]` of a mask `[n, actions, 16]`: bit j % 32 of word j // 32."""
-    n, actions, _ = mask.shape
-    padded = np.zeros((n, -(-actions // 32) * 32, LANES), np.uint32)
-    padded[:, :actions] = mask != 0
-    words = padded.reshape(n, -1, 32, LANES) << np.arange(32, dtype=np.uint32)[:, None]
-    return words.sum(axis=2, dtype=np.uint32)

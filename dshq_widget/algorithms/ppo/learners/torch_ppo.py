@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from dshq_kernels.network.layers import Grid, Pairs, shapes
+from dshq_kernels.network.layers import Grid, Pairs
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.fronts import judge_pairs, look_ahead, mean_traits
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.contract.layers import shapes
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy.network import PolicySpec
 
@@ -110,7 +111,7 @@ class TorchPPO:
         normalizer = self.normalizer
         if normalizer.active:
             self._set(normalizer.unfold(self.blob()))
-        order, importance, bounds = learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+        order, importance, bounds = self._drawn(samples, units, hyper)
         mean, scale = self._advantages(samples, units, hyper)
         fields = self._upload(samples)
         rows, factors = torch.from_numpy(order).to(self.device), torch.from_numpy(importance).to(self.device)
@@ -153,6 +154,10 @@ class TorchPPO:
         slope = self.weights.grad.cpu().numpy().copy()
         self._set(folded)
         return slope, {name: float(part) for name, part in parts.items()}
+
+    def _drawn(self, samples: Any, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `learner.plan_minibatches`."""
+        return learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
 
     def _advantages(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[float, float]:
         """Mean and factor that normalise the advantages."""
