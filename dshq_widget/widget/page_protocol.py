@@ -23,6 +23,8 @@ METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
 """While training runs, the kernel sends at least this often, so that the page notices a lost kernel."""
 STATE_BYTES_MAX = 1 << 20
+MEMORY_BYTES_MAX = 4096
+"""Largest memory in a snapshot: 512 units."""
 FILE_BYTES_MAX = 64 << 20
 """Largest policy file exchanged with the page."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5
@@ -344,9 +346,12 @@ def snapshot(value: Any) -> dict[str, Any] | None:
     state = value.get("state") if isinstance(value, dict) else None
     if not isinstance(state, (bytes, bytearray, memoryview)) or memoryview(state).nbytes > STATE_BYTES_MAX:
         raise ValueError(f"a snapshot needs a state of at most {STATE_BYTES_MAX} bytes")
-    if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key != "state"):
-        raise ValueError("a snapshot may hold only numbers and short texts besides its state")
-    return {**value, "state": bytes(state)}
+    memory = value.get("memory", b"")
+    if not isinstance(memory, (bytes, bytearray, memoryview)) or memoryview(memory).nbytes > MEMORY_BYTES_MAX:
+        raise ValueError(f"a snapshot needs a memory of at most {MEMORY_BYTES_MAX} bytes, or none")
+    if len(value) > 32 or not all(_is_plain(item) for key, item in value.items() if key not in ("state", "memory")):
+        raise ValueError("a snapshot may hold only numbers and short texts besides its state and memory")
+    return {**value, "state": bytes(state), **({"memory": bytes(memory)} if "memory" in value else {})}
 
 
 def scene(content: Mapping[str, Any], rules_hash: str) -> bytes:

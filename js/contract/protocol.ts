@@ -121,6 +121,7 @@ export interface Snapshot {
   rng: number; // u32, the show's own generator
   phase: number; // ticks done of the present decision
   rest: number; // ticks left of the run-out after an episode
+  memory?: Bytes; // f32, the state of a memory before the next decision, of a policy that has one
 }
 
 /** One hyper-parameter as the page shows it. */

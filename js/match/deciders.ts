@@ -29,6 +29,7 @@ export class Deciders {
   readonly searcher: Searcher; // may decide for the side that the policy plays
   readonly ahead = new Ahead(); // where side 0's policy is elsewhere, and decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
+  memory = new Float32Array(0); // the state of the policy's memory before the next decision; drills with one side have such policies
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
   private pending: Policy | null = null;
@@ -96,6 +97,16 @@ export class Deciders {
     this.gatekeeper.forget();
   }
 
+  /** A new episode: nothing is remembered. */
+  forget(): void {
+    this.memory.fill(0);
+  }
+
+  /** Takes up what was remembered, where it fits. */
+  recall(memory: Float32Array<ArrayBuffer>): void {
+    if (!this.policy || this.policy.fresh().length === memory.length) this.memory = memory;
+  }
+
   // ---- the next policy
 
   /** It waits for `swap`. Throws an Error where it does not fit the drill. */
@@ -113,13 +124,18 @@ export class Deciders {
     this.fading = this.blend > 0 ? this.policy : null;
     this.policy = this.pending;
     this.pending = null;
+    const fresh = this.policy!.fresh();
+    if (fresh.length !== this.memory.length) this.memory = fresh; // what fits goes on
     this.swapTick = tick;
     this.swapTime = this.now();
   }
 
   private fit(policy: Policy, mend: string): void {
     const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
-    const { n_obs, n_actions } = this.spec;
+    const { n_obs, n_actions, sides } = this.spec;
+    if (policy.remembers && sides > 1) {
+      throw new Error(`Policy version ${policy.version} was refused: a network with a memory plays drills of one side. ${mend}`);
+    }
     if (first === n_obs && last === n_actions + 1) return;
     throw new Error(
       `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
@@ -142,19 +158,31 @@ export class Deciders {
   /** The side that search decides for, -1: none. It is the policy's: blue, or orange where a person plays blue. */
   get searching(): number {
     const side = this.played(0) ? 1 : 0;
-    const on = this.searcher.search && !this.gatekeeper.gate && side < this.spec.sides;
+    const on = this.searcher.search && !this.gatekeeper.gate && side < this.spec.sides && !this.policy?.remembers;
     return on && this.policy && this.policyOf(side) === this.policy && !this.scripted(side) ? side : -1;
   }
 
   /** The action of `side` at the decision before tick `tick`, which will last `actionRepeat` ticks. */
   choose(state: GameState, side: number, tick: number, actionRepeat: number): number {
+    const action = this.decide(state, side, tick, actionRepeat);
+    if (this.policy?.remembers) this.remember(this.policy, state, side);
+    return action;
+  }
+
+  /** The policy takes the decision in, whoever made it. */
+  private remember(policy: Policy, state: GameState, side: number): void {
+    this.observer.observe(state, side).evaluate(policy, true, this.memory);
+    this.memory.set(policy.remembered);
+  }
+
+  private decide(state: GameState, side: number, tick: number, actionRepeat: number): number {
     if (this.played(side)) return this.keys.take();
     if (side === this.searching) return this.search(state, side, tick, actionRepeat);
     const policy = this.policyOf(side);
     if (!policy || this.scripted(side)) return this.baseline(this.scriptOf(side), state, side, this.rng);
 
     const gate = side === 0 ? this.gatekeeper.gate : null; // it judges proposals that cannot be paid for, too
-    this.observer.observe(state, side).evaluate(policy, gate !== null);
+    this.observer.observe(state, side).evaluate(policy, gate !== null, this.memory);
     const fresh = policy.probabilities;
     const probabilities = policy === this.policy ? this.faded(fresh, tick, gate !== null) : fresh;
     if (gate) return this.gatekeeper.decide(gate, state, probabilities, this.rng.next(), tick);
@@ -188,7 +216,7 @@ export class Deciders {
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
   opinion(state: GameState): { probabilities: number[][]; value: number } {
     if (!this.policy) return { probabilities: [], value: 0 };
-    this.observer.observe(state, 0).evaluate(this.policy);
+    this.observer.observe(state, 0).evaluate(this.policy, false, this.memory);
     const sizes = this.spec.actions.map((choice) => choice.options.length);
     return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
   }
@@ -207,7 +235,7 @@ export class Deciders {
       this.fading = null;
       return fresh;
     }
-    this.observer.evaluate(this.fading, freely);
+    this.observer.evaluate(this.fading, freely, this.memory);
     const old = this.fading.probabilities;
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;

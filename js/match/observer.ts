@@ -28,9 +28,12 @@ export class Observer {
     return alike(this.observation, observation) && (!this.allowed || alike(this.allowed, allowed!));
   }
 
-  /** Fill the policy's probabilities and value for what was taken in last; what is forbidden has probability 0, unless `freely`. */
-  evaluate(policy: Policy, freely = false): void {
-    policy.forward(this.observation, freely ? undefined : this.allowed);
+  /**
+   * Fill the policy's probabilities and value for what was taken in last, with its memory in `state`; what is forbidden has probability 0,
+   * unless `freely`.
+   */
+  evaluate(policy: Policy, freely = false, state?: Float32Array): void {
+    policy.forward(this.observation, freely ? undefined : this.allowed, state);
   }
 
   /** One of the actions allowed to `side` now, all of them as likely; `u` in [0, 1). */

@@ -1,12 +1,13 @@
 /**
  * The policy and value network. The blob is float32, little-endian: for each layer W as [n_in, n_out] row-major, then
  * b [n_out]; `layers` = [n_obs, hidden..., n_actions + 1], the last output is the value (docs/architecture.md, "Policy"); what
- * stands in front of the hidden layers is written as negative numbers (layers.ts).
+ * stands in front of the hidden layers and behind them is written as negative numbers (layers.ts).
  */
 
 import type { Activation, Bytes } from "../contract/protocol";
 import type { Grid } from "./grid";
 import { countFloats, readLayers } from "./layers";
+import type { Memory } from "./memory";
 import { Pairs } from "./pairs";
 
 export class Policy {
@@ -15,7 +16,8 @@ export class Policy {
   private readonly weights: Float32Array;
   private readonly outputs: Float32Array[]; // one per dense layer after the input
   private readonly front: Grid | Pairs | null;
-  private readonly sizes: readonly number[]; // of the dense part
+  private readonly memory: Memory | null;
+  private readonly sizes: readonly number[]; // what each dense layer reads
   private readonly features: Float32Array; // what stands in front gives it
   private seen = new Float32Array(0); // the observation of the last forward()
 
@@ -34,14 +36,32 @@ export class Policy {
     if (!this.weights.every(Number.isFinite)) {
       throw new Error(`Policy version ${version} was refused: it contains numbers that are not finite. The last valid policy keeps playing.`);
     }
-    const { front, dense } = readLayers(layers);
-    [this.front, this.sizes, this.features] = [front, dense, new Float32Array(front ? dense[0]! : 0)];
+    const { front, dense, memory } = readLayers(layers);
+    [this.front, this.memory, this.features] = [front, memory, new Float32Array(front ? dense[0]! : 0)];
+    this.sizes = memory ? dense.with(-2, memory.units) : dense;
     this.outputs = dense.slice(1).map((width) => new Float32Array(width));
     this.probabilities = new Float32Array(layers[layers.length - 1]! - 1);
   }
 
-  /** Fills `probabilities` and `value` from an observation [n_obs]; what `allowed` [n_actions] has a 0 for gets probability 0. */
-  forward(observation: Float32Array, allowed?: Uint8Array): void {
+  get remembers(): boolean {
+    return this.memory !== null;
+  }
+
+  /** A memory's state when an episode begins; empty without a memory. */
+  fresh(): Float32Array<ArrayBuffer> {
+    return new Float32Array(2 * (this.memory?.units ?? 0));
+  }
+
+  /** The memory's state after the last forward(). */
+  get remembered(): Float32Array {
+    return this.memory?.next ?? this.fresh();
+  }
+
+  /**
+   * Fills `probabilities` and `value` from an observation [n_obs] and, with a memory, its state before; what `allowed` [n_actions] has a 0
+   * for gets probability 0.
+   */
+  forward(observation: Float32Array, allowed?: Uint8Array, state?: Float32Array): void {
     const last = this.outputs.length - 1;
     let input = this.front ? this.features : observation;
     let at = this.front?.floats ?? 0;
@@ -51,6 +71,10 @@ export class Policy {
     }
     for (let k = 0; k <= last; k++) {
       const output = this.outputs[k]!;
+      if (k === last && this.memory) {
+        this.memory.forward(this.weights, at, input, state ?? this.fresh());
+        [at, input] = [at + this.memory.floats, this.memory.given];
+      }
       at = dense(this.weights, at, input, this.sizes[k]!, output);
       if (k < last) activate(output, this.activation);
       input = output;
@@ -74,11 +98,15 @@ export class Policy {
       for (let i = 0; i < rows; i++) {
         let sum = 0;
         for (let j = 0; j < columns; j++) sum += this.weights[at + i * columns + j]! * slope[j]!;
-        const y = k > 0 ? this.outputs[k - 1]![i]! : 0;
-        below[i] = k === 0 ? sum : sum * (this.activation === "tanh" ? 1 - y * y : Number(y > 0));
+        below[i] = sum;
       }
       slope = below as Float32Array<ArrayBuffer>;
       end = at;
+      if (k === this.outputs.length - 1 && this.memory) {
+        end -= this.memory.floats;
+        slope = this.memory.gradient(this.weights, end, slope);
+      }
+      if (k > 0) for (let i = 0; i < slope.length; i++) slope[i]! *= slopeAt(this.outputs[k - 1]![i]!, this.activation);
     }
     this.front?.gradient(this.weights, this.seen, slope, out);
   }
@@ -102,6 +130,11 @@ function dense(weights: Float32Array, at: number, input: Float32Array, rows: num
     for (let j = 0; j < columns; j++) output[j]! += x * weights[at + i * columns + j]!;
   }
   return bias + columns;
+}
+
+/** Of the activation, where it gave `y`. */
+function slopeAt(y: number, activation: Activation): number {
+  return activation === "tanh" ? 1 - y * y : Number(y > 0);
 }
 
 function activate(output: Float32Array, activation: Activation): void {

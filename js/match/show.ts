@@ -338,6 +338,7 @@ export class Show {
       rng: this.deciders.rng.state,
       phase: this.phase,
       rest: this.rest,
+      ...(this.deciders.memory.length > 0 && { memory: this.deciders.memory.slice().buffer }),
     };
   }
 
@@ -359,6 +360,7 @@ export class Show {
     this.holding.clear();
     this.scores.forget();
     this.deciders.gatekeeper.forget();
+    if (snapshot.memory) this.deciders.recall(new Float32Array(copyOf(snapshot.memory)));
     this.log.begin(this.moment());
     this.logSettings();
     this.cut = true;
@@ -455,6 +457,7 @@ export class Show {
     if (this.spec.sides === 1) this.score = [0, 0];
     this.state.practice[0] = 0;
     this.game.reset(this.state);
+    this.deciders.forget();
     this.scores.begin(this.state);
     this.cut = true;
   }

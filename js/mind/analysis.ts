@@ -16,6 +16,7 @@ export type Decide = (state: GameState, side: number) => number;
 
 export class PolicyAnalysis {
   weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
+  memory: () => Float32Array | undefined = () => undefined; // the state of the policy's memory in the match now
   private readonly observer: Observer;
   private readonly gradient: Float32Array;
   private readonly terms: Float32Array;
@@ -33,10 +34,11 @@ export class PolicyAnalysis {
 
   /**
    * The reward that `side` expects from here on. A network trained with potential-based shaping predicts V - phi (Ng, Harada and
-   * Russell, 1999, "Policy invariance under reward transformations", section 4), so the potentials are added back.
+   * Russell, 1999, "Policy invariance under reward transformations", section 4), so the potentials are added back. With a memory it is
+   * asked with `memory`, by default what the match's policy remembers now.
    */
-  value(policy: Policy, state: GameState, side: number): number {
-    this.evaluate(policy, state, side);
+  value(policy: Policy, state: GameState, side: number, memory = this.memory()): number {
+    this.observer.observe(state, side).evaluate(policy, false, memory);
     return policy.value + this.worth(state, side, "potential");
   }
 
@@ -55,8 +57,8 @@ export class PolicyAnalysis {
   }
 
   /** The `count` likeliest actions, likeliest first. */
-  likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES): { action: number; probability: number }[] {
-    this.evaluate(policy, state, side);
+  likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES, memory = this.memory()): { action: number; probability: number }[] {
+    this.observer.observe(state, side).evaluate(policy, false, memory);
     const all = Array.from(policy.probabilities, (probability, action) => ({ action, probability }));
     const possible = all.filter(({ probability }) => probability > 0); // a mask forbids the others
     return possible.sort((a, b) => b.probability - a.probability).slice(0, count);
@@ -75,11 +77,15 @@ export class PolicyAnalysis {
       const decisions = Math.max(1, Math.round((SECONDS * this.spec.tick_rate) / actionRepeat));
       let reward = 0;
       let ended = false;
+      let memory = this.memory();
       for (let k = 0; k < decisions && !ended; k++) {
         for (let player = 0; player < this.spec.sides; player++) {
           if (player !== side) copy.action[player] = others(copy, player);
-          else if (k === 0 || repeat) copy.action[player] = action;
-          else copy.action[player] = this.likeliest(policy, copy, side, 1)[0]!.action;
+          else {
+            const [best] = this.likeliest(policy, copy, side, 1, memory);
+            copy.action[player] = k === 0 || repeat ? action : best!.action;
+            memory = policy.remembered.slice();
+          }
         }
         this.game.decide(copy);
         for (let tick = 0; tick < actionRepeat; tick++) this.game.tick(copy);
@@ -88,7 +94,7 @@ export class PolicyAnalysis {
         ended = this.over(copy);
       }
       const winner = ended ? this.game.winner(copy) : 0;
-      const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side); // time running out takes no reward away
+      const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side, memory); // time running out takes no reward away
       return { action: this.options(action), probability, change: reward + after - before, winner, ended, paths };
     });
   }
@@ -106,10 +112,6 @@ export class PolicyAnalysis {
       rest = Math.floor(rest / this.sizes[c]!);
     }
     return options;
-  }
-
-  private evaluate(policy: Policy, state: GameState, side: number): void {
-    this.observer.observe(state, side).evaluate(policy);
   }
 
   /** The weighted sum of the reward terms, or of the potentials. */

@@ -25,6 +25,7 @@ export interface Settings {
   hidden_sizes: number[];
   activation: string;
   separate_value_net: boolean;
+  memory: number;
   normalize_observations: boolean;
   normalize_rewards: boolean;
   normalize_advantages: boolean;

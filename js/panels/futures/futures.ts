@@ -2,6 +2,7 @@
  * The panel "16 futures": a chip that lets search decide for the policy, in the strip how many copies it plays and how far, and in a tab
  * what it saw: the likeliest moves before and after search, how many copies still count.
  */
+import { memoryOf } from "../../contract/memory";
 import { sideName } from "../../contract/sides";
 import { button, h, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
@@ -24,11 +25,16 @@ function buildChip({ session, signal }: PanelView): HTMLElement {
   chip.setAttribute("role", "switch");
   const follow = () => {
     setAttribute(chip, "aria-checked", String(search.on));
-    chip.hidden = session.state.version === 0 && !search.on;
+    chip.hidden = (session.state.version === 0 && !search.on) || remembers(session);
   };
   for (const name of ["futures", "state"] as const) session.events.on(name, follow, signal);
   follow();
   return chip;
+}
+
+/** Whether the policy that plays has a memory. */
+function remembers({ model }: PanelView["session"]): boolean {
+  return memoryOf(model.get("policy")?.layers ?? []) > 0;
 }
 
 function buildDials({ session, signal }: PanelView): HTMLElement {
@@ -76,6 +82,7 @@ function buildSeen(view: PanelView): HTMLElement {
   };
   const sentence = (): string => {
     const { on, futures: now, particles: count, depth: far } = search;
+    if (remembers(session)) return "A network with a memory decides alone: search would have to copy what it remembers.";
     if (!on) return "Let the policy look ahead before each decision: press 16 futures on the pitch.";
     if (!now) return "No network plays a side that could look ahead. Train one, or give it a side.";
     const many = count === 1 ? "one copy" : `${count} copies`;

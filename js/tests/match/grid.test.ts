@@ -9,7 +9,7 @@ const OBSERVATION = Float32Array.of(1, 0, 0.5, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0.25);
 
 describe("Grid", () => {
   it("is read from a network's layers", () => {
-    expect(readLayers([28, 64, 31])).toEqual({ front: null, dense: [28, 64, 31] });
+    expect(readLayers([28, 64, 31])).toEqual({ dense: [28, 64, 31], front: null, memory: null });
     const { front, dense } = readLayers(LAYERS);
     expect([front!.features, front!.inputs, front!.floats]).toEqual([8, 12, 12]);
     expect(dense).toEqual([9, 3, 4]);
