@@ -21,7 +21,15 @@ from tests.harness.browser.page import WidgetPage, launch_chromium
 FOLDER = Path(__file__).parent.parent / "docs" / "images" / "drills"
 WIDTH = 560  # pixels
 MARGIN = 16  # of the exported page and its frame, on either side
-SECONDS = {"cartpole": 3.0, "bandit": 3.0, "approach": 10.0, "paddleball": 5.0, "maze": 20.0, "snake": 40.0}
+SECONDS = {
+    "cartpole": 3.0,
+    "bandit": 3.0,
+    "lamp": 5.0,
+    "approach": 10.0,
+    "paddleball": 5.0,
+    "maze": 20.0,
+    "snake": 40.0,
+}
 """Of training; 30 for those not named."""
 SPEED = {"snake": "8", "territory": "8"}
 """Of the match on its way to that moment; 1 for those not named."""
@@ -31,6 +39,7 @@ MOMENTS: dict[str, Callable[[float, float], bool]] = {
     "approach": lambda returns, decisions: decisions >= 20,
     "bandit": lambda returns, decisions: decisions >= 5,
     "cartpole": lambda returns, decisions: decisions >= 30,
+    "lamp": lambda returns, decisions: returns == 1,
     "territory": lambda returns, decisions: decisions >= 12,
 }
 """By drill of one side: whether its return and decisions so far are worth a picture. Others: two seconds in."""

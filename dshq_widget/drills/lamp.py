@@ -124,7 +124,9 @@ class Lamp(Drill):
         box(0.0, 0.0, 2.2, 1.0, 1.0, 0.0, 0.2, FLOOR)
         box(-1.3, 0.15, 0.5, 0.5, 1.0, 0.0, 0.16, SOCKET)
         box(1.3, 0.15, 0.5, 0.5, 1.0, 0.0, 0.16, SOCKET)
-        circle(sign(s.side[i]) * 1.3, 0.15, 0.34, LIGHT, alpha=1.0 if glows(s, i) else 0.0)
+        circle(
+            sign(s.side[i]) * 1.3, 0.15, 0.34, LIGHT, alpha=1.0 if glows(s, i) else (0.0 if s.answer[i] == 0 else 0.3)
+        )
         ring(sign(s.side[i]) * 1.3, 0.15, 0.36, 0.03, 1.0, 0.0, LIGHT, alpha=0.0 if s.answer[i] == 0 else 1.0)
         loud = sounds(s, i)
         wave = float((s.ticks[i] - s.gong[i]) % 4) * 0.08

@@ -85,7 +85,9 @@ def search(
     MemoryError if `kept` has no room for 2 K states, ValueError for a policy with a memory.
     """
     if hasattr(policy, "forget"):
-        raise ValueError("a policy with a memory cannot search, because its memory would have to be copied: use another")
+        raise ValueError(
+            "a policy with a memory cannot search, because its memory would have to be copied: use another"
+        )
     particles_ids = np.empty(0, np.int64)
 
     def renew(ids: NDArray) -> NDArray:

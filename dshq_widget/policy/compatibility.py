@@ -64,7 +64,6 @@ def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
         "drills of two sides have none so far": spec["sides"] != 1,
         "this drill's network has other layers than dense ones": bool(spec.get("front")),
         "policy and value share it, so separate_value_net must be false": config.separate_value_net,
-        "it learns on the processor, so device must be auto or cpu": config.device not in ("auto", "cpu"),
     }
     for why, applies in wrong.items():
         if config.memory and applies:

@@ -74,7 +74,7 @@ class TestLayer:
             assert np.allclose(np.c_[logits, value], expected[t].numpy(), atol=1e-5)
         assert np.allclose(state, torch.cat([h[0], c[0]], -1).numpy(), atol=1e-5)
 
-    def test_initial_weights_are_orthogonal_and_biases_zero(self):
+    def test_initial_weights_of_a_memory_are_orthogonal(self):
         parts = PolicySpec((2, 16, -8, 4)).split(PolicySpec((2, 16, -8, 4)).untrained(0))
         matrix, bias = parts[1]
         assert not bias.any()
@@ -267,7 +267,6 @@ class TestRefusals:
             ("ball", {}, "drills of two sides have none so far"),
             ("maze", {}, "other layers than dense ones"),
             ("bandit", {"separate_value_net": True}, "separate_value_net must be false"),
-            ("bandit", {"device": "cuda"}, "learns on the processor"),
             ("gym:tests.harness.games.gym_worlds:Easy-v0", {}, "environments of Gymnasium have none so far"),
         ],
     )
