@@ -9,7 +9,7 @@ import numpy as np
 from dshq_widget.gyms.environment import PREFIX
 from dshq_widget.gyms.making import make
 from dshq_widget.policy.evaluate import summary
-from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.gym_policy import GymPolicy, RecurrentGymPolicy
 
 
 def evaluate_environment(
@@ -26,6 +26,8 @@ def evaluate_environment(
         for k in range(episodes):
             obs, _ = env.reset(seed=seed + k)
             over = False
+            if isinstance(policy, RecurrentGymPolicy):
+                policy.forget()
             while not over:
                 obs, reward, terminated, truncated, _ = env.step(policy.act(obs, rng, greedy))
                 returns[k] += float(reward)

@@ -17,7 +17,7 @@ import numpy as np
 
 from dshq_widget.gyms.making import make
 from dshq_widget.policy.action_spaces import GymError
-from dshq_widget.policy.gym_policy import GymPolicy
+from dshq_widget.policy.gym_policy import GymPolicy, RecurrentGymPolicy, gym_policy
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
@@ -147,6 +147,8 @@ class Show:
     def _begin(self, seed: int | None) -> None:
         self.policy = self._newest()
         self.obs, _ = self.env.reset(seed=seed)
+        if isinstance(self.policy, RecurrentGymPolicy):
+            self.policy.forget()
         self.score, self.over, self.fresh = [0.0, 0], False, True
 
     def _newest(self) -> GymPolicy:
@@ -158,7 +160,11 @@ class Show:
             self.version = version
             self._tell("swap")
         job = self.job
-        return GymPolicy(job["layers"], job["activation"], weights, job["environment"], job["distribution"])
+        policy = gym_policy(job["layers"], job["activation"], weights, job["environment"], job["distribution"])
+        before = vars(self).get("policy")  # none at the beginning
+        if isinstance(policy, RecurrentGymPolicy) and isinstance(before, RecurrentGymPolicy):
+            policy.state = before.state  # what was remembered goes on
+        return policy
 
     def _tell(self, kind: str) -> None:
         self.events.append({"kind": kind, "tick": self.tick, "side": -1, "version": self.version})

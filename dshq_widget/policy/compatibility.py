@@ -60,7 +60,6 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
 def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
     """Raises ConfigError for a memory where there can be none."""
     wrong = {
-        "environments of Gymnasium have none so far": bool(spec.get("environment")),
         "drills of two sides have none so far": spec["sides"] != 1,
         "this drill's network has other layers than dense ones": bool(spec.get("front")),
         "policy and value share it, so separate_value_net must be false": config.separate_value_net,

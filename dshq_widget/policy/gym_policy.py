@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_widget.contract.layers import memory_of
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.policy.recurrent import RecurrentPolicy
 
 
 class GymPolicy(Policy):
@@ -60,3 +62,12 @@ class GymPolicy(Policy):
             self.actions.draw(outputs, self.distribution, rng or self._rng, greedy), self.distribution
         )
         return taken[0] if single else taken
+
+
+class RecurrentGymPolicy(GymPolicy, RecurrentPolicy):
+    """The same with a memory for each row of observations: call `forget` where an episode ends."""
+
+
+def gym_policy(layers: Sequence[int], *given: Any) -> GymPolicy:
+    """The policy with these `layers`, with a memory if they have one; `given` as for `GymPolicy`."""
+    return (RecurrentGymPolicy if memory_of(layers) else GymPolicy)(layers, *given)

@@ -10,6 +10,7 @@ from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.recurrent.games import RecurrentGames
+from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
 from dshq_widget.algorithms.ppo.recurrent.run import make_learner
 from dshq_widget.classroom.upload_checks import admit
@@ -19,12 +20,16 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.lamp import GLOW, Lamp
 from dshq_widget.drills.maze import Maze
-from dshq_widget.policy import checkpoint
+from dshq_widget.gyms.making import described
+from dshq_widget.policy import checkpoint, convolutions
+from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.evaluate import network, player_of
+from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
 
 LAMP = compile_drill(Lamp)
+RECALL = "gym:tests.harness.games.gym_worlds:Recall-v0"
 SPEC = PolicySpec((2, 6, -5, 4))
 SMALL = {"num_envs": 32, "rollout_length": 12, "hidden_sizes": (8,), "memory": 4, "minibatch_size": 128, "epochs": 2}
 PATIENCE = 300.0  # seconds
@@ -260,6 +265,74 @@ def test_the_lamp_is_learned_with_a_memory_alone(tmp_path):
     assert evaluate(blind, matches=300)["return_mean"] < 0.65
 
 
+class TestEnvironments:
+    @pytest.mark.parametrize("world", ["Recall", "Several"])
+    def test_an_environments_sequences_are_rebuilt(self, world):
+        """The divergence from the policy that played is nothing before the first step."""
+        environment = described(f"gym:tests.harness.games.gym_worlds:{world}-v0")
+        values = {**environment.spec["training"], **SMALL, "normalize_observations": False}
+        config = TrainConfig.from_values(values)
+        spec = PolicySpec.for_config(environment.spec, config)
+        learner = RecurrentGymPPO(spec, environment.actions, "gaussian", seed=0)
+        learner.load(random_weights(spec))
+        games = RecurrentGymGames(environment, config)
+        for _ in range(2):
+            experience = games.next(learner, config, 0)
+        games.close()
+        assert experience.agent_steps == 32 * 12 and experience.samples.length == 12
+        assert experience.samples.begins.any() and experience.samples.state.any()
+        _, parts = learner.gradient(experience.samples, experience.units, Hyper())
+        assert parts["approx_kl"] < 1e-8 and parts["clip_fraction"] == 0
+        before = learner.blob()
+        learner.update(experience.samples, experience.units, Hyper(minibatch_size=128))
+        assert not np.array_equal(learner.blob(), before)
+
+    def test_pictures_are_remembered_as_numpy_has_it(self):
+        pixels = (4, 36, 36)
+        actions = Actions("choice", (3,))
+        spec = PolicySpec((convolutions.features(pixels), 16, -5, 4), "relu", pixels=pixels)
+        learner = RecurrentGymPPO(spec, actions, "gaussian", seed=0)
+        learner.load(spec.untrained(0) + np.random.default_rng(1).normal(0, 0.01, spec.floats).astype(np.float32))
+        described_by = {"actions": actions.to_json(), "pixels": list(pixels)}
+        policy = gym_policy(spec.layers, "relu", learner.blob(), described_by, "gaussian")
+        state, rng = np.zeros((3, 10), np.float32), np.random.default_rng(2)
+        for _ in range(3):
+            pictures = rng.integers(0, 256, (3, *pixels), np.uint8)
+            outputs, values, state = learner.recall(pictures, state)
+            expected, expected_values = policy.forward(pictures)
+            assert np.allclose(outputs, expected, atol=1e-5) and np.allclose(values, expected_values, atol=1e-4)
+        assert np.abs(state).max() > 1e-4 and np.allclose(state, policy.state, atol=1e-5)
+
+    def test_a_policy_of_an_environment_remembers(self):
+        environment = described(RECALL)
+        spec = PolicySpec.for_drill(environment.spec, (8,), memory=4)
+        given = (spec.layers, "tanh", random_weights(spec), environment.spec["environment"], "gaussian")
+        policy = gym_policy(*given)
+        assert isinstance(policy, RecurrentGymPolicy)
+        dark = np.zeros((1, 2), np.float32)
+        first = policy.forward(dark)[0]
+        assert not np.allclose(policy.forward(dark)[0], first)
+        policy.forget()
+        assert np.allclose(policy.forward(dark)[0], first)
+        assert not isinstance(gym_policy((2, 8, 3), "tanh", np.zeros(51, np.float32), *given[3:]), RecurrentGymPolicy)
+
+    @pytest.mark.slow
+    def test_recall_is_learned_with_a_memory_alone(self, tmp_path):
+        quick = {"memory": 16, "hidden_sizes": (16,), "num_envs": 64, "rollout_length": 20, "workers": 0}
+        quick |= {"learning_rate": 3e-3, "minibatch_size": 320, "epochs": 4}
+        with Trainer(RECALL, **quick) as trainer:
+            trainer.train_for(seconds=PATIENCE, until_solved=True, progress=False)
+            assert trainer.error == "" and trainer.metrics["solved"] == 1
+            path = trainer.save(tmp_path / "recall.dshq")
+        assert evaluate(path, matches=100)["return_mean"] > 0.85
+        with Trainer(RECALL, resume=path) as trainer:
+            trainer.train_for(updates=2, progress=False)
+            assert trainer.error == "" and trainer.config.memory == 16
+        with Trainer(RECALL, **{**quick, "memory": 0}) as trainer:
+            trainer.train_for(agent_steps=60_000, progress=False)
+            assert trainer.error == "" and trainer.metrics["evaluated_return"] < 0.75
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         "drill, more, why",
@@ -267,7 +340,6 @@ class TestRefusals:
             ("ball", {}, "drills of two sides have none so far"),
             ("maze", {}, "other layers than dense ones"),
             ("bandit", {"separate_value_net": True}, "separate_value_net must be false"),
-            ("gym:tests.harness.games.gym_worlds:Easy-v0", {}, "environments of Gymnasium have none so far"),
         ],
     )
     def test_settings(self, drill, more, why):

@@ -134,7 +134,7 @@ class GymGames:
         drawn = []
         for t in range(steps):
             seen[t] = self.obs
-            said[t], values[t] = learner.look(self.obs)
+            said[t], values[t] = self._decide(learner, t)
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
             taken = self.actions.to_environment(drawn[t], self.distribution)
             obs, reward, ended[t], cut[t], infos = self._call("step", taken)
@@ -144,23 +144,33 @@ class GymGames:
             self._count(reward, over, stats)
             if cut[t].any():
                 last = self._read(np.stack(list(infos["final_obs"][cut[t]])))
-                final[t, cut[t]] = learner.look(last)[1]
+                final[t, cut[t]] = self._values(learner, last, cut[t])
             self.obs = self._read(obs)
-        following = learner.look(self.obs)[1]
+            self._begin(over, t + 1)
+        following = self._values(learner, self.obs, np.ones(count, bool))
         advantages, returns = gae(rewards, values, following, final, ended, cut, config.gamma, config.gae_lambda)
         action = np.stack(drawn)
         log_prob = learner.log_prob(said.reshape(-1, said.shape[-1]), action.reshape(-1, action.shape[-1]))
         stats[STATS.index("agent_steps")] = steps * count
-        samples = GymSamples(
-            obs=_units(seen) if seen.dtype == np.uint8 else np.ascontiguousarray(_units(seen).transpose(0, 2, 1)),
-            action=_units(action),
-            log_prob=_units(log_prob.reshape(steps, count)),
-            value=_units(values),
-            advantage=_units(advantages),
-            returns=_units(returns),
-        )
+        samples = self._samples(seen, action, log_prob.reshape(steps, count), values, advantages, returns)
         units = np.arange(len(samples.value))
         return Experience(samples, units, stats)
+
+    def _decide(self, learner: GymPPO, t: int) -> tuple[NDArray, NDArray]:
+        """Outputs and values of what the environments show now, at decision t of the rollout."""
+        return learner.look(self.obs)
+
+    def _values(self, learner: GymPPO, obs: NDArray, rows: NDArray) -> NDArray:
+        """Values f32 `[n]` of observations of the n environments in `rows`, bool `[N]`."""
+        return learner.look(obs)[1]
+
+    def _begin(self, over: NDArray, t: int) -> None:
+        """Where `over`, bool `[N]`, decision t of the rollout is the first one of an episode."""
+
+    def _samples(self, seen: NDArray, *rows: NDArray) -> GymSamples:
+        """Samples from observations `[T, N, ...]` and the other fields in their order, `[T, N, ...]` each."""
+        obs, *others = (_units(field) for field in (seen, *rows))
+        return GymSamples(obs if obs.dtype == np.uint8 else np.ascontiguousarray(obs.transpose(0, 2, 1)), *others)
 
     def _count(self, reward: NDArray, over: NDArray, stats: NDArray) -> None:
         """Add one step to the episodes, and finished episodes to the sums."""

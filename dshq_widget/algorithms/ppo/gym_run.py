@@ -13,6 +13,7 @@ from dshq_widget.algorithms.ppo.gym_games import GymGames, processes
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
+from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.update import PPOUpdate
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gpu.device import choose_device
@@ -37,7 +38,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
 
     def make_learner() -> GymPPO:
         normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
-        return GymPPO(
+        made = RecurrentGymPPO if config.memory else GymPPO
+        return made(
             spec,
             environment.actions,
             config.action_distribution,
@@ -52,7 +54,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
     announce(channel, f"creating {config.num_envs} environments {environment.spec['title']}")
     workers = processes(environment, config, int(job["processors"]))
-    games = GymGames(environment, config, workers > 0)
+    games = (RecurrentGymGames if config.memory else GymGames)(environment, config, workers > 0)
     try:
         training = Run(
             channel,

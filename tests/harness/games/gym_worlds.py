@@ -87,6 +87,23 @@ class Pictures(Easy):
         return np.full((48, 64, 3), 40 + 160 * self.bit, np.uint8)
 
 
+class Recall(gym.Env):
+    """Shows one of two options at first, and four steps later pays 1 for it."""
+
+    observation_space = spaces.Box(-1, 1, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.steps, self.bit = 0, int(self.np_random.integers(2))
+        return np.array([2 * self.bit - 1, 0], np.float32), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        self.steps += 1
+        over = self.steps == 5
+        return np.array([0, self.steps == 4], np.float32), float(over and action == self.bit), over, False, {}
+
+
 for world, limit, threshold in (
     (Easy, 10, 9.5),
     (Faulty, 10, None),
@@ -94,5 +111,6 @@ for world, limit, threshold in (
     (Several, 8, None),
     (Untold, 8, None),
     (Pictures, 10, None),
+    (Recall, 20, 0.95),
 ):
     gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)

@@ -50,14 +50,18 @@ class GymPPO(TorchPPO):
 
     def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """See `TorchPPO.outputs`; pictures are uint8 `[N, *pixels]`."""
+        return super().outputs(self.trunk(obs, weights), weights)
+
+    def trunk(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+        """What the dense layers read, `[N, n_obs]`."""
         if not self.spec.pixels:
-            return super().outputs(obs, weights)
+            return obs
         weights = self.weights if weights is None else weights
         x = obs.float() / 255
         parts = convolutions.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
         for (matrix, bias), (_, _, stride) in zip(parts, convolutions.CONVOLUTIONS, strict=True):
             x = torch.relu(functional.conv2d(x, matrix, bias, stride))
-        return super().outputs(x.flatten(1), weights)
+        return x.flatten(1)
 
     def assess(self, obs, action, mask=None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """See `TorchPPO.assess`; `action` is f32 `[N, k]`."""

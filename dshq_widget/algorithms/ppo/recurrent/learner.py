@@ -35,17 +35,22 @@ class RecurrentPPO(TorchPPO):
     def outputs(self, obs: Any, weights: torch.Tensor | None = None) -> torch.Tensor:
         """See `TorchPPO.outputs`; `obs` is `Seen`."""
         seen: Seen = obs
-        activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
-        *dense, (matrix, bias), (head, head_bias) = self._parts(self.weights if weights is None else weights)
-        x, units = seen.obs, self.spec.memory
-        for layer, add in dense:
-            x = activation(torch.addmm(add, x, layer))
+        *_, (matrix, bias), (head, head_bias) = self._parts(self.weights if weights is None else weights)
+        x, units = self.hidden(seen.obs, weights), self.spec.memory
         tiles, length, _ = seen.begins.shape
         gates = by_step(torch.addmm(bias, x, matrix[:-units]), tiles, length)
         going = 1 - seen.begins.transpose(0, 1).reshape(length, -1, 1)
         found = remember(gates, matrix[-units:], seen.state.flatten(0, 1), going)
         found = found.view(length, tiles, LANES, units).transpose(0, 1).reshape(-1, units)
         return torch.addmm(head_bias, found, head)
+
+    def hidden(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+        """What the memory reads, `[N, k]`, of observations `[N, n_obs]`."""
+        activation = torch.tanh if self.spec.activation == "tanh" else torch.relu
+        x = obs
+        for layer, add in self._parts(self.weights if weights is None else weights)[:-2]:
+            x = activation(torch.addmm(add, x, layer))
+        return x
 
     def _drawn(self, samples: Sequences, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `learner.plan_minibatches`: whole sequences of sixteen games are drawn, never single steps."""
@@ -82,8 +87,13 @@ def remember(gates: torch.Tensor, matrix: torch.Tensor, state: torch.Tensor, goi
     h, c = state.chunk(2, -1)
     found = []
     for given, goes in zip(gates, going, strict=True):
-        i, f, g, o = torch.addmm(given, h * goes, matrix).chunk(4, -1)
-        c = torch.sigmoid(f) * (c * goes) + torch.sigmoid(i) * torch.tanh(g)
-        h = torch.sigmoid(o) * torch.tanh(c)
+        h, c = step(torch.addmm(given, h * goes, matrix), c * goes)
         found.append(h)
     return torch.stack(found)
+
+
+def step(gates: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The next state h, c `[N, memory]` from the gates `[N, 4 memory]` before they are squashed."""
+    i, f, g, o = gates.chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
