@@ -153,10 +153,20 @@ class TrainConfig:
     """Distribution of continuous actions in a Gymnasium environment: a Gaussian clipped to the bounds, or a beta
     distribution within them. Drills do not use it.
     """
+    action_deviation: str = setting(
+        "state", "choice", "Action deviation", RESTART, "network", choices=("state", "free")
+    )
+    """What the deviation of continuous actions in a Gymnasium environment depends on: the state, or nothing (one number
+    for each action, learned freely). Of a beta distribution it is the second parameter. Drills do not use it.
+    """
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
     """Whether observations are normalised to running mean 0 and standard deviation 1; folded into the first layer."""
     normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")
     """Whether the value is learned in units of the returns' running standard deviation; folded into the last layer."""
+    reward_clip: float = setting(0.0, "float", "Reward clip", NEXT_UPDATE, "loss", unit="deviations", lo=0.0, hi=1e6)
+    """Rewards of a Gymnasium environment are clipped to this many of the returns' running standard deviations, or with
+    `normalize_rewards` off to this number itself; 0 leaves them alone. Drills do not use it.
+    """
     normalize_advantages: bool = setting(True, "bool", "Normalise advantages", NEXT_UPDATE, "loss")
     """Whether advantages are normalised to mean 0 and standard deviation 1 over the rollout."""
     opponents: dict[str, float] = dataclasses.field(

@@ -13,6 +13,7 @@ from gymnasium import spaces
 from dshq_widget.algorithms.ppo.gym_games import GymGames
 from dshq_widget.algorithms.ppo.learners.gym_ppo import GymPPO, GymSamples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.cli import main
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.gyms.environment import Environment
@@ -199,6 +200,42 @@ def test_rollouts_bootstrap_where_time_ends_an_episode():
     rewards = (samples.action[:, :, 1] == 2).astype(np.float64)
     assert np.allclose(samples.returns[7], rewards[7] + 0.5 * value, atol=1e-5), "the eighth step is the last one"
     assert np.allclose(samples.returns[6], rewards[6] + 0.5 * samples.returns[7], atol=1e-5)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_rewards_are_clipped_in_the_returns_deviations(scaled):
+    environment = described(WORLDS + "Several-v0")
+    config = TrainConfig.from_values({**QUICK, "num_envs": 16, "gamma": 0.0, "reward_clip": 0.25})
+    spec = PolicySpec.for_config(environment.spec, config)
+    normalizer = Normalizer(spec, rewards=scaled)
+    learner = GymPPO(spec, environment.actions, "gaussian", seed=0, normalizer=normalizer)
+    if scaled:
+        normalizer.returns.add(np.zeros(1), np.full(1, 4.0), 1e9)
+    games = GymGames(environment, config)
+    samples = games.next(learner, config, 0).samples
+    games.close()
+    paid = samples.action[:, :, 1] == 2
+    assert np.allclose(samples.returns[paid], 0.5 if scaled else 0.25, atol=1e-3)
+    assert np.allclose(samples.returns[~paid], 0)
+
+
+def test_a_free_deviation_is_the_same_in_every_state():
+    """Also after learning; it learns, and what else depends on the state still does."""
+    spec, actions, rng = PolicySpec((3, 8, 5)), Actions.of(spaces.Box(-1, 1, (2,))), np.random.default_rng(0)
+    learner = GymPPO(spec, actions, "gaussian", "free", seed=0)
+    obs = rng.normal(size=(64, 3)).astype(np.float32)
+    before = learner.look(obs)[0]
+    drawn = actions.draw(before, "gaussian", rng)
+    rows = {"log_prob": learner.log_prob(before, drawn), "value": np.zeros(64, np.float32)}
+    rows |= {"advantage": (-np.abs(drawn).sum(1)).astype(np.float32), "returns": obs[:, 0].copy()}
+    units = {name: row.reshape(4, 16) for name, row in rows.items()}
+    samples = GymSamples(obs=obs.reshape(4, 16, 3).transpose(0, 2, 1).copy(), action=drawn.reshape(4, 16, 2), **units)
+    learner.update(samples, np.arange(4), Hyper(minibatch_size=64, epochs=20))
+    after = learner.look(obs)[0]
+    assert np.ptp(after[:, 2:], axis=0).max() < 1e-6 and np.abs(after[0, 2:] - before[0, 2:]).min() > 0.01
+    assert np.ptp(after[:, :2], axis=0).min() > 1e-3
+    learner.load(spec.untrained(1))
+    assert np.ptp(learner.look(obs)[0][:, 2:], axis=0).max() == 0
 
 
 # ---- training

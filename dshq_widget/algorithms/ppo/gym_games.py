@@ -139,6 +139,9 @@ class GymGames:
             taken = self.actions.to_environment(drawn[t], self.distribution)
             obs, reward, ended[t], cut[t], infos = self._call("step", taken)
             rewards[t] = np.sign(reward) if self.clip_rewards else reward
+            if config.reward_clip:
+                limit = config.reward_clip / learner.normalizer.reward_scale
+                rewards[t] = np.clip(rewards[t], -limit, limit)
             cut[t] &= ~ended[t]
             over = ended[t] | cut[t]
             self._count(reward, over, stats)

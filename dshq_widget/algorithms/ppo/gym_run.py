@@ -43,6 +43,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
             spec,
             environment.actions,
             config.action_distribution,
+            config.action_deviation,
             seed=config.seed,
             threads=threads,
             device=device,

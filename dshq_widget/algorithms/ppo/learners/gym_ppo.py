@@ -42,11 +42,27 @@ class GymSamples:
 
 
 class GymPPO(TorchPPO):
-    """See `learners.Learner`; `actions` and `distribution` say what the outputs mean."""
+    """See `learners.Learner`; `actions` and `distribution` say what the outputs mean. With `deviation` "free" the second
+    half of a box's outputs is their biases alone: the weights to them are 0 and stay 0.
+    """
 
-    def __init__(self, spec: PolicySpec, actions: Actions, distribution: str, **options: Any):
+    def __init__(self, spec: PolicySpec, actions: Actions, distribution: str, deviation: str = "state", **options: Any):
         self.actions, self.distribution = actions, distribution
+        self.free = deviation == "free" and actions.kind == "box"
         super().__init__(spec, **options)
+        if self.free:
+            self._mask *= torch.from_numpy(self._bound(np.ones(spec.floats, np.float32))).to(self.device)
+
+    def load(self, blob: NDArray) -> None:
+        """See `learners.Learner.load`; what a free deviation does not read is set to 0."""
+        super().load(self._bound(blob) if self.free else blob)
+
+    def _bound(self, blob: NDArray) -> NDArray:
+        """A copy of flat weights, 0 where a free deviation has none."""
+        blob = blob.copy()
+        half = self.spec.n_actions // 2
+        self.spec.split(blob)[-1][0][:, half:-1] = 0
+        return blob
 
     def outputs(self, obs: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
         """See `TorchPPO.outputs`; pictures are uint8 `[N, *pixels]`."""
