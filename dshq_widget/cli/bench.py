@@ -125,9 +125,9 @@ def copy(seconds: float) -> float:
 
 def learning(drill: CompiledDrill, seconds: float) -> dict[str, float]:
     """Inferences and update samples per second of one core, and agent steps per second of play and update in turn on
-    all usable threads.
+    all usable threads; of a network without a memory.
     """
-    config = of_drill(drill.spec)
+    config = of_drill(drill.spec).replace({"memory": 0})
     network = PolicySpec.for_config(drill.spec, config)
     threads = min(budget.usable_processors(budget.cpu_budget()), budget.MOST_THREADS)
     return {

@@ -73,7 +73,7 @@ def bench_cuda(
     if device == "cuda" and not torch.cuda.is_available():
         raise RuntimeError("torch found no usable CUDA device: run `dshq doctor` for details")
     game, bench = compiled(drill), Bench(torch.device(device), seconds, SIZES | (sizes or {}))
-    config = of_drill(game.spec)
+    config = of_drill(game.spec).replace({"memory": 0})
     learner = ResidentPPO(
         PolicySpec.for_config(game.spec, config),
         device=device,

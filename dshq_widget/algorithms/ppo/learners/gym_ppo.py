@@ -42,8 +42,8 @@ class GymSamples:
 
 
 class GymPPO(TorchPPO):
-    """See `learners.Learner`; `actions` and `distribution` say what the outputs mean. With `deviation` "free" the second
-    half of a box's outputs is their biases alone: the weights to them are 0 and stay 0.
+    """See `learners.Learner`; `actions` and `distribution` say what the outputs mean. With `deviation` "free" the
+    second half of a box's outputs is their biases alone: the weights to them are 0 and stay 0.
     """
 
     def __init__(self, spec: PolicySpec, actions: Actions, distribution: str, deviation: str = "state", **options: Any):
