@@ -1,4 +1,6 @@
 /** The meaning of a network's `layers`: dense layers, and what may stand in front of them. dshq_kernels/network/layers.py. */
+import { memoryOf } from "../contract/memory";
+
 const WAYS = 4; // up, right, down, left
 const BLOCK = 8; // traits and parts of pairs are multiples of this
 
@@ -46,6 +48,7 @@ export function parse(layers: readonly number[]): Network | null {
 
 /** The same, of layers that are a network's. Throws an Error of one sentence for others. */
 export function asNetwork(layers: readonly number[]): Network {
+  if (memoryOf(layers) > 0) throw new Error("A network with a memory trains in a kernel only.");
   const network = parse(layers);
   if (!network) throw new Error(`These layers are not those of a network: ${layers.join(", ")}.`);
   return network;

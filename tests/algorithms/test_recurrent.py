@@ -1,6 +1,9 @@
 """Networks with a memory: the layer itself, rollouts, learning, files, and what refuses them."""
 
 import dataclasses
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +30,10 @@ from dshq_widget.policy.evaluate import network, player_of
 from dshq_widget.policy.gym_policy import RecurrentGymPolicy, gym_policy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
+from dshq_widget.widget import page_protocol
+from dshq_widget.widget.drill_widget import DrillWidget
+from tests.harness.processes.lockstep import hashes
+from tests.harness.processes.lockstep_runs import LOCKSTEP, assert_same
 
 LAMP = compile_drill(Lamp)
 RECALL = "gym:tests.harness.games.gym_worlds:Recall-v0"
@@ -243,6 +250,22 @@ class TestLearning:
 
 
 @pytest.mark.slow
+def test_a_new_process_goes_on_to_the_bit(tmp_path):
+    """Schedules, optimiser, minibatch order, games, memories and their generators: all of it is in the file."""
+    with Trainer("lamp", seed=3, **{**SMALL, "pace": 32 * 12 * 35}) as trainer:
+        trainer.start()
+        assert trainer.wait(updates=12, progress=False)
+        path = trainer.save(tmp_path / "half.dshq")
+        saved = checkpoint.load(path)
+        last = saved.version + 30
+        ahead = hashes(trainer, last, saved.version)
+    answer = subprocess.run([sys.executable, LOCKSTEP, path, str(last)], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    after = {int(version): digest for version, digest in json.loads(answer.stdout).items()}
+    assert_same(ahead, after, saved.version + 15)
+
+
+@pytest.mark.slow
 def test_the_lamp_is_learned_with_a_memory_alone(tmp_path):
     """The command's way: settings, processes, evaluation, the file, and going on from it."""
     with Trainer("lamp") as trainer:
@@ -360,6 +383,16 @@ class TestRefusals:
         with pytest.raises(ValueError, match="plays drills of one side only"):
             network(SPEC.layers, "tanh", random_weights(SPEC))
         assert isinstance(player_of(SPEC.layers, "tanh", random_weights(SPEC)), RecurrentNetwork)
+
+    def test_the_page_keeps_what_is_remembered_and_does_not_train_it(self):
+        kept = {"state": b"12", "tick": 3, "memory": memoryview(b"3456")}
+        assert page_protocol.snapshot(kept) == {"state": b"12", "tick": 3, "memory": b"3456"}
+        assert "memory" not in page_protocol.snapshot({"state": b"12"})
+        for wrong in ("text", b"0" * 5000, None):
+            with pytest.raises(ValueError, match="a memory of at most 4096 bytes, or none"):
+                page_protocol.snapshot({"state": b"12", "memory": wrong})
+        with pytest.raises(ValueError, match="a page trains networks without a memory: set memory to 0"):
+            DrillWidget("lamp", device="page")
 
     def test_files(self, tmp_path):
         config = of_drill(LAMP.spec)

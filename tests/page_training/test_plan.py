@@ -53,7 +53,7 @@ def network(name):
     if name in NETWORKS:
         return NETWORKS[name]
     drill = compile_drill(get(name))
-    shape = PolicySpec.for_config(drill.spec, settings.of_drill(drill.spec))
+    shape = PolicySpec.for_config(drill.spec, settings.of_drill(drill.spec).replace({"memory": 0}))
     return shape.layers, shape.separate
 
 
@@ -99,7 +99,9 @@ def test_fresh_weights_are_as_large_as_pythons(page, name):
 @pytest.mark.parametrize("name", drills)
 def test_every_drill_is_trained_in_its_page(name):
     drill = compile_drill(get(name))
-    assert page_training.why_not(SimpleNamespace(drill=drill, algorithm="ppo")) == ""
+    assert page_training.why_not(SimpleNamespace(drill=drill, algorithm="ppo", config=settings.TrainConfig())) == ""
+    remembers = SimpleNamespace(drill=drill, algorithm="ppo", config=settings.TrainConfig(memory=8))
+    assert "a page trains networks without a memory" in page_training.why_not(remembers)
 
 
 @pytest.mark.parametrize("name", REFUSED)

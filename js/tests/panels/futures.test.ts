@@ -96,6 +96,15 @@ describe("16 futures", () => {
     expect(root.querySelector(".futures .help")!.textContent).toContain("No network plays a side");
   });
 
+  it("is closed where the policy has a memory, and says why", async () => {
+    end();
+    const policy = { version: 3, step: 1, shape_hash: "", layers: [4, 2, -1, 7], activation: "tanh", data: new DataView(new ArrayBuffer(4 * 52)) };
+    await open({ policy });
+    expect(control("16 futures").hidden).toBe(true);
+    openAllTabs(root);
+    expect(root.querySelector(".futures .help")!.textContent).toContain("A network with a memory decides alone");
+  });
+
   it("is not there where the kernel plays the show", async () => {
     end();
     await open({ drill: { spec: { ...spec, rules_hash: "pictures", pictures: true }, javascript: "" } });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { DrillSpec } from "../../contract/protocol";
 import { lacks } from "../../trainer/engines/gpu";
+import type { Modules } from "../../trainer/games/modules";
 import { asNetwork, countFloats, parse, parts, shapesOf } from "../../trainer/layers";
+import { Run } from "../../trainer/run";
 import type { Settings } from "../../trainer/settings";
 
 const GRID = [80, -5, -5, -2, -4, -6, 16, 5]; // 3 planes of 25 cells and 5 more observations
@@ -38,6 +40,12 @@ describe("layers", () => {
   ])("with $what are no network", ({ layers }) => {
     expect(parse(layers)).toBeNull();
     expect(() => asNetwork(layers)).toThrow("These layers are not those of a network");
+  });
+
+  it("with a memory are for a kernel", () => {
+    expect(() => asNetwork([2, 32, -32, 4])).toThrow("A network with a memory trains in a kernel only.");
+    const job = { values: { memory: 8 } } as unknown as ConstructorParameters<typeof Run>[2];
+    expect(() => new Run(() => undefined, { spec: {} } as Modules, job)).toThrow("A page trains networks without a memory: set Memory to 0");
   });
 
   it.each([GRID, PAIRS])("with something in front are not for the GPU", (...layers: number[]) => {
