@@ -112,10 +112,11 @@ def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
     has one, or until the time is over.
     """
     runs: list[dict[str, Any]] = []
+    settings: dict[str, Any] = {}
     own = BANDIT if drill == "bandit" else {}
     for seed in range(seeds):
         curve: list[dict[str, float]] = []
-        how: dict[str, Any] = {"seed": seed, "deterministic": True, "evaluate_seconds": 20, "dreamer": own}
+        how: dict[str, Any] = {"seed": seed, "deterministic": True, "evaluate_seconds": 60, "dreamer": own}
         with Trainer(drill, algorithm="dreamer", **how) as run:
 
             def hear(run: Trainer = run, curve: list[dict[str, float]] = curve) -> None:
@@ -126,10 +127,11 @@ def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
 
             run.on_change(hear)
             run.train_for(seconds=seconds, until_solved=run.drill.spec["target"] is not None, progress=False)
+            settings = run.algorithm_settings
             runs.append({"seed": seed, "metrics": run.metrics, "curve": curve})
     gaps = [one["metrics"]["evaluated_return"] - one["metrics"]["evaluated_return_random"] for one in runs]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
-    found = {"drill": drill, "settings": own, "above_random": statistics.mean(gaps), "standard_error": error}
+    found = {"drill": drill, "settings": settings, "above_random": statistics.mean(gaps), "standard_error": error}
     return found | {"runs": runs}
 
 

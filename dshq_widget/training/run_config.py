@@ -31,7 +31,7 @@ class RunConfig:
             values = settings.of_drill(drill.spec).replace(algorithm.defaults)
         self.values = values.replace(algorithm.fixed)
         self.named: set[str] = set()
-        self.section: Section | None = None if algorithm.settings is None else algorithm.settings()
+        self.section: Section | None = algorithm.read(algorithm.suggested(drill.spec))
 
     def change(self, hyper: Mapping[str, Any]) -> None:
         """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under
