@@ -64,6 +64,9 @@ class PaddleBall(Drill):
     algorithm_settings = {  # measured: docs/LOG.md
         "dreamer": {
             "repeat": 4,
+            "sequence": 8,
+            "horizon": 10,
+            "starts": 128,
             "reward_scale": 100.0,
             "discount_horizon": 30.0,
             "ratio": 8.0,

@@ -390,8 +390,8 @@ class DrillWidget(anywidget.AnyWidget):
     @property
     def opponent(self) -> str:
         """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
-        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now) or
-        the path of a `.dshq` file; "" is the drill's first baseline.
+        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now)
+        or the path of a `.dshq` file; "" is the drill's first baseline.
         """
         return self.show["opponent"]
 

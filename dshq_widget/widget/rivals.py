@@ -76,8 +76,8 @@ class Rivals:
         self.known = others | {name: self.known.get(name) for name in names}
 
     def load(self, name: str) -> None:
-        """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one. Raises
-        CheckpointError. While training it may take a moment, until the learner has written its league.
+        """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one.
+        Raises CheckpointError. While training it may take a moment, until the learner has written its league.
         """
         if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
             self.known = {**self.known, name: self._of_league(name)}
