@@ -27,7 +27,7 @@ test: setup .venv/.triton chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
-test-all: setup .venv/.triton .venv/.site chromium
+test-all: setup .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
@@ -65,7 +65,7 @@ site: setup .venv/.site lessons
 	$(BIN)/python -m tools.site $(ARGS)
 
 # Answer keys, notes, slides, a course for nbgrader and the students' bundle in instructor/. Takes minutes the first time.
-instructor: setup lessons
+instructor: setup .venv/.instructor lessons
 	$(BIN)/python -m tools.instructor $(ARGS)
 
 wheel: setup
@@ -112,4 +112,8 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 
 .venv/.site: .venv/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[site]"
+	touch $@
+
+.venv/.instructor: .venv/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[instructor,lti]"
 	touch $@

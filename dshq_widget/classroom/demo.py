@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 
 from dshq_kernels.backends.generated import cache_dir
+from dshq_widget.classroom import demo_course
 from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
@@ -77,6 +78,7 @@ class Hub:
 
     def __enter__(self) -> Hub:
         self.folder.mkdir(parents=True, exist_ok=True)
+        demo_course.furnish(self.folder)
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(

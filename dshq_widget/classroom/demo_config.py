@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from dshq_widget.classroom import demo
+from dshq_widget.classroom import demo, demo_course
 
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it for its configuration files
 chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
@@ -38,6 +38,7 @@ c.Spawner.http_timeout = c.Spawner.start_timeout = 120
 c.Spawner.environment = {
     "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",
     "DSHQ_CACHE_DIR": chosen["cache"],
+    "JUPYTER_CONFIG_PATH": f"{folder}/{demo_course.FOLDER}",
     **chosen["environment"],
 }
 c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", league]
