@@ -1,4 +1,4 @@
-"""The course of `make hub`: where nbgrader (extra `instructor`) hands out exercises and collects them, if it is there."""
+"""The course of `make hub`: where nbgrader, if it is installed, hands out exercises and collects them."""
 
 from __future__ import annotations
 
