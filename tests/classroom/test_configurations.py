@@ -13,8 +13,9 @@ import pytest
 import yaml
 from traitlets.config import Config
 
-from dshq_widget.classroom import demo
+from dshq_widget.classroom import demo, demo_course
 from dshq_widget.classroom.quota import Rules
+from tools.instructor import assignments
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "classroom"
@@ -63,7 +64,7 @@ CHOSEN = {
 def run(path: Path) -> Config:
     """A JupyterHub configuration file, run as the hub does."""
     c = Config()
-    exec(compile(path.read_text(), str(path), "exec"), {"get_config": lambda: c})
+    exec(compile(path.read_text(), str(path), "exec"), {"get_config": lambda: c, "__file__": str(path)})
     return c
 
 
@@ -162,6 +163,17 @@ def test_what_is_installed_exists_and_is_the_torch_of_the_checkout():
         assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make.read_text())[0]
         wanted = re.search(r"dshq(?:-widget)?\[([\w,]+)\]", text)[1].split(",")
         assert wanted and set(wanted) <= set(extras)
+
+
+def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")  # the course's file sets it where it is not set
+    demo_course.furnish(tmp_path)
+    (tmp_path / "nbgrader_config.py").write_text(assignments.CONFIGURATION)
+    course = run(tmp_path / "nbgrader_config.py")
+    for path in (DOCS / "nbgrader" / "nbgrader_config.py", tmp_path / demo_course.FOLDER / "nbgrader_config.py"):
+        assert run(path).CourseDirectory.course_id == course.CourseDirectory.course_id
+    assert run(DOCS / "nbgrader" / "nbgrader_config.py").Exchange.root in (DOCS / "instructor.md").read_text()
+    assert course.CourseDirectory.student_id == "*", "the instructor grades everybody"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")

@@ -11,7 +11,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from dshq_widget.lessons import LESSONS
 from tests.harness.notebook_reader import ANSWERS, Reader, answers, tags
-from tools.instructor import assignments, bundles, notes, slides
+from tools.instructor import assignments, bundles, notes, slides, syllabus
 from tools.instructor.keys import key
 from tools.instructor.lessons import POINTS, Material
 from tools.notebooks import FOLDER
@@ -144,3 +144,13 @@ def test_neither_answers_nor_keys_get_into_a_package(builder):
 def test_git_ignores_what_is_written_for_the_instructor():
     assert "/instructor/" in (ROOT / ".gitignore").read_text().splitlines()
     assert ANSWERS.is_relative_to(ROOT / "tests" / "lessons")
+
+
+def test_the_syllabus_has_every_lesson_and_its_table_is_that_of_now():
+    page = syllabus.PAGE.read_text(encoding="utf-8")
+    assert page == syllabus.written(page), "run `python -m tools.instructor.syllabus`"
+    plan, rubric = page[page.index("## Twelve weeks") : page.index("## Grades")], page[page.index("## Grades") :]
+    for name in LESSONS:
+        assert f"`{name}`" in plan and f"| `{name}` |" in rubric
+    with pytest.raises(ValueError, match="must have the lines"):
+        syllabus.written("# Syllabus")
