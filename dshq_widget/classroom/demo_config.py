@@ -67,3 +67,5 @@ c.JupyterHub.load_roles = [
     },
     {"name": "demo", "scopes": ["admin:users", "admin:servers", "tokens"], "services": ["demo"]},
 ]
+if chosen["settings"]:
+    load_subconfig(chosen["settings"])  # type: ignore[name-defined]  # noqa: F821  # as get_config

@@ -58,6 +58,7 @@ CHOSEN = {
     "idle_seconds": 60,
     "environment": {},
     "arguments": [],
+    "settings": None,
 }
 
 
@@ -157,12 +158,28 @@ def test_the_leagues_pod(values):
 
 
 def test_what_is_installed_exists_and_is_the_torch_of_the_checkout():
-    image, page, make = ((DOCS / "Dockerfile"), (DOCS / "README.md"), (ROOT / "Makefile"))
+    make, binder = (ROOT / "Makefile").read_text(), ROOT / ".binder" / "requirements.txt"
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for text in (image.read_text(), page.read_text()):
-        assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make.read_text())[0]
-        wanted = re.search(r"dshq(?:-widget)?\[([\w,]+)\]", text)[1].split(",")
+    for path in (DOCS / "Dockerfile", DOCS / "README.md", binder):
+        text = path.read_text()
+        assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make)[0]
+        wanted = re.search(r"(?:dshq(?:-widget)?|(?m:^)\.)\[([\w,]+)\]", text)[1].split(",")
         assert wanted and set(wanted) <= set(extras)
+
+
+def test_binder_shows_no_answers():
+    script = ROOT / ".binder" / "postBuild"
+    assert os.access(script, os.X_OK), "Binder runs it"
+    assert "\nrm -rf tests\n" in script.read_text()
+
+
+def test_lti_is_the_same_on_both_hubs():
+    littlest = run(DOCS / "littlest-jupyterhub" / "lti.py")
+    chart = yaml.safe_load((DOCS / "zero-to-jupyterhub" / "lti.yaml").read_text())
+    assert unknown(chart, CHART) == []
+    for name, settings in chart["hub"]["config"].items():
+        of_littlest = {key: list(v) if isinstance(v, set) else v for key, v in littlest[name].items()}
+        assert settings == of_littlest, name
 
 
 def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch):
