@@ -39,7 +39,12 @@ def test_a_note_says_objective_time_points_and_usual_mistakes(lesson: Material):
     made = notes.variant(lesson)
     nbformat.validate(made)
     first = made.cells[1].source
-    for wanted in (lesson.row.idea, f"{lesson.minutes} minutes", f"{lesson.points}, {POINTS} for each", "\n* "):
+    for wanted in (
+        lesson.row.idea,
+        f"{lesson.minutes} minutes",
+        f"{POINTS} for each exercise, {lesson.points} in all",
+        "\n* ",
+    ):
         assert wanted in first
     for place, cell in enumerate(made.cells):
         if "check" in tags(cell):
@@ -52,6 +57,7 @@ def test_a_note_says_objective_time_points_and_usual_mistakes(lesson: Material):
 def test_slides_need_no_network_and_hide_nothing_of_a_section(lesson: Material):
     page = slides.page(lesson)
     assert not re.search(r"""(?:src|href)=["']?\w+://|@import|url\(""", re.sub(r"<a [^>]*>", "", page))
+    assert '.ipynb">' not in page, "beside the slides are the other lessons' slides"
     made = slides.slides(lesson)
     titles = {slide.title for slide in made}
     assert {"Predict", "Break it", "What you now know"} <= titles

@@ -24,7 +24,7 @@ _FIRST = """## For the instructor
 **Time.** The lesson says {minutes} minutes, which is reading and running. For a class plan {planned}: that is twice as
 much, a rule of thumb that was not measured.
 
-**Points.** {points}, {each} for each exercise, all or nothing: the notebook's own check decides.
+**Points.** {each} for each exercise, {points} in all. All or nothing: the notebook's own check decides.
 
 **Before the class.** Run all cells once on a student's account. The first run compiles rules and takes longer.
 """

@@ -92,7 +92,9 @@ def page(lesson: Material) -> str:
         foot = f"<footer>{html.escape(lesson.row.title)} <span>{number} / {len(made)}</span></footer>"
         parts.append(f"<section>\n<{tag}>{slide.title}</{tag}>\n{slide.body}{notes}{foot}\n</section>")
     style = "\n".join(path.read_text(encoding="utf-8") for path in STYLES)
-    return _PAGE.format(title=html.escape(lesson.row.title), style=style, slides="\n".join(parts))
+    return _PAGE.format(
+        title=html.escape(lesson.row.title), style=style, slides="\n".join(parts).replace('.ipynb">', '.html">')
+    )
 
 
 def _add(made: list[Slide], body: str, lines: float, notes: str = "") -> None:
