@@ -9,8 +9,9 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
-from dshq_widget.lessons import LESSONS
+from dshq_widget.lessons import LESSONS, plots
 from tests.harness.notebook_reader import ANSWERS, Reader, answers, tags
+from tools import pages
 from tools.instructor import assignments, bundles, notes, slides, syllabus
 from tools.instructor.keys import key
 from tools.instructor.lessons import POINTS, Material
@@ -56,13 +57,27 @@ def test_a_note_says_objective_time_points_and_usual_mistakes(lesson: Material):
 @lessons
 def test_slides_need_no_network_and_hide_nothing_of_a_section(lesson: Material):
     page = slides.page(lesson)
-    assert not re.search(r"""(?:src|href)=["']?\w+://|@import|url\(""", re.sub(r"<a [^>]*>", "", page))
+    assert not re.search(r"""(?:src|href)=["']?\w+://|@import|url\((?!#)""", re.sub(r"<a [^>]*>", "", page))
     assert '.ipynb">' not in page, "beside the slides are the other lessons' slides"
     made = slides.slides(lesson)
     titles = {slide.title for slide in made}
     assert {"Predict", "Break it", "What you now know"} <= titles
     assert all(slide.lines <= max(slides.LINES, slides.CODE_LINES) for slide in made), "a slide is one screen"
     assert page.count("<section>") == len(made) >= 8
+
+
+def test_slides_show_the_plots_of_the_lessons_page(tmp_path: Path, monkeypatch):
+    lesson = Material.of(LESSONS["shaping"])
+    code = [cell.source for cell in lesson.notebook().cells if cell.cell_type == "code"]
+    figure = plots.figure()[0]._repr_html_()
+    shown = [f'<div class="shown">{figure}</div>\n' if "plots.figure" in source else "" for source in code]
+    monkeypatch.setattr(slides, "PAGES", tmp_path)
+    assert slides.page(lesson).count("<svg") == 0, "there is no page yet"
+    path = tmp_path / f"{lesson.row.stem}.html"
+    path.write_text(pages.page(lesson.row, lesson.text, shown), encoding="utf-8")
+    assert slides.page(lesson).count("<svg") == sum("plots.figure" in source for source in code) > 0
+    path.write_text("the page of another text", encoding="utf-8")
+    assert slides.page(lesson).count("<svg") == 0
 
 
 @lessons

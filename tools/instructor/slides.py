@@ -25,7 +25,8 @@ CODE_LINES = 18
 SENTENCE = 160
 """Characters of a paragraph that is shown whole."""
 STYLES = (Path(__file__).parents[1] / "lessons.css", Path(__file__).parent / "slides.css")
-_PLOT = re.compile(r'<div class="shown">(?:(?!<div).)*?<svg.*?</svg>.*?</div>', re.S)
+_PLOT = re.compile(r'<svg role="img".*?</svg>', re.S)
+"""As `lessons.plots` shows a figure."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -79,7 +80,7 @@ def slides(lesson: Material) -> list[Slide]:
             if "wait" not in tags(cell):
                 _add(made, *_code(cell.source))
             for plot in plots.get(cell.source, []):
-                _add(made, plot, LINES - 2)
+                _add(made, f'<div class="shown">{plot}</div>\n', LINES - 2)
     return [slide for slide in made if slide.body]
 
 
