@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,6 +94,7 @@ def test_the_demonstration(monkeypatch):
     c = run(Path(demo.__file__).with_name("demo_config.py"))
     assert c.Spawner.cpu_limit == 0.5 and LEAGUE in c.Spawner.server_token_scopes
     assert {service["name"] for service in c.JupyterHub.services} == {"league", "idle-culler", "demo"}
+    assert c.Spawner.environment["PATH"].startswith(str(Path(sys.executable).parent)), "for commands in a terminal"
     assert all("127.0.0.1" in url for url in (c.JupyterHub.bind_url, c.JupyterHub.hub_bind_url))
 
 

@@ -4,11 +4,10 @@ Two students on a real hub fetch an assignment on their own servers; one submits
 was. Then the instructor collects, grades and exports.
 """
 
+import asyncio
 import csv
-import os
+import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,10 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("jupyterhub", reason="pip install 'dshq-widget[hub]'")
 pytest.importorskip("nbgrader", reason="pip install 'dshq-widget[instructor]'")
 
-from dshq_widget.classroom import demo, demo_course
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
+
+from dshq_widget.classroom import demo
 from dshq_widget.classroom.demo import Hub, HubError
 from dshq_widget.lessons import LESSONS
 from tests.harness.hub import ask, start
@@ -34,11 +36,11 @@ ROSTER = re.search(r"```\n(id,name,email\n.*?)```", PAGE, re.S)[1]
 SECONDS = 600
 
 
-def commands(heading: str) -> list[list[str]]:
+def commands(heading: str) -> list[str]:
     """The commands below a heading of the page."""
     block = re.search(rf"^### {heading}\n+```\n(.*?)```", PAGE, re.S | re.M)
     assert block, f"the page has no commands below {heading!r}"
-    return [line.split() for line in block[1].splitlines()]
+    return block[1].splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -52,30 +54,41 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 
 class Instructor:
-    """`prof` in a terminal of the hub."""
+    """`prof` in a terminal of JupyterLab, in the course's folder."""
 
     def __init__(self, hub: Hub):
         self.folder = hub.folder / "home" / demo.INSTRUCTOR / "dshq-course"
         assignments.write(self.folder, [Material.of(LESSON)])
         (self.folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
-        self._environment = {
-            **os.environ,
-            "JUPYTERHUB_USER": demo.INSTRUCTOR,
-            "JUPYTER_CONFIG_PATH": str(hub.folder / demo_course.FOLDER),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        }
+        self._token = hub.ask("POST", f"/users/{demo.INSTRUCTOR}/tokens", {"note": "test"})["token"]
+        start(hub, demo.INSTRUCTOR)
+        server = f"{hub.url}/user/{demo.INSTRUCTOR}"
+        terminal = ask(f"{server}/api/terminals", self._token, "POST", {})["name"]
+        self._address = f"{server}/terminals/websocket/{terminal}".replace("http", "ws", 1)
+        self._typed = 0
+        self.types("cd ~/dshq-course")
 
-    def types(self, heading: str) -> str:
-        """Run the commands below a heading; returns all that they said."""
-        said = ""
-        for program, *arguments in commands(heading):
-            command = [sys.executable, "-m", {"dshq": "dshq_widget.cli"}.get(program, program), *arguments]
-            done = subprocess.run(
-                command, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=SECONDS
-            )
-            assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
-            said += done.stdout + done.stderr
-        return said
+    def works(self, heading: str) -> str:
+        """Type the commands below a heading of the page; returns all that they said."""
+        return "".join(self.types(line) for line in commands(heading))
+
+    def types(self, line: str) -> str:
+        """Type a line and wait for its end, which has to be a success; returns what the terminal shows of it."""
+        self._typed += 1
+        return asyncio.run(asyncio.wait_for(self._run(line, self._typed), SECONDS))
+
+    async def _run(self, line: str, number: int) -> str:
+        request = HTTPRequest(self._address, headers={"Authorization": f"token {self._token}"})
+        socket = await websocket_connect(request)
+        await socket.write_message(json.dumps(["stdin", f"{line}; echo line {number}'' ended with $?\r"]))
+        shown, end = "", None
+        while end is None:
+            kind, *rest = json.loads(await socket.read_message())
+            shown += rest[0] if kind == "stdout" else ""
+            end = re.search(rf"line {number} ended with (\d+)", shown)  # the echo of what was typed has quotes in it
+        socket.close()
+        assert end[1] == "0", f"{line}:\n{shown}"
+        return shown
 
 
 class Student:
@@ -112,7 +125,7 @@ def exercise(made: nbformat.NotebookNode) -> nbformat.NotebookNode:
 @pytest.mark.slow
 def test_a_class_from_nothing(hub: Hub):
     prof = Instructor(hub)
-    prof.types("Release")
+    prof.works("Release")
     released = prof.folder / "release" / LESSON.name / f"{LESSON.stem}.ipynb"
     (answer,) = answers(LESSON)
     assert answer.splitlines()[-1].strip() not in released.read_text(encoding="utf-8")
@@ -129,8 +142,8 @@ def test_a_class_from_nothing(hub: Hub):
     for student in (ada, ben):
         student.presses("submit")
 
-    prof.types("Collect and grade")
-    said = prof.types("Export")
+    prof.works("Collect and grade")
+    said = prof.works("Export")
     with (prof.folder / "course.csv").open() as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
     column = f"{LESSON.name} (of {POINTS})"
