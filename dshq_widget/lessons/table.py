@@ -86,6 +86,14 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
+            "12",
+            "search",
+            "search",
+            "Search",
+            "A state that can be copied can be played ahead: weigh what came of it, and learn from the weights.",
+            ("transport", "futures", "mind", "headline", "status", "training"),
+        ),
+        Lesson(
             "15",
             "drill",
             "write_your_own_drill",
