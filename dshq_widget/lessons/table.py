@@ -94,6 +94,14 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "futures", "mind", "headline", "status", "training"),
         ),
         Lesson(
+            "13",
+            "world-models",
+            "world_models",
+            "World models",
+            "What is watched can be learned and dreamt; a dream feeds on its own errors and knows only what was tried.",
+            (*WATCH, "dream"),
+        ),
+        Lesson(
             "15",
             "drill",
             "write_your_own_drill",
