@@ -86,6 +86,14 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
+            "11",
+            "exploration",
+            "exploration",
+            "Exploration",
+            "What is never tried is never learned: noise finds what is near, curiosity what is far.",
+            (*WATCH, "hyper"),
+        ),
+        Lesson(
             "12",
             "search",
             "search",
