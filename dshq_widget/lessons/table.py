@@ -62,6 +62,14 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "hyper"),
         ),
         Lesson(
+            "07",
+            "ppo-loop",
+            "ppo_the_loop",
+            "PPO: the loop",
+            "Play a rollout with the newest policy, learn from it a few times over, throw it away.",
+            (*WATCH, "hyper"),
+        ),
+        Lesson(
             "08",
             "shaping",
             "rewards_and_shaping",
