@@ -54,6 +54,14 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "mind", "log"),
         ),
         Lesson(
+            "05",
+            "policy-gradient",
+            "the_policy_gradient",
+            "The policy gradient",
+            "What you did and what it paid say in which direction to change; a baseline takes the luck out.",
+            WATCH,
+        ),
+        Lesson(
             "06",
             "ppo",
             "ppo_the_loss",
