@@ -54,6 +54,14 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "mind", "log"),
         ),
         Lesson(
+            "04",
+            "values",
+            "values_on_a_maze",
+            "Values on a maze",
+            "A value is what is still to come; each single step can make it better.",
+            WATCH,
+        ),
+        Lesson(
             "05",
             "policy-gradient",
             "the_policy_gradient",
