@@ -54,6 +54,14 @@ LESSONS: dict[str, Lesson] = {
             ("transport", "mind", "log"),
         ),
         Lesson(
+            "03",
+            "bandit",
+            "a_bandit",
+            "A bandit",
+            "To find out what pays you have to try what may not; regret says what that costs.",
+            WATCH,
+        ),
+        Lesson(
             "04",
             "values",
             "values_on_a_maze",
