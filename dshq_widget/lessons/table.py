@@ -142,6 +142,14 @@ LESSONS: dict[str, Lesson] = {
             (*WATCH, "dream"),
         ),
         Lesson(
+            "14",
+            "gate",
+            "the_gate",
+            "The gate",
+            "A judgement of what was proposed is a number, and a number trains: also for what was not done.",
+            (*WATCH, "gate"),
+        ),
+        Lesson(
             "15",
             "drill",
             "write_your_own_drill",
