@@ -110,7 +110,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         elsewhere = self._trainer.played_by_process
-        self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.run_file)
+        self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
         self._league = self._trainer.league  # as in the trait
         self._rivals.offer_league(self._league)
         self._policy_at = -math.inf
