@@ -11,7 +11,7 @@ BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons site wheel chromium vitest
+.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons site instructor wheel chromium vitest
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed $(BUNDLE)
@@ -27,7 +27,7 @@ test: setup .venv/.triton chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
-test-all: setup .venv/.triton .venv/.site chromium
+test-all: setup .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
@@ -63,6 +63,10 @@ lessons: setup
 # The static site in site/: works from disk and under any path. Needs the lessons' pages, and so takes minutes the first time.
 site: setup .venv/.site lessons
 	$(BIN)/python -m tools.site $(ARGS)
+
+# Answer keys, notes, slides, a course for nbgrader and the students' bundle in instructor/. Takes minutes the first time.
+instructor: setup .venv/.instructor lessons
+	$(BIN)/python -m tools.instructor $(ARGS)
 
 wheel: setup
 	$(BIN)/python -m build --wheel
@@ -108,4 +112,8 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 
 .venv/.site: .venv/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[site]"
+	touch $@
+
+.venv/.instructor: .venv/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[instructor,lti]"
 	touch $@

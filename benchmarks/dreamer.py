@@ -3,6 +3,7 @@
     ingest    frames per second into the replay ring, beside copying the same bytes
     update    seconds of an update, of its two halves, and of as much arithmetic as plain matrix products (the floor)
     overfit   one batch of real frames, 500 updates: the world model's loss at the end, as a share of the first
+    proofs    three more that the world model learns (benchmarks/dreamer_proofs.py)
     learning  a drill from pixels: the policy beside random play, episodes of the evaluator, per seed (`--learning S`)
 
 `--only NAME` measures one of them. Times are of one torch thread; least and median, because the machine may be shared.
@@ -15,11 +16,13 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import dreamer_proofs
 from benchmarks.machine import describe, write
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
@@ -107,45 +110,50 @@ def overfit(steps: int = 500) -> dict[str, Any]:
     return {"steps": steps, "loss_image": losses[:: max(steps // 50, 1)] + losses[-1:], "share": losses[-1] / losses[0]}
 
 
-def learning(drill: str, seconds: float, seeds: int) -> dict[str, Any]:
+def learning(drill: str, seconds: float, seeds: int, together: int) -> dict[str, Any]:
     """Returns of whole episodes, from proper starts, of each seed's policy at intervals; to the drill's target, if it
-    has one, or until the time is over.
+    has one, or until the time is over. So many seeds run at once, each with one torch thread.
     """
-    runs: list[dict[str, Any]] = []
-    own = BANDIT if drill == "bandit" else {}
-    for seed in range(seeds):
-        curve: list[dict[str, float]] = []
-        how: dict[str, Any] = {"seed": seed, "deterministic": True, "evaluate_seconds": 20, "dreamer": own}
-        with Trainer(drill, algorithm="dreamer", **how) as run:
-
-            def hear(run: Trainer = run, curve: list[dict[str, float]] = curve) -> None:
-                keys = ("seconds", "agent_steps", "updates", "episodes", "evaluated_return", "evaluated_return_random")
-                row = {key: run.metrics[key] for key in keys if key in run.metrics}
-                if "episodes" in row and (not curve or curve[-1]["episodes"] < row["episodes"]):
-                    curve.append(row)
-
-            run.on_change(hear)
-            run.train_for(seconds=seconds, until_solved=run.drill.spec["target"] is not None, progress=False)
-            runs.append({"seed": seed, "metrics": run.metrics, "curve": curve})
+    with ThreadPoolExecutor(together) as pool:
+        runs = list(pool.map(lambda seed: one_run(drill, seconds, seed), range(seeds)))
     gaps = [one["metrics"]["evaluated_return"] - one["metrics"]["evaluated_return_random"] for one in runs]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
-    found = {"drill": drill, "settings": own, "above_random": statistics.mean(gaps), "standard_error": error}
+    found = {"drill": drill, "together": together, "above_random": statistics.mean(gaps), "standard_error": error}
     return found | {"runs": runs}
+
+
+def one_run(drill: str, seconds: float, seed: int) -> dict[str, Any]:
+    """One seed: its settings, its last metrics and its curve."""
+    curve: list[dict[str, float]] = []
+    how: dict[str, Any] = {"dreamer": BANDIT if drill == "bandit" else {}, "deterministic": True}
+    with Trainer(drill, algorithm="dreamer", seed=seed, evaluate_seconds=60, **how) as run:
+
+        def hear() -> None:
+            keys = ("seconds", "agent_steps", "updates", "episodes", "evaluated_return", "evaluated_return_random")
+            row = {key: run.metrics[key] for key in keys if key in run.metrics}
+            if "episodes" in row and (not curve or curve[-1]["episodes"] < row["episodes"]):
+                curve.append(row)
+
+        run.on_change(hear)
+        run.train_for(seconds=seconds, until_solved=run.drill.spec["target"] is not None, progress=False)
+        return {"seed": seed, "settings": run.algorithm_settings, "metrics": run.metrics, "curve": curve}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("ingest", "update", "overfit", "learning"))
+    parser.add_argument("--only", choices=("ingest", "update", "overfit", "proofs", "learning"))
     parser.add_argument("--drill", default="bandit", help="of the learning runs (default bandit)")
     parser.add_argument("--learning", type=float, default=600.0, help="seconds of each learning run (default 600)")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--together", type=int, default=1, help="seeds that run at once (default 1)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     measures: dict[str, Callable[[], Any]] = {
         "ingest": lambda: [ingest(compiled(name), 3.0, guard=True) for name in DRILLS],
         "update": updates,
         "overfit": overfit,
-        "learning": lambda: learning(options.drill, options.learning, options.seeds),
+        "proofs": lambda: {"standing": dreamer_proofs.standing(), "rolling": dreamer_proofs.rolling()},
+        "learning": lambda: learning(options.drill, options.learning, options.seeds, options.together),
     }
     chosen = [options.only] if options.only else list(measures)
     result = {"machine": describe(), **{name: measures[name]() for name in chosen}}

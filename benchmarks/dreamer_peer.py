@@ -1,10 +1,10 @@
-"""The world model beside that of NM512/dreamerv3-torch, in one run: `python -m benchmarks.dreamer_peer --checkout PATH`.
+"""The world model beside that of NM512/dreamerv3-torch, in one run.
 
-PATH is a clone of it, which runs with this project's own interpreter (its writer for TensorBoard is left out). Both
-learn from 16 sequences of 16 frames of 64 x 64 pixels with the widths of the size `nano`: three convolutions of 16 to 64
-channels, a GRU of 256, 16 variables of 16 classes, heads of two layers of 128. A step is one frame of a sequence; an
-update is the losses, their gradients and the optimiser. Rounds are in turn, one torch thread. Writes
-benchmarks/results/dreamer_peer-*.json.
+`python -m benchmarks.dreamer_peer --checkout PATH`, where PATH is a clone of it, which runs with this project's own
+interpreter (its writer for TensorBoard is left out). Both learn from 16 sequences of 16 frames of 64 x 64 pixels with
+the widths of the size `nano`: three convolutions of 16 to 64 channels, a GRU of 256, 16 variables of 16 classes, heads
+of two layers of 128. A step is one frame of a sequence; an update is the losses, their gradients and the optimiser.
+Rounds are in turn, one torch thread. Writes benchmarks/results/dreamer_peer-*.json.
 """
 
 from __future__ import annotations
@@ -92,7 +92,11 @@ def main() -> None:
     options = parser.parse_args()
     fill = {
         **{key: getattr(SIZE, key) for key in ("deter", "stoch", "classes", "hidden", "units", "depth", "predictors")},
-        **{"batch": BATCH, "length": LENGTH, "side": SIDE, "actions": ACTIONS, "seconds": SECONDS},
+        "batch": BATCH,
+        "length": LENGTH,
+        "side": SIDE,
+        "actions": ACTIONS,
+        "seconds": SECONDS,
         "checkout": options.checkout,
     }
     row = compare(

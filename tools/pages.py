@@ -89,8 +89,8 @@ print(json.dumps([
 """
 """Run in the kernel after a cell: every match that a page can play, with its policy of now."""
 
-_markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-_markdown.use(
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKDOWN.use(
     dollarmath_plugin,
     double_inline=True,
     renderer=lambda text, options: convert(text, display="block" if options["display_mode"] else "inline"),
@@ -177,10 +177,10 @@ def page(row: Lesson, text: str, shown: list[str]) -> str:
     parts, outputs = [], iter(shown)
     for cell in notebook(text).cells:
         if cell.cell_type == "markdown":
-            parts.append(_markdown.render(cell.source).replace('.ipynb">', '.html">'))
+            parts.append(MARKDOWN.render(cell.source).replace('.ipynb">', '.html">'))
         else:
             kind = " ".join(["code", *tags(cell)])
-            parts.append(f'<pre class="{kind}">{_coloured(cell.source)}</pre>\n')
+            parts.append(f'<pre class="{kind}">{coloured(cell.source)}</pre>\n')
             parts.append(f"<!--shows {_key(cell.source)}-->\n{next(outputs)}<!--/shows-->\n")
     nav = f'<a href="../../notebooks/{row.stem}.ipynb" download>This lesson as a notebook</a>'
     return _PAGE.format(title=f"{row.number} {html.escape(row.title)}", nav=nav, body="".join(parts))
@@ -241,7 +241,8 @@ def _key(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
-def _coloured(source: str) -> str:
+def coloured(source: str) -> str:
+    """Python as HTML, its words in the colours of tools/lessons.css."""
     return highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n")
 
 

@@ -24,11 +24,11 @@ _NOTE = re.compile(r"\n?<!-- quotes( below)?\n(.*?)-->\n", re.DOTALL)
 _MARK = "(quotes {})"
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
 _NOT_PROSE = re.compile(
-    r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?m:^\d\. )|(?:[Ll]esson|Exercise) \d+|\*You need[^*]*\*"
+    r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`|\]\([^)]*\)|(?m:^\d\. )|(?:[Ll]esson|Exercise|[Ss]tep) \d+|\*You need[^*]*\*"
     r"|\b(?:19|20)\d\d\b",
     re.DOTALL,
 )
-"""Code, formulas, links, numbers of lists and lessons, reading times, years."""
+"""Code, formulas, links, numbers of lists, lessons and steps, reading times, years."""
 GIVEN = "given"
 
 

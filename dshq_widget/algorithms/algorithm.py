@@ -170,6 +170,11 @@ class Algorithm:
                 f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
             )
 
+    def suggested(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The algorithm's own settings that suit a drill better than the defaults, as the drill says."""
+        found: Mapping[str, Any] = spec.get("algorithm_settings", {}).get(self.name, {})
+        return found
+
     def read(self, *layers: Mapping[str, Any] | None) -> Section | None:
         """Its own settings: the defaults, overridden by each mapping in turn; None if it has none. Raises ConfigError
         for a wrong one, and for any if it has none.

@@ -5,6 +5,7 @@ and a culler. `make hub` starts it, and so do the tests. Not for use on a networ
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import secrets
@@ -24,6 +25,7 @@ from typing import Any
 import psutil
 
 from dshq_kernels.backends.generated import cache_dir
+from dshq_widget.classroom import demo_course
 from dshq_widget.notebook.lab import SOURCES
 
 STUDENTS, INSTRUCTOR = ("ada", "ben", "cleo"), "prof"
@@ -41,7 +43,7 @@ class HubError(RuntimeError):
 class Hub:
     """`with Hub(folder) as hub:` runs one whose files all lie in `folder`; `hub.url` is where, `hub.password` is
     everybody's. `cpu` is what each server gets, `environment` and `arguments` are the servers', `idle_seconds` is how
-    long the culler waits. Raises HubError.
+    long the culler waits; `settings` is a configuration file of JupyterHub that is read last. Raises HubError.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Hub:
         idle_seconds: int = 3600,
         environment: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
+        settings: Path | None = None,
     ) -> None:
         self.folder = folder.resolve()
         self.password, self._token = secrets.token_urlsafe(9), secrets.token_hex(16)
@@ -73,10 +76,12 @@ class Hub:
             "idle_seconds": idle_seconds,
             "environment": dict(environment or {}),
             "arguments": list(arguments),
+            "settings": None if settings is None else str(settings.resolve()),
         }
 
     def __enter__(self) -> Hub:
         self.folder.mkdir(parents=True, exist_ok=True)
+        demo_course.furnish(self.folder)
         self.log = self.folder / "hub.log"
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -131,12 +136,22 @@ class Hub:
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
                 self.ask("GET", "/users")
-                with urllib.request.urlopen(f"{self.url}/services/league/", timeout=STOP_SECONDS):
+                if self._league_answers():
                     return
             except (urllib.error.URLError, ConnectionError, TimeoutError):
-                time.sleep(0.2)
+                pass  # not yet
+            time.sleep(0.2)
         tail = self.log.read_text(errors="replace")[-3000:]
         raise HubError(f"the hub did not answer within {START_SECONDS:g} s; its log {self.log} ends:\n{tail}")
+
+    def _league_answers(self) -> bool:
+        """Whether the league redirects to the hub's login. It is not followed: a login by LTI answers only forms."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=STOP_SECONDS)
+        try:
+            connection.request("GET", "/services/league/")
+            return connection.getresponse().status < 400
+        finally:
+            connection.close()
 
 
 def furnish(home: str) -> None:

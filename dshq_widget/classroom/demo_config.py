@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from dshq_widget.classroom import demo
+from dshq_widget.classroom import demo, demo_course
 
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # JupyterHub defines it for its configuration files
 chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
@@ -29,7 +29,11 @@ c.JupyterHub.load_groups = {"instructors": {"users": [demo.INSTRUCTOR]}}
 c.JupyterHub.spawner_class = "dshq_widget.classroom.spawner.ShareSpawner"
 c.SimpleLocalProcessSpawner.home_dir_template = f"{folder}/home/{{username}}"
 c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
-c.Spawner.args = [*(["--allow-root"] if os.geteuid() == 0 else []), *chosen["arguments"]]
+c.Spawner.args = [
+    *(["--allow-root"] if os.geteuid() == 0 else []),
+    "--ServerApp.terminado_settings=shell_command=['bash']",  # no login shell, which would forget the PATH below
+    *chosen["arguments"],
+]
 c.Spawner.pre_spawn_hook = lambda spawner: demo.furnish(spawner.home_dir)
 c.Spawner.default_url = f"/lab/tree/{demo.FIRST}"
 c.Spawner.cpu_limit = chosen["cpu"]
@@ -38,6 +42,8 @@ c.Spawner.http_timeout = c.Spawner.start_timeout = 120
 c.Spawner.environment = {
     "DSHQ_LEAGUE_URL": f"http://127.0.0.1:{port}/services/league",
     "DSHQ_CACHE_DIR": chosen["cache"],
+    "JUPYTER_CONFIG_PATH": f"{folder}/{demo_course.FOLDER}",
+    "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
     **chosen["environment"],
 }
 c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", league]
@@ -66,3 +72,5 @@ c.JupyterHub.load_roles = [
     },
     {"name": "demo", "scopes": ["admin:users", "admin:servers", "tokens"], "services": ["demo"]},
 ]
+if chosen["settings"]:
+    load_subconfig(chosen["settings"])  # type: ignore[name-defined]  # noqa: F821  # as get_config

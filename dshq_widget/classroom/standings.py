@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.classroom.spreadsheet import plain
 from dshq_widget.learning import elo
 
 BASE_ELO = 1000.0
@@ -96,16 +97,15 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
 
 
 def as_csv(standings: Table) -> str:
-    """The students' rows for a grade book. A name that a spreadsheet would take for a formula gets an apostrophe before
-    it (OWASP, "CSV Injection").
-    """
+    """The students' rows for a grade book; a spreadsheet takes no name for a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for row in standings.rows:
         if row.anchor:
             continue
-        name = f"'{row.name}" if row.name[:1] in "=+-@\t\r" else row.name
         band = [f"{value:.1f}" for value in (row.elo, row.elo - row.half, row.elo + row.half)]
-        writer.writerow([row.rank, name, *band, row.points, row.games, row.wins, row.draws, row.losses, row.digest])
+        writer.writerow(
+            [row.rank, plain(row.name), *band, row.points, row.games, row.wins, row.draws, row.losses, row.digest]
+        )
     return text.getvalue()

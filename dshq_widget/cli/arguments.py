@@ -288,6 +288,12 @@ def _league(verb: Parser) -> None:
     )
 
 
+def _grades(verb: Parser) -> None:
+    verb.add_argument("scores", metavar="SCORES.csv", help="what `nbgrader export` wrote")
+    verb.add_argument("--roster", required=True, help="CSV file of the class with the columns id, name and email")
+    verb.add_argument("--out", required=True, help="write the grades to this file, NAME.csv")
+
+
 ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "train": _train,
     "sweep": _sweep,
@@ -302,4 +308,5 @@ ARGUMENTS: dict[str, Callable[[Parser], None]] = {
     "play": _play,
     "submit": _submit,
     "league": _league,
+    "grades": _grades,
 }

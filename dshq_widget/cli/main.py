@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs
 from dshq_widget.cli.arguments import UsageError, parser
+from dshq_widget.cli.grades import grades
 from dshq_widget.cli.sweep import sweep
 from dshq_widget.cli.train import train
 
@@ -359,7 +360,7 @@ def _announced(findings: Iterator[Finding], names: Sequence[str], quiet: bool) -
         yield finding
 
 
-VERBS = (train, sweep, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league)
+VERBS = (train, sweep, evaluate, export, record, trace, check, bench, ingest, doctor, lab, play, submit, league, grades)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,11 @@ WANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "tags": (_each(str), "a tuple of texts", '("A", "B")'),
     "algorithm": (lambda v: isinstance(v, str), "a name from algorithms/", '"ppo"'),
     "training": (_table(lambda v: True), "a dict, setting: value", '{"num_envs": 64}'),
+    "algorithm_settings": (
+        _table(lambda v: isinstance(v, Mapping)),
+        "a dict, algorithm: its settings",
+        '{"dreamer": {"repeat": 4}}',
+    ),
 }
 """What a declaration must be: a test, a description and an example."""
 

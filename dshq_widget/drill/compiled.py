@@ -165,6 +165,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         "optimum": drill.optimum,
         "front": list(written(drill.front)),
         "algorithm": drill.algorithm,
+        "algorithm_settings": {name: dict(own) for name, own in drill.algorithm_settings.items()},
         "training": {k: list(v) if isinstance(v, tuple) else v for k, v in drill.training.items()},
     }
     meaning = {

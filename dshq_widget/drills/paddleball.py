@@ -61,6 +61,21 @@ class PaddleBall(Drill):
     world = (-4.2, -2.8, 4.2, 2.8)
     palette = PALETTE
     target = 0.95
+    algorithm_settings = {  # measured: docs/LOG.md
+        "dreamer": {
+            "repeat": 4,
+            "sequence": 8,
+            "horizon": 10,
+            "starts": 128,
+            "reward_scale": 100.0,
+            "discount_horizon": 30.0,
+            "ratio": 8.0,
+            "rare_shades": 60.0,
+            "free_nats": 0.3,
+            "learning_rate": 1e-3,
+            "behaviour_learning_rate": 6e-4,
+        }
+    }
     training = {"num_envs": 256, "minibatch_size": 1024, "entropy_coef": 0.0, "min_entropy": 0.0}
 
     state = {

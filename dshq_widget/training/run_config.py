@@ -33,7 +33,7 @@ class RunConfig:
             values = values.replace({"memory": 0})
         self.values = values.replace(algorithm.fixed)
         self.named: set[str] = set()
-        self.section: Section | None = None if algorithm.settings is None else algorithm.settings()
+        self.section: Section | None = algorithm.read(algorithm.suggested(drill.spec))
 
     def change(self, hyper: Mapping[str, Any]) -> None:
         """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under

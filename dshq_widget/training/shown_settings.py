@@ -38,7 +38,7 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
         for preset, row in presets.described(base).items()
         if row["values"]["device"] not in algorithm.refuses
     }
-    own = algorithm.read()
+    own = algorithm.read(algorithm.suggested(spec))
     return {
         "schema": schema,
         "defaults": base.to_json(),

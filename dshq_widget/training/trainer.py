@@ -26,6 +26,7 @@ from dshq_widget.training.callbacks import Callbacks, Metrics
 from dshq_widget.training.goals import Budget, Goals, until_over, wait_for
 from dshq_widget.training.history import Progress
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
+from dshq_widget.training.league_policy import of_league
 from dshq_widget.training.listeners import Listeners
 from dshq_widget.training.readings import Readings
 from dshq_widget.training.run_config import RunConfig
@@ -418,6 +419,12 @@ class Trainer(Readings, Callbacks):
             return self.policy_file()
         with tempfile.TemporaryDirectory(prefix="dshq-") as folder:
             return self.save(os.path.join(folder, "run.dshq")).read_bytes()
+
+    def league_policy(self, version: int | None = None) -> checkpoint.Checkpoint:
+        """The policy of a version of the run's league; of None the champion's. A learner that trains writes its league
+        first. Raises CheckpointError if there is none.
+        """
+        return of_league(self.drill, checkpoint.decode(self.run_file()), version)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Load the policy of a `.dshq` file, or bronze, silver or gold of the drill's ladder; the next start continues

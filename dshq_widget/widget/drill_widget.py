@@ -110,7 +110,7 @@ class DrillWidget(anywidget.AnyWidget):
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         elsewhere = self._trainer.played_by_process
-        self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.run_file)
+        self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
         self._league = self._trainer.league  # as in the trait
         self._rivals.offer_league(self._league)
         self._policy_at = -math.inf
@@ -390,8 +390,8 @@ class DrillWidget(anywidget.AnyWidget):
     @property
     def opponent(self) -> str:
         """Who plays the other side in the sandbox: idle, random, a baseline, a policy of the ladder (bronze, silver or
-        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now) or
-        the path of a `.dshq` file; "" is the drill's first baseline.
+        gold for the Ball Drill), a version of the league (`league:v120`, or `league:best`, the champion as it is now)
+        or the path of a `.dshq` file; "" is the drill's first baseline.
         """
         return self.show["opponent"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,10 +23,15 @@ class Rivals:
     """
 
     def __init__(
-        self, drill: CompiledDrill, scripts_only: bool = False, run_file: Callable[[], bytes] | None = None
+        self,
+        drill: CompiledDrill,
+        scripts_only: bool = False,
+        of_league: Callable[[int | None], checkpoint.Checkpoint] | None = None,
     ) -> None:
-        """`scripts_only`: no policy can be the opponent. `run_file` gives the run with its league (`Trainer`)."""
-        self._drill, self._scripts_only, self._run_file = drill, scripts_only, run_file
+        """`scripts_only`: no policy can be the opponent. `of_league` gives the policy of a version of the league, of
+        None the champion's (`Trainer.league_policy`).
+        """
+        self._drill, self._scripts_only, self._of_league = drill, scripts_only, of_league
         rungs = () if scripts_only else ladder.rungs(drill.name)
         self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in rungs}
         self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
@@ -71,36 +75,20 @@ class Rivals:
         that have left it are offered no more.
         """
         learned = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)
-        names = [BEST, *(f"{LEAGUE}v{version}" for version in learned)] if learned and self._run_file else []
+        names = [BEST, *(f"{LEAGUE}v{version}" for version in learned)] if learned and self._of_league else []
         others = {name: policy for name, policy in self.known.items() if not name.startswith(LEAGUE)}
         self.known = others | {name: self.known.get(name) for name in names}
 
     def load(self, name: str) -> None:
-        """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one. Raises
-        CheckpointError. While training it may take a moment, until the learner has written its league.
+        """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one.
+        Raises CheckpointError. While training it may take a moment, until the learner has written its league.
         """
         if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
-            self.known = {**self.known, name: self._of_league(name)}
+            assert self._of_league is not None
+            version = None if name == BEST else int(name.removeprefix(f"{LEAGUE}v"))
+            self.known = {**self.known, name: page_protocol.policy(self._of_league(version))}
         if name in self._paths and self.known[name] is None:
             self.known = {**self.known, name: self._read(self._paths[name])}
-
-    def _of_league(self, name: str) -> dict[str, Any]:
-        from dshq_widget.learning.league import League  # numba comes with it
-        from dshq_widget.policy.network import PolicySpec
-
-        assert self._run_file is not None
-        saved = checkpoint.decode(self._run_file())
-        league = League(self._drill, PolicySpec(saved.layers, saved.activation), saved.seed)
-        league.restore(saved.state)
-        if league.champion is None:
-            raise checkpoint.CheckpointError(f"{name} cannot be read while training ends: choose it again in a moment")
-        wanted = [s for s in league.snapshots if name in (f"{LEAGUE}{s.name}", BEST)]
-        if not wanted:
-            raise checkpoint.CheckpointError(f"{name} is no longer in the league: choose another version")
-        chosen = league.champion if name == BEST else wanted[0]
-        return page_protocol.policy(
-            dataclasses.replace(saved, weights=chosen.weights, version=chosen.version, step=chosen.step)
-        )
 
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)

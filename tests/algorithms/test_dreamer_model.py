@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dshq_widget.algorithms.dreamer.model import behaviour, layers, sizes, world_model
+from dshq_widget.algorithms.dreamer.model import behaviour, layers, places, sizes, world_model
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer, Player
 from dshq_widget.algorithms.dreamer.model.optimiser import FlatAdam
@@ -288,6 +288,28 @@ class TestWorldModel:
             back.linear.bias.zero_()
         y = torch.randn(2, 3, 2, 3, generator=rng())
         assert torch.allclose(back(y), deconvolution(y), atol=1e-5)
+
+    def test_places_are_those_of_what_is_active(self):
+        """One bright point in each of two channels, the second in the corner."""
+        find, pictures = places.Places(5, 9), torch.zeros(1, 2, 5, 9)
+        pictures[0, 0, 2, 4], pictures[0, 1, 4, 0] = 10.0, 10.0
+        found = find(pictures)[0].detach()
+        far = places.SPREAD
+        assert found.tolist() == pytest.approx([0, 0, far, -far], abs=1e-4)
+        moved = find(pictures.roll(1, -1))[0].detach()
+        assert moved[1] == pytest.approx(2 * far / 8, abs=1e-4), "one column of nine to the right"
+
+    def test_a_placed_decoder_draws_each_cell_where_it_is(self):
+        """Its cells are put together as they are cut: a decoder whose latent is nothing draws by coordinates alone."""
+        decoder = places.PlacedDecoder(16, 24, 8, latent=4, units=6)
+        layers.initialise(decoder, rng())
+        drawn = decoder(torch.randn(3, 4, generator=rng(1)))
+        assert drawn.shape == (3, 1, 16, 24)
+        given, waves = decoder.of_latent(torch.randn(3, 4, generator=rng(1))), decoder.of_waves(decoder.waves)
+        cell = decoder.norm(given[:, None] * waves + given[:, None])[:, 4]  # second row, second of three
+        silu = torch.nn.functional.silu
+        wanted = decoder.out(silu(decoder.norm_hidden(decoder.hidden(silu(cell)))))
+        assert torch.allclose(drawn[:, 0, 8:, 8:16].flatten(1), wanted, atol=1e-6)
 
     def test_a_frame_that_does_not_divide_is_a_sentence(self):
         with pytest.raises(ValueError, match="divisible by 8.*got 70 x 80: use 64 x 80"):

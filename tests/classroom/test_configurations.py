@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +14,9 @@ import pytest
 import yaml
 from traitlets.config import Config
 
-from dshq_widget.classroom import demo
+from dshq_widget.classroom import demo, demo_course
 from dshq_widget.classroom.quota import Rules
+from tools.instructor import assignments
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "classroom"
@@ -57,13 +59,14 @@ CHOSEN = {
     "idle_seconds": 60,
     "environment": {},
     "arguments": [],
+    "settings": None,
 }
 
 
 def run(path: Path) -> Config:
     """A JupyterHub configuration file, run as the hub does."""
     c = Config()
-    exec(compile(path.read_text(), str(path), "exec"), {"get_config": lambda: c})
+    exec(compile(path.read_text(), str(path), "exec"), {"get_config": lambda: c, "__file__": str(path)})
     return c
 
 
@@ -91,6 +94,7 @@ def test_the_demonstration(monkeypatch):
     c = run(Path(demo.__file__).with_name("demo_config.py"))
     assert c.Spawner.cpu_limit == 0.5 and LEAGUE in c.Spawner.server_token_scopes
     assert {service["name"] for service in c.JupyterHub.services} == {"league", "idle-culler", "demo"}
+    assert c.Spawner.environment["PATH"].startswith(str(Path(sys.executable).parent)), "for commands in a terminal"
     assert all("127.0.0.1" in url for url in (c.JupyterHub.bind_url, c.JupyterHub.hub_bind_url))
 
 
@@ -156,12 +160,39 @@ def test_the_leagues_pod(values):
 
 
 def test_what_is_installed_exists_and_is_the_torch_of_the_checkout():
-    image, page, make = ((DOCS / "Dockerfile"), (DOCS / "README.md"), (ROOT / "Makefile"))
+    make, binder = (ROOT / "Makefile").read_text(), ROOT / ".binder" / "requirements.txt"
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for text in (image.read_text(), page.read_text()):
-        assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make.read_text())[0]
-        wanted = re.search(r"dshq(?:-widget)?\[([\w,]+)\]", text)[1].split(",")
+    for path in (DOCS / "Dockerfile", DOCS / "README.md", binder):
+        text = path.read_text()
+        assert re.search(r"torch==[\d.]+", text)[0] == re.search(r"torch==[\d.]+", make)[0]
+        wanted = re.search(r"(?:dshq(?:-widget)?|(?m:^)\.)\[([\w,]+)\]", text)[1].split(",")
         assert wanted and set(wanted) <= set(extras)
+
+
+def test_binder_shows_no_answers():
+    script = ROOT / ".binder" / "postBuild"
+    assert os.access(script, os.X_OK), "Binder runs it"
+    assert "\nrm -rf tests\n" in script.read_text()
+
+
+def test_lti_is_the_same_on_both_hubs():
+    littlest = run(DOCS / "littlest-jupyterhub" / "lti.py")
+    chart = yaml.safe_load((DOCS / "zero-to-jupyterhub" / "lti.yaml").read_text())
+    assert unknown(chart, CHART) == []
+    for name, settings in chart["hub"]["config"].items():
+        of_littlest = {key: list(v) if isinstance(v, set) else v for key, v in littlest[name].items()}
+        assert settings == of_littlest, name
+
+
+def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("DSHQ_LESSON_SECONDS", "1")  # the course's file sets it where it is not set
+    demo_course.furnish(tmp_path)
+    (tmp_path / "nbgrader_config.py").write_text(assignments.CONFIGURATION)
+    course = run(tmp_path / "nbgrader_config.py")
+    for path in (DOCS / "nbgrader" / "nbgrader_config.py", tmp_path / demo_course.FOLDER / "nbgrader_config.py"):
+        assert run(path).CourseDirectory.course_id == course.CourseDirectory.course_id
+    assert run(DOCS / "nbgrader" / "nbgrader_config.py").Exchange.root in (DOCS / "instructor.md").read_text()
+    assert course.CourseDirectory.student_id == "*", "the instructor grades everybody"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")

@@ -1,12 +1,10 @@
 """The hub of `make hub` without a browser: a server with its share, the league behind its login, and nothing left."""
 
-import json
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,9 +19,8 @@ from dshq_widget.classroom.rounds import drill_of
 from dshq_widget.classroom.share import Share
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.submit import submit
+from tests.harness.hub import SECONDS, ask, start, until
 from tests.harness.process_tree import processes_of
-
-SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -38,27 +35,6 @@ def proxy() -> None:
 def hub(proxy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     with Hub(tmp_path_factory.mktemp("hub"), cpu=0.5) as running:
         yield running
-
-
-def ask(url: str, token: str, method: str = "GET", body: dict | None = None):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Authorization": f"token {token}"}, method=method)
-    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-        content = answer.read()
-    return json.loads(content) if content else None
-
-
-def until(good: Callable[[], object], hub: Hub) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not good():
-        assert time.monotonic() < deadline, hub.log.read_text()[-3000:]
-        time.sleep(0.3)
-
-
-def start(hub: Hub, name: str) -> None:
-    """Start somebody's server, and wait for it."""
-    hub.ask("POST", f"/users/{name}/server")
-    until(lambda: hub.ask("GET", f"/users/{name}")["server"], hub)
 
 
 def nothing_left(name: str) -> bool:

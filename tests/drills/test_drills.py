@@ -7,10 +7,13 @@ import shutil
 
 import pytest
 
+from dshq_widget import algorithms
+from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills, get
 from dshq_widget.env.check import CHECKS, Impossible, Subject
+from dshq_widget.training.trainer import Trainer
 
 
 @pytest.fixture(scope="module", params=drills, ids=str)
@@ -29,6 +32,24 @@ def test_contract(subject, name):
             "javascript": not shutil.which("node"),
         }
         assert excused.get(name), f"a built-in drill can be checked for this: {reason}"
+
+
+@pytest.mark.parametrize("name", drills)
+def test_suggested_settings_are_valid_and_may_be_overridden(name):
+    spec = compile_drill(drills[name]).spec
+    for each, own in spec["algorithm_settings"].items():
+        algorithm = algorithms.get(each)
+        assert algorithm.suggested(spec) == own
+        found = algorithm.read(own)
+        assert all(getattr(found, key) == value for key, value in own.items())
+
+
+def test_a_drill_suggests_settings_and_a_user_has_the_last_word():
+    with Trainer("paddleball", algorithm="dreamer", dreamer={"repeat": 2}) as trainer:
+        own = trainer.algorithm_settings
+        assert own["repeat"] == 2 and own["reward_scale"] == 100, "the others are the drill's"
+    with Trainer("approach", algorithm="spo") as other:
+        assert other.algorithm_settings == SpoSettings().to_json()
 
 
 def test_registry_holds_classes_under_their_names():

@@ -1,32 +1,13 @@
 """Each check refuses ten wrong answers with a hint, and accepts unusual ones that are right."""
 
-import importlib
-import sys
-
 import pytest
 
-from dshq_widget.lessons import LESSONS, check
+from dshq_widget.lessons import LESSONS
+from tests.harness.lesson_attempts import attempts as attempts_of
+from tests.harness.lesson_attempts import verdict
 
-HOUSE = """
-import gymnasium as gym
-
-class Winter(gym.Env):
-    observation_space = gym.spaces.Box(-1, 1, (1,))
-    action_space = gym.spaces.Discrete(3)
-
-    def reset(self, *, seed=None, options=None):
-        self.inside = 15.0
-        return self.observation_space.sample(), {}
-
-    def reward(self, logs):
-        return REWARD
-
-gym.register("Winter-v0", Winter, max_episode_steps=48)
-"""
 EXERCISES = [
-    (row.name, exercise, attempts)
-    for row in LESSONS.values()
-    for exercise, attempts in importlib.import_module(f"tests.lessons.attempts.{row.module}").ATTEMPTS.items()
+    (row.name, exercise, attempts) for row in LESSONS.values() for exercise, attempts in attempts_of(row).items()
 ]
 CASES = [
     pytest.param(lesson, answer, is_right, id=f"{lesson}-{exercise}-{name}")
@@ -37,15 +18,10 @@ CASES = [
 
 
 @pytest.mark.parametrize(("lesson", "answer", "is_right"), CASES)
-def test_a_check_knows_right_from_wrong(lesson, answer, is_right, tmp_path, monkeypatch):
-    if lesson == "gymnasium":  # its answers are what the function in a file beside the notebook returns
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "path", list(sys.path))
-        (tmp_path / "winter.py").write_text(HOUSE.replace("REWARD", answer[0]))
-        answer = ("winter",)
-    verdict = check(lesson, **answer) if isinstance(answer, dict) else check(lesson, *answer)
-    assert verdict.done is is_right, verdict
-    assert not [text for text in verdict.missing if "ended with" in text and "check of your answer" in text], verdict
+def test_a_check_knows_right_from_wrong(lesson, answer, is_right, tmp_path):
+    found = verdict(LESSONS[lesson], answer, tmp_path)
+    assert found.done is is_right, found
+    assert not [text for text in found.missing if "ended with" in text and "check of your answer" in text], found
 
 
 @pytest.mark.parametrize(("lesson", "exercise", "attempts"), EXERCISES, ids=lambda value: str(value)[:12])

@@ -90,7 +90,7 @@ def test_the_leagues_versions_are_offered_and_the_champion_is_read_from_the_run(
 
 
 def test_versions_that_left_the_league_are_offered_no_more():
-    rivals = Rivals(compiled("ball"), run_file=lambda: b"")
+    rivals = Rivals(compiled("ball"), of_league=lambda version: checkpoint.load(ladder.path("ball", "gold")))
     rows = [{"name": f"v{k}", "version": k, "pinned": False} for k in (3, 7)]
     rivals.offer_league([{"name": "chaser", "pinned": True}, *rows])
     assert rivals.opponents[-3:] == ("league:best", "league:v7", "league:v3")

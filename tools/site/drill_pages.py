@@ -85,6 +85,9 @@ In a notebook: `DrillWidget("{name}")`. As an environment: `make("{name}")`.
 def facts(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a drill's compiled form says about it, as pairs of words."""
     rate = spec["tick_rate"] / spec["action_repeat"]
+    own = dict(spec["training"])
+    for algorithm, settings in spec["algorithm_settings"].items():
+        own |= {f"{algorithm}.{key}": value for key, value in settings.items()}
     size = " and ".join(f"{len(choice['options']):,}" for choice in spec["actions"])
     return [
         ("sides", str(spec["sides"])),
@@ -93,7 +96,7 @@ def facts(spec: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("observations", f"{spec['n_obs']} numbers"),
         ("scripts to play against", ", ".join(f"`{script}`" for script in spec["baselines"]) or "none"),
         ("algorithm", f"`{spec['algorithm'] or 'ppo'}`"),
-        ("settings of its own", ", ".join(f"`{key}` {written(v)}" for key, v in spec["training"].items()) or "none"),
+        ("settings of its own", ", ".join(f"`{key}` {written(v)}" for key, v in own.items()) or "none"),
     ]
 
 

@@ -35,8 +35,8 @@ class FrameGames:
     A game that ended shows its last frame; the next step begins its next episode, whatever the action. An action is
     kept for `repeat` decisions of the drill, or until the episode ends. In a drill of two sides `opponent`, a baseline
     or "random" or "idle", plays side 1, at each decision. `weights` replaces weights of reward terms, `shaping=False`
-    drops the potentials; `gamma` is the discount of a step. Raises ConfigError for an opponent that the drill does not
-    have.
+    drops the potentials; `gamma` is the discount of a step. Only what arrives is multiplied by `reward_scale`. Raises
+    ConfigError for an opponent that the drill does not have.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class FrameGames:
         seed: int,
         *,
         repeat: int = 1,
+        reward_scale: float = 1.0,
         opponent: str = "random",
         practice: bool = True,
         weights: Mapping[str, float] | None = None,
@@ -58,7 +59,7 @@ class FrameGames:
         if self.batch.sides == 2 and opponent not in known:
             raise ConfigError(f"dreamer.opponent must be one of {', '.join(known)}, got {opponent!r}")
         self.n, self.opponent, self.n_actions = n, opponent, int(drill.spec["n_actions"])
-        self.repeat = repeat
+        self.repeat, self.reward_scale = repeat, np.float32(reward_scale)
         self.n_terms = len(drill.spec["terms"])
         self._tones, self._view = raster.shades(drill.spec), raster.view(drill.spec["world"])
         self.over = np.zeros(n, bool)
@@ -109,7 +110,7 @@ class FrameGames:
             batch.reset(anew)
         before = self.arrival
         self.arrival = Arrival(
-            reward,
+            reward * self.reward_scale,
             anew,
             np.where(terminal, np.float32(0), np.float32(1)),
             (before.episode_id + anew).astype(np.int32),

@@ -42,6 +42,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         settings.games,
         config.seed,
         repeat=settings.repeat,
+        reward_scale=settings.reward_scale,
         opponent=settings.opponent,
         weights=config.reward_weights,
         gamma=settings.discount,

@@ -1,4 +1,4 @@
-"""Whether somebody's `gae` is generalised advantage estimation."""
+"""Whether somebody's `gae`, their clipped loss, value loss and entropy, and the sum of the three are the learner's."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from dshq_widget.algorithms.ppo.learners import losses
+from dshq_widget.lessons.checks.slips import TOLERANCE, hint, same
 
 GAMMA, GAE_LAMBDA = 0.9, 0.5
 REWARDS = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], np.float32)
@@ -17,11 +18,8 @@ NEXT_VALUES = np.array([0.2, 0.3, 0.3, 0.5, 0.6, 0.0, 0.1, 0.2, 0.3, 0.4], np.fl
 OVER = np.array([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], bool)
 """Ten decisions of one game: a goal ends the first episode at decision 5, the second one goes on behind the last. What
 follows a goal is worth nothing; what follows decision 9 is worth 0.4."""
-TOLERANCE = 1e-4
-DONE = (
-    "It agrees with the learner's own on your ten numbers and on 512 drawn ones, ends of episodes of both kinds among "
-    "them. From here on the agent below learns from your advantages."
-)
+CLIP, VALUE, ENTROPY = 0.2, 0.5, 0.01
+DONE = "It says the same as the project's own learner, on numbers that were drawn for this check as well."
 
 
 def reference(
@@ -39,8 +37,28 @@ def reference(
     return advantages.numpy().reshape(np.shape(rewards))
 
 
-def missing(gae: Callable[..., Any]) -> list[str]:
-    """What `gae(rewards, values, next_values, over, gamma, gae_lambda)` still lacks."""
+def missing(
+    gae: Callable[..., Any] | None = None,
+    *,
+    policy_loss: Callable[..., Any] | None = None,
+    value_loss: Callable[..., Any] | None = None,
+    entropy: Callable[..., Any] | None = None,
+    loss_of: Callable[..., Any] | None = None,
+    think: Callable[..., Any] | None = None,
+) -> list[str]:
+    """What the answers to the four exercises lack, as far as they are given; `think` belongs to `loss_of`."""
+    if gae is not None:
+        return _gae(gae)
+    if policy_loss is not None:
+        return _policy_loss(policy_loss)
+    if value_loss is not None or entropy is not None:
+        return _value_loss(value_loss) or _entropy(entropy)
+    if loss_of is not None and think is not None:
+        return _loss_of(loss_of, think)
+    return ["Give what you wrote by its name: `check('ppo', gae=gae)`."]
+
+
+def _gae(gae: Callable[..., Any]) -> list[str]:
     ten = (REWARDS, VALUES, NEXT_VALUES, OVER)
     kept = [part.copy() for part in ten]
     given = gae(*kept, GAMMA, GAE_LAMBDA)
@@ -52,7 +70,7 @@ def missing(gae: Callable[..., Any]) -> list[str]:
     if any((one != other).any() for one, other in zip(kept, ten, strict=True)):
         return ["`gae` changes the arrays that it is given. Write into one of your own: `np.zeros_like(rewards)`."]
     wanted = reference(*ten, GAMMA, GAE_LAMBDA).astype(np.float64)
-    if not _close(answer, wanted):
+    if not same(answer, wanted):
         return _hints(answer, wanted)
     rng = np.random.default_rng(4)
     rewards, values, finals = rng.standard_normal((3, 64, 8)).astype(np.float32)
@@ -68,16 +86,12 @@ def missing(gae: Callable[..., Any]) -> list[str]:
         ]
     if answer.shape != over.shape:
         return [f"For 64 decisions of 8 games at once it should return shape (64, 8); it returned {answer.shape}."]
-    if not _close(answer, reference(*many, 0.97, 0.9)):
+    if not same(answer, reference(*many, 0.97, 0.9)):
         return [
             "Right on the ten numbers, wrong on 64 decisions of 8 games with other settings. Is `gamma`, `gae_lambda` "
             "or the end of an episode written into it as a number? Does one game's carry leak into the next?"
         ]
     return []
-
-
-def _close(answer: np.ndarray, wanted: np.ndarray) -> bool:
-    return bool(np.allclose(answer, wanted, rtol=TOLERANCE, atol=TOLERANCE))
 
 
 def _hints(answer: np.ndarray, wanted: np.ndarray) -> list[str]:
@@ -97,9 +111,8 @@ def _hints(answer: np.ndarray, wanted: np.ndarray) -> list[str]:
         "These are returns. Advantages are what is left without the value that was expected anyway.": wanted + VALUES,
         "The right numbers in the wrong order: the first one belongs to decision 0.": wanted[::-1],
     }
-    for slip, numbers in slips.items():
-        if _close(answer, numbers):
-            return [slip]
+    if found := hint(answer, slips):
+        return found
     last = int(np.flatnonzero(~np.isclose(answer, wanted, rtol=TOLERANCE, atol=TOLERANCE))[-1])
     return [
         f"Advantage {last} should be {wanted[last]:.4f} and is {answer[last]:.4f}; those after it are right."
@@ -116,3 +129,187 @@ def _carried(surprise: np.ndarray, over: np.ndarray, factor: float) -> np.ndarra
         carry = float(surprise[t]) + factor * carry * (not over[t])
         carried[t] = carry
     return carried
+
+
+def drawn(samples: int = 256) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Log-probabilities, the old ones, and advantages, each f32 `[samples]`: ratios on both sides of the clip."""
+    rng = np.random.default_rng(5)
+    old = rng.uniform(-2.0, -0.3, samples)
+    new = old + rng.normal(0, 0.4, samples)
+    return tuple(torch.tensor(part, dtype=torch.float32) for part in (new, old, rng.standard_normal(samples)))  # type: ignore[return-value]
+
+
+def _number(answer: Any, name: str) -> list[str]:
+    """What keeps an answer from being one number with slopes."""
+    if answer is None:
+        return [f"`{name}` returns nothing: end it with `return`."]
+    if not isinstance(answer, torch.Tensor):
+        return [f"`{name}` gives {type(answer).__name__}. Stay with PyTorch's functions: it has to find the slopes."]
+    if answer.numel() != 1:
+        return [f"`{name}` gives {answer.numel()} numbers. One is wanted: end with `.mean()`."]
+    return []
+
+
+def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
+    new, old, advantage = drawn()
+    new.requires_grad_()
+    answer = policy_loss(new, old, advantage, CLIP)
+    if found := _number(answer, "policy_loss"):
+        return found
+    given = float(answer.detach())
+    with torch.no_grad():
+        ratio = (new - old).exp()
+        clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+        wanted = losses.policy_loss(new, old, advantage, CLIP)
+        slips = {
+            "This is the mean itself. A loss is made small, so give minus the mean.": -wanted,
+            "There is no ratio yet: it is `(log_prob - old_log_prob).exp()`.": -(new * advantage).mean(),
+            "These are unclipped: take the smaller of ratio times advantage and clipped ratio times advantage.": (
+                -(ratio * advantage).mean()
+            ),
+            "Only the clipped ratio counts, and what went the wrong way cannot come back. Take the smaller.": (
+                -(clipped * advantage).mean()
+            ),
+            "This is the larger of the two; PPO takes the smaller: `torch.minimum`.": (
+                -torch.maximum(ratio * advantage, clipped * advantage).mean()
+            ),
+            "The smaller RATIO was taken. Multiply each by the advantage first, then take the smaller product.": (
+                -(torch.minimum(ratio, clipped) * advantage).mean()
+            ),
+            "The ratio is upside down: the new probability belongs on top, `(log_prob - old_log_prob).exp()`.": (
+                losses.policy_loss(old, new, advantage, CLIP)
+            ),
+            "These are logarithms. The ratio is `.exp()` of their difference.": (
+                -torch.minimum((new - old) * advantage, (new - old).clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
+            ),
+            "This is the sum. Give the mean, or the steps grow with the number of samples.": wanted * len(new),
+        }
+    if not same(given, wanted):
+        return hint(given, slips) or [
+            f"On numbers drawn for this check it should be {float(wanted):.4f} and is {given:.4f}."
+        ]
+    again = new.detach().clone().requires_grad_()
+    losses.policy_loss(again, old, advantage, CLIP).backward()
+    if not answer.requires_grad:
+        return ["The number is right, but it has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
+    answer.backward()
+    if not torch.allclose(new.grad, again.grad, atol=TOLERANCE):  # type: ignore[arg-type]
+        return ["The number is right, but its slopes are not: is a part of it detached?"]
+    if not np.isclose(
+        float(policy_loss(new.detach(), old, advantage, 0.05)),
+        float(losses.policy_loss(new.detach(), old, advantage, 0.05)),
+        atol=TOLERANCE,
+    ):
+        return ["Right for `clip` = 0.2 and wrong for 0.05: is 0.8 or 1.2 written into it?"]
+    return []
+
+
+def _value_loss(value_loss: Callable[..., Any] | None) -> list[str]:
+    if value_loss is None:
+        return ["Give both: `check('ppo', value_loss=value_loss, entropy=entropy)`."]
+    value, _, returns = drawn()
+    answer = value_loss(value.requires_grad_(), returns)
+    if found := _number(answer, "value_loss"):
+        return found
+    wanted, given = losses.value_loss(value, value, returns, None).item(), float(answer.detach())
+    if not answer.requires_grad:
+        return ["`value_loss` has no slope: leave `.detach()` and `.item()` out."]
+    if same(given, wanted):
+        return []
+    difference = (value - returns).detach()
+    slips = {
+        "`value_loss` lets errors cancel out. Square them first, then take the mean.": difference.mean(),
+        "`value_loss` takes sizes of errors. Wanted are their squares.": difference.abs().mean(),
+        "`value_loss` is the sum. Give the mean.": difference.square().sum(),
+        "`value_loss` is the square of the mean. Square each error first.": difference.mean().square(),
+        "`value_loss` is the root of the mean square. Leave the root out.": difference.square().mean().sqrt(),
+        "`value_loss` has the wrong sign: an error is bad, so its square counts as loss.": -difference.square().mean(),
+        "`value_loss` has a factor 0.5. That one comes in step 4: give the plain mean.": difference.square().mean() / 2,
+    }
+    return hint(given, slips) or [
+        f"`value_loss` should be {wanted:.4f} on numbers drawn for this check, and is {given:.4f}."
+    ]
+
+
+def _entropy(entropy: Callable[..., Any] | None) -> list[str]:
+    if entropy is None:
+        return ["Give both: `check('ppo', value_loss=value_loss, entropy=entropy)`."]
+    scores = torch.tensor(np.random.default_rng(6).normal(0, 1.5, (64, 3)), dtype=torch.float32, requires_grad=True)
+    log_probs = torch.log_softmax(scores, -1)
+    answer = entropy(log_probs)
+    if found := _number(answer, "entropy"):
+        return found
+    wanted, given = losses.entropy(log_probs).item(), float(answer.detach())
+    if not answer.requires_grad:
+        return ["`entropy` has no slope: leave `.detach()` and `.item()` out."]
+    if same(given, wanted):
+        return []
+    with torch.no_grad():
+        each = log_probs.exp() * log_probs
+        summed = each.sum(-1).mean()
+        slips = {
+            "`entropy` weighs all actions alike. Each logarithm counts as much as its action's probability.": (
+                -log_probs.mean()
+            ),
+            "`entropy` has the wrong sign: logarithms of probabilities are below 0, entropy is above.": summed,
+            "`entropy` takes the mean over actions. Add them up: `.sum(-1)`.": -each.mean(),
+            "`entropy` adds up the samples as well. Take their mean.": -each.sum(),
+            "`entropy` is in bits; nats are wanted: the natural logarithm, as it stands in `log_probs`.": (
+                -summed / np.log(2)
+            ),
+        }
+    return hint(given, slips) or [
+        f"`entropy` should be {wanted:.4f} on numbers drawn for this check, and is {given:.4f}."
+    ]
+
+
+def _loss_of(loss_of: Callable[..., Any], think: Callable[..., Any]) -> list[str]:
+    net = torch.nn.Linear(4, 3)
+    rng = np.random.default_rng(7)
+    with torch.no_grad():
+        net.weight.copy_(torch.tensor(rng.normal(0, 1, (3, 4))))
+        net.bias.zero_()
+    new, old, advantage = drawn()
+    obs, action = torch.tensor(rng.normal(0, 1, (256, 4)), dtype=torch.float32), torch.arange(256) % 2
+    answer = loss_of(net, obs, action, old, advantage, new)
+    if found := _number(answer, "loss_of"):
+        return found
+    if not answer.requires_grad:
+        return ["`loss_of` has no slope: leave `.detach()`, `.item()` and `no_grad` out."]
+    given = float(answer.detach())
+    with torch.no_grad():
+        log_probs, value = think(net, obs)
+        chosen = log_probs.gather(1, action[:, None])[:, 0]
+        policy = losses.policy_loss(chosen, old, advantage, CLIP)
+        first = losses.policy_loss(log_probs[:, 0], old, advantage, CLIP)
+        error, spread = losses.value_loss(value, value, new, None), losses.entropy(log_probs)
+    wanted = policy + VALUE * error - ENTROPY * spread
+    slips = {
+        "Two parts are missing, and the log-probability is that of action 0. `gather` the chosen one's.": first,
+        "The log-probability is that of action 0: `log_probs.gather(1, action[:, None])[:, 0]`.": (
+            first + VALUE * error - ENTROPY * spread
+        ),
+        "The value loss and the entropy are missing.": policy,
+        "The entropy is missing: `- ENTROPY * entropy(log_probs)`.": policy + VALUE * error,
+        "The value loss is missing: `+ VALUE * value_loss(value, returns)`.": policy - ENTROPY * spread,
+        "The entropy has the wrong sign. More of it shall make the loss smaller.": policy
+        + VALUE * error
+        + ENTROPY * spread,
+        "The value loss has the wrong sign. Training would make values worse.": policy
+        - VALUE * error
+        - ENTROPY * spread,
+        "Nothing is weighed: `VALUE` times the value loss, `ENTROPY` times the entropy.": policy + error - spread,
+        "The value loss is not weighed: `VALUE` times.": policy + error - ENTROPY * spread,
+        "The entropy is not weighed: `ENTROPY` times.": policy + VALUE * error - spread,
+        "The policy loss has the wrong sign: `policy_loss` already has its minus.": -policy
+        + VALUE * error
+        - ENTROPY * spread,
+    }
+    if not same(given, wanted):
+        return hint(given, slips) or [
+            f"On samples drawn for this check it should be {float(wanted):.4f} and is {given:.4f}."
+        ]
+    narrow = float(loss_of(net, obs, action, old, advantage, new, clip=0.05).detach())
+    if not np.isclose(narrow - given, float(losses.policy_loss(chosen, old, advantage, 0.05) - policy), atol=TOLERANCE):
+        return ["Right for the usual clip, wrong for `clip=0.05`: hand `clip` on to `policy_loss`."]
+    return []

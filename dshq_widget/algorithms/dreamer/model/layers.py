@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dshq_widget.algorithms.dreamer.model.sizes import KERNEL
+from dshq_widget.algorithms.dreamer.model.places import Places
+from dshq_widget.algorithms.dreamer.model.sizes import EPSILON, KERNEL
 
-EPSILON = 1e-3
-"""Of layer norms (dreamerv3-torch)."""
 TRUNCATED = 0.87962566103423978
 """Deviation of a standard normal distribution cut off at two deviations."""
 
@@ -99,19 +98,27 @@ def _up(n_in: int, n_out: int, stride: int) -> nn.Module:
 
 
 class Encoder(nn.Module):
-    """f32 `[n, 1, height, width]` -> `[n, features]`."""
+    """f32 `[n, 1, height, width]` -> `[n, features]`; with `places` also where each channel is active."""
 
-    def __init__(self, height: int, width: int, depth: int, strides: Sequence[int]) -> None:
+    def __init__(self, height: int, width: int, depth: int, strides: Sequence[int], places: bool = False) -> None:
         super().__init__()
         small = shrunk(height, width, strides)
         channels = [1, *(depth * 2**k for k in range(len(strides)))]
-        layers: list[nn.Module] = []
+        self.stages, self.places = nn.ModuleList(), nn.ModuleList()
         for n_in, n_out, stride in zip(channels[:-1], channels[1:], strides, strict=True):
-            layers += [_down(n_in, n_out, stride), _Norm(n_out)]
-        self.stages, self.features = nn.Sequential(*layers), small[0] * small[1] * channels[-1]
+            height, width = height // stride, width // stride
+            self.stages.append(nn.Sequential(_down(n_in, n_out, stride), _Norm(n_out)))
+            if places:
+                self.places.append(Places(height, width))
+        self.features = small[0] * small[1] * channels[-1] + (2 * sum(channels[1:]) if places else 0)
 
     def forward(self, frames: Tensor) -> Tensor:
-        return self.stages(frames.contiguous(memory_format=torch.channels_last)).permute(0, 2, 3, 1).flatten(1)
+        pictures, x = [], frames.contiguous(memory_format=torch.channels_last)
+        for stage in self.stages:
+            x = stage(x)
+            pictures.append(x)
+        found = [place(picture) for place, picture in zip(self.places, pictures, strict=False)]
+        return torch.cat([x.permute(0, 2, 3, 1).flatten(1), *found], 1)
 
 
 class Decoder(nn.Module):

@@ -14,6 +14,10 @@ PATCHES = (4, 2)
 """The same in two: patches of 4 x 4 first. Most of the time goes into the large pictures between (docs/LOG.md)."""
 KERNEL = 4
 """Of all convolutions (DreamerV1 to V3). With stride 2 they overlap, with stride 4 they are patches."""
+EPSILON = 1e-3
+"""Of layer norms (dreamerv3-torch)."""
+WAVES = (1, 2, 4)
+"""Half waves over a frame, in both directions, by which a `PlacedDecoder` knows where a pixel is (assumed)."""
 BINS = 255
 """Of rewards and returns (danijar/dreamerv3)."""
 STRIDE = 8
@@ -38,6 +42,8 @@ class Size:
     behaviour: int
     """Layers of actor and critic."""
     strides: tuple[int, ...] = STRIDES
+    places: bool = False
+    """The encoder says where each channel is active, and the decoder draws by coordinates (places.py)."""
 
     @property
     def latent(self) -> int:
@@ -46,7 +52,7 @@ class Size:
 
 
 SIZES: dict[str, Size] = {
-    "pico": Size(128, 8, 8, 64, 64, 16, 1, 1, PATCHES),
+    "pico": Size(128, 16, 16, 64, 64, 16, 1, 1, PATCHES, places=True),
     "nano": Size(256, 16, 16, 128, 128, 16, 2, 2),
     "1m": Size(512, 32, 4, 64, 64, 4, 1, 3),
     "torch": Size(512, 32, 32, 512, 512, 32, 2, 2),
@@ -54,7 +60,7 @@ SIZES: dict[str, Size] = {
 }
 """`1m` and `12m` have the widths of danijar/dreamerv3's configurations of that name (its GRU has eight blocks, this one
 has none, so `12m` has more weights here), `torch` those of NM512/dreamerv3-torch. `nano` is half of `torch` or less,
-`pico` half of that (assumed; measured in docs/LOG.md).
+`pico` has half of its widths, the same z and layers that know places (measured: docs/LOG.md).
 """
 
 
@@ -70,9 +76,14 @@ def acting_floats(size: Size, n_actions: int, pixels: int = 72 * 80) -> int:
     biases = last + sum(KERNEL**2 * n for n, k in zip(channels[1:-1], size.strides[1:], strict=True) if k == KERNEL)
     encoder = kernels + 2 * sum(channels[1:])
     decoder = kernels + 2 * sum(channels[1:-1]) + biases + (latent + 1) * small * channels[-1]
+    seen = small * channels[-1]
+    if size.places:
+        encoder, seen = encoder + len(size.strides), seen + 2 * sum(channels[1:])
+        side, waves, units = prod(size.strides), (2 * len(WAVES) + 1) ** 2, size.units
+        decoder = (latent + waves + 4) * 2 * units + (2 * units + 3) * units + (units + 1) * side**2
     gru = (size.hidden + size.deter + 2) * 3 * size.deter
     prior = _dense(size.deter, size.hidden) + (size.hidden + 1) * wide
-    posterior = (size.deter + small * channels[-1] + 2) * size.hidden + (size.hidden + 1) * wide
+    posterior = (size.deter + seen + 2) * size.hidden + (size.hidden + 1) * wide
     rssm = _dense(wide + n_actions, size.hidden) + gru + prior + posterior + size.deter
     heads = [(size.predictors, BINS), (size.predictors, 1), (size.behaviour, n_actions)]
     return encoder + decoder + rssm + sum(_head(latent, size.units, layers, n_out) for layers, n_out in heads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch.nn import functional
 
 from dshq_widget.algorithms.dreamer.model import distributions as dist
 from dshq_widget.algorithms.dreamer.model.layers import Decoder, Encoder, Head
+from dshq_widget.algorithms.dreamer.model.places import PlacedDecoder
 from dshq_widget.algorithms.dreamer.model.rssm import RSSM, States
 from dshq_widget.algorithms.dreamer.model.sizes import BINS, Size
 from dshq_widget.pixels import packing, unpackers
@@ -56,9 +58,13 @@ class WorldModel(nn.Module):
         super().__init__()
         self.size, self.n_actions, self.width, self.unpack_impl = size, n_actions, width, unpack_impl
         self.rare_shades, self.free_nats = rare_shades, free_nats
-        self.encoder = Encoder(height, width, size.depth, size.strides)
+        self.encoder = Encoder(height, width, size.depth, size.strides, size.places)
         self.rssm = RSSM(size, n_actions, self.encoder.features)
-        self.decoder = Decoder(height, width, size.depth, size.latent, size.strides)
+        self.decoder: nn.Module = (
+            PlacedDecoder(height, width, prod(size.strides), size.latent, size.units)
+            if size.places
+            else Decoder(height, width, size.depth, size.latent, size.strides)
+        )
         self.reward_head = Head(size.latent, size.units, size.predictors, BINS, zero=True)
         self.continue_head = Head(size.latent, size.units, size.predictors, 1)
         self.register_buffer("bins", dist.bins(), persistent=False)

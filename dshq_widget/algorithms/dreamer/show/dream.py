@@ -71,7 +71,8 @@ class Dream:
     def look(self) -> Imagined:
         """Where it stands."""
         model, row = self.dreamer.model, self.latent.row
-        return Imagined(packed(model.decoder(row)), float(model.reward(row)), float(model.continues(row)))
+        reward = float(model.reward(row)) / self.dreamer.settings.reward_scale
+        return Imagined(packed(model.decoder(row)), reward, float(model.continues(row)))
 
     @torch.no_grad()
     def step(self, action: int | None = None) -> Imagined:

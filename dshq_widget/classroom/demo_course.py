@@ -1,0 +1,28 @@
+"""The course of `make hub`: where nbgrader, if it is installed, hands out exercises and collects them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = "course"
+"""In the hub's folder: nbgrader's exchange and its configuration."""
+_CONFIGURATION = '''"""nbgrader's configuration for everybody on this hub."""
+
+import os
+
+c = get_config()
+c.CourseDirectory.course_id = "dshq"
+c.Exchange.root = {exchange!r}
+if "JUPYTERHUB_USER" in os.environ:  # all servers belong to one system user, so nbgrader cannot see who submits
+    c.CourseDirectory.student_id = os.environ["JUPYTERHUB_USER"]
+c.ExchangeCollect.check_owner = False  # for the same reason
+'''
+
+
+def furnish(folder: Path) -> None:
+    """Write both below the hub's `folder`."""
+    exchange = folder / FOLDER / "exchange"
+    exchange.mkdir(parents=True, exist_ok=True)
+    exchange.chmod(0o777)
+    text = _CONFIGURATION.format(exchange=str(exchange))
+    (folder / FOLDER / "nbgrader_config.py").write_text(text, encoding="utf-8")

@@ -1,0 +1,237 @@
+"""Lesson exploration: noise, a bonus for what was tried little, and an entropy bonus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DONE = "your learner tries what it does not know yet, and it can stop trying."
+
+TRIES = 3000
+"""Draws behind each share; a share of .25 is then known to about .02."""
+
+
+def missing(
+    choose: Callable[..., Any] | None = None,
+    *,
+    bonus: Callable[..., Any] | None = None,
+    promise: Callable[..., Any] | None = None,
+    entropy: Callable[..., Any] | None = None,
+    stepped: Callable[..., Any] | None = None,
+) -> list[str]:
+    """What the functions that are given still get wrong, the first thing only."""
+    given = {
+        "choose": (choose, _choose),
+        "bonus": (bonus, _bonus),
+        "promise": (promise, _promise),
+        "entropy": (entropy, _entropy),
+        "stepped": (stepped, _stepped),
+    }
+    asked = {name: pair for name, pair in given.items() if pair[0] is not None}
+    if not asked:
+        return ["Give the functions by their names, such as `check('exploration', choose=choose)`."]
+    for name, (function, judge) in asked.items():
+        if not callable(function):
+            return [f"`{name}` should be a function; it is {type(function).__name__}."]
+        if told := judge(function):
+            return [told]
+    return []
+
+
+def shares(choose: Callable[..., Any], values: NDArray, epsilon: float) -> NDArray | str:
+    """How often each action is chosen, or what is wrong with an answer."""
+    rng, counts = np.random.default_rng(11), np.zeros(len(values))
+    for _ in range(TRIES):
+        action = choose(values.copy(), epsilon, rng)
+        if action is None:
+            return "`choose` returns nothing: end it with `return` and the action."
+        if np.shape(action) != () or action != int(action) or not 0 <= action < len(values):
+            return f"An action is a number from 0 to {len(values) - 1}; got {action!r:.60}."
+        counts[int(action)] += 1
+    return counts / TRIES
+
+
+def _choose(choose: Callable[..., Any]) -> str | None:
+    for values, epsilon in (
+        (np.array([0.1, 0.5, 0.3, 0.2]), 0.0),
+        (np.array([0.1, 0.5, 0.3, 0.2]), 1.0),
+        (np.array([0.1, 0.5, 0.3, 0.2]), 0.4),
+        (np.array([0.5, 0.1, 0.5]), 0.0),
+        (np.zeros(3), 0.0),
+        (np.array([-2.0, -1.0]), 0.2),
+    ):
+        found = shares(choose, values, epsilon)
+        if isinstance(found, str):
+            return found
+        best = values == values.max()
+        wanted = epsilon / len(values) + (1 - epsilon) * best / best.sum()
+        if np.abs(found - wanted).max() < 0.035:
+            continue
+        what = f"With values {values.tolist()} and epsilon {epsilon:g}"
+        if epsilon == 0 and best.sum() > 1 and found.max() > 0.97:
+            return (
+                f"{what} you always take action {found.argmax()}. Of equals take any: `np.flatnonzero` finds them all."
+            )
+        if epsilon == 0 and found.max() > 0.97:
+            return f"{what} the best action is number {values.argmax()}; you take number {found.argmax()}."
+        if epsilon == 0:
+            return f"{what} nothing is left to chance but the choice of equals; you explore all the same."
+        if found[values.argmax()] > 0.97:
+            return f"{what} you never explore: compare `rng.random()` with epsilon."
+        if np.abs(found - (1 - epsilon) / len(values) - epsilon * best / best.sum()).max() < 0.035:
+            return f"{what} you explore in {1 - epsilon:.0%} of the cases: epsilon is the share of exploring."
+        if epsilon < 1 and np.abs(found - 1 / len(values)).max() < 0.035:
+            return f"{what} you take any action. It should be the best one in most cases."
+        told = f"{what} the actions should come in shares of {wanted.round(2).tolist()}; yours come in "
+        return f"{told}{found.round(2).tolist()}. To explore is to take any action, the best one as well."
+    return None
+
+
+def _bonus(bonus: Callable[..., Any]) -> str | None:
+    counts = np.array([0.0, 1.0, 3.0, 9.0])
+    kept = counts.copy()
+    with np.errstate(all="ignore"):
+        answer = bonus(counts, 2.0)
+    if answer is None:
+        return "`bonus` returns nothing: end it with `return` and the bonuses."
+    answer, wanted = np.asarray(answer, float), 2.0 / (kept + 1)
+    if not np.array_equal(counts, kept):
+        return "`bonus` changes the counts; it should only read them."
+    if answer.shape != wanted.shape:
+        return f"Four counts give four bonuses; got shape {answer.shape}."
+    if np.allclose(answer, wanted):
+        return None
+    if not np.isfinite(answer).all():
+        return "What was never tried has a count of 0: divide by the count plus 1."
+    if np.allclose(answer, 0):
+        return "No bonus at all: promise more for what was tried less."
+    if np.allclose(answer, 2.0 / np.sqrt(kept + 1)):
+        return "A fair idea, with the root; the corridor needs one that fades sooner: size / (n + 1)."
+    if np.allclose(answer, 1.0 / (kept + 1)):
+        return "The size is missing: for what was never tried the bonus is `size`."
+    if (np.diff(answer) > 0).any():
+        return "Yours grows with the count. What was tried more should be promised less."
+    return f"Counts {kept.tolist()} and size 2 should give {wanted.tolist()}; yours gives {answer.round(3).tolist()}."
+
+
+def _promise(promise: Callable[..., Any]) -> str | None:
+    values, counts = np.array([0.5, 0.2]), np.array([9.0, 0.0])
+    answer = promise(0.1, values.copy(), counts.copy(), 1.0, 0.9, False)
+    if answer is None:
+        return "`promise` returns nothing: end it with `return` and the number."
+    if np.shape(answer) != ():
+        return f"`promise` gives one number; got shape {np.shape(answer)}."
+    wanted, end = 0.1 + 0.9 * 1.2, promise(0.1, values.copy(), counts.copy(), 1.0, 0.9, True)
+    answer = float(answer)
+    if abs(answer - 0.1) < 1e-9:
+        return "That is the pay alone. The next room promises something as well: add gamma times its best."
+    if abs(answer - (0.1 + 0.9 * 0.5)) < 1e-9:
+        return "The bonus of the next room is missing. Add it to each value there, and take the best of the sums."
+    if abs(answer - (0.1 + 0.9 * 0.6)) < 1e-9:
+        return "You take the best value and then its bonus. Take the best of value plus bonus."
+    if abs(answer - (0.1 + 0.9 * 1.5)) < 1e-9:
+        return "The best value and the best bonus belong to different actions. Add first, then take the best."
+    if abs(answer - (0.1 + 1.2)) < 1e-9:
+        return "What comes a move later counts gamma as much."
+    if abs(answer - 0.9 * (0.1 + 1.2)) < 1e-9:
+        return "What is paid now counts in full; only what the next room promises is discounted."
+    if abs(answer - wanted) > 1e-9:
+        return (
+            "Paid 0.1, values [0.5, 0.2] tried [9, 0] times, size 1 and gamma 0.9 should give "
+            f"{wanted:.3f}; yours gives {answer:.3f}."
+        )
+    if abs(float(end) - 0.1) > 1e-9:
+        return "Nothing follows the end: where `over` is true, only the pay counts."
+    other = 2.0 + 0.5 * max(1.0 + 0.25, 0.0 + 0.5)
+    if abs(float(promise(2.0, np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 0.5, False)) - other) > 1e-9:
+        return "Right for a size of 1 and a gamma of 0.9, wrong for others: is one of them written into it?"
+    return None
+
+
+def nats(p: NDArray) -> float:
+    """Entropy, the reference."""
+    return float(-np.sum(p * np.log(np.maximum(p, 1e-300))))
+
+
+def _entropy(entropy: Callable[..., Any]) -> str | None:
+    for p in (np.array([0.5, 0.3, 0.2]), np.full(4, 0.25), np.array([1.0, 0.0, 0.0])):
+        with np.errstate(all="ignore"):
+            answer = entropy(p.copy())
+        if answer is None:
+            return "`entropy` returns nothing: end it with `return` and the number."
+        if np.shape(answer) != ():
+            return f"`entropy` gives one number; got shape {np.shape(answer)}."
+        answer, wanted = float(answer), nats(p)
+        if abs(answer - wanted) < 1e-6:
+            continue
+        if np.isnan(answer):
+            return "A probability of 0 makes yours nan, because log 0 is not a number: let it add nothing."
+        if abs(answer + wanted) < 1e-6:
+            return "Entropy is not negative: yours has the wrong sign."
+        if abs(answer - wanted / np.log(2)) < 1e-6:
+            return "That is in bits; in nats the logarithm is the natural one."
+        if answer == 0:
+            return f"Probabilities {p.tolist()} are undecided: their entropy is {wanted:.4f}, yours is 0."
+        return f"The entropy of {p.tolist()} is {wanted:.4f}; yours is {answer:.4f}. It is the sum of -p log p."
+    return None
+
+
+def after(scores: NDArray, action: int, paid: float, coefficient: float, rate: float) -> NDArray:
+    """Scores after one step, the reference."""
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    slope = -p * (np.log(p) + nats(p))
+    return scores + rate * (paid * (np.eye(len(p))[action] - p) + coefficient * slope)
+
+
+def _stepped(stepped: Callable[..., Any]) -> str | None:
+    scores = np.array([0.4, -0.3, 1.1])
+    kept = scores.copy()
+
+    def moved(*given: float) -> NDArray | None:
+        answer = stepped(scores, 1, *given)
+        return None if answer is None else np.asarray(answer, float)
+
+    first = moved(0.8, 0.0, 0.5)
+    if first is None:
+        return "`stepped` returns nothing: end it with `return` and the new scores."
+    if not np.array_equal(scores, kept):
+        return "`stepped` changes the scores that it was given; return new ones."
+    if first.shape != scores.shape:
+        return f"Three scores go in and three come out; got shape {first.shape}."
+    if np.allclose(first, kept):
+        return "The scores stay as they are. The one that was played should rise by what it paid."
+    if not np.allclose(first, after(kept, 1, 0.8, 0.0, 0.5)):
+        if np.allclose(first - kept, kept - after(kept, 1, 0.8, 0.0, 0.5)):
+            return "The wrong way: what pays should become likelier."
+        if np.allclose(first, after(kept, 1, 0.8, 0.0, 1.0)):
+            return "The `rate` changes nothing."
+        if np.allclose(first, after(kept, 1, 1.0, 0.0, 0.5)):
+            return "What was paid changes nothing: multiply the slope of log pi by it."
+        rose = np.flatnonzero(first > kept + 1e-12)
+        if np.array_equal(rose, [1]) and np.allclose(np.delete(first - kept, 1), 0):
+            return "Only the played score moves. The others fall by their own probability."
+        return "Without an entropy bonus scores move by rate * paid * (1 - p) for the played, and -p for the others."
+    second = moved(0.0, 0.7, 1.0)
+    wanted = after(kept, 1, 0.0, 0.7, 1.0)
+    assert second is not None
+    if np.allclose(second, kept):
+        return "The entropy bonus changes nothing. Add coefficient times the slope of the entropy."
+    if np.allclose(second - kept, kept - wanted):
+        return "The bonus has the wrong sign: it should raise the entropy."
+    if not np.allclose(second, wanted):
+        return (
+            f"With paid = 0 and a bonus of 0.7 the scores {kept.tolist()} should come to {wanted.round(3).tolist()}; "
+            f"yours come to {second.round(3).tolist()}. The slope is -p (log p + H)."
+        )
+    third = np.asarray(stepped(scores, 1, 0.3, 0.2), float)
+    if not np.allclose(third, after(kept, 1, 0.3, 0.2, 1.0)):
+        return "Without a `rate` it should be 1, and both parts together are multiplied by it."
+    with np.errstate(all="ignore"):
+        large = np.asarray(stepped(np.array([2000.0, 0.0, -2000.0]), 0, 1.0, 0.1), float)
+    if not np.isfinite(large).all():
+        return "With scores of some thousands yours gives nan: subtract the largest score first, and mind log 0."
+    return None

@@ -1,0 +1,244 @@
+"""Whether somebody's next values, rollout and update are those of PPO's loop."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+DONE = "It does in a game made for this check, step by step, what the loop of the project's learner does."
+
+GAMES = 3
+LENGTH = 6
+NAMES = ("what was seen", "actions", "log-probabilities", "values", "rewards", "next values", "ends")
+"""The arrays of a rollout in their order."""
+
+
+class Counting:
+    """Three games that count decisions: an observation is (game, decisions of this episode). Game 0 terminates after
+    two decisions, game 1 is truncated after three, game 2 goes on. A reward is 10 times the action plus the count.
+    """
+
+    def __init__(self) -> None:
+        self.count = np.zeros(GAMES)
+
+    def obs(self) -> NDArray[np.float32]:
+        """f32 `[games, 2]`."""
+        return np.stack([np.arange(GAMES), self.count], 1).astype(np.float32)
+
+    def step(self, action: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict[str, Any]]:
+        """As a Gymnasium vector environment that begins the next episode in the same step."""
+        self.count = self.count + 1
+        terminated, truncated = self.count == [2, 99, 99], self.count == [99, 3, 99]
+        over, infos = terminated | truncated, {}
+        reward = (10 * np.asarray(action) + self.count).astype(np.float32)
+        if over.any():
+            last = np.full(GAMES, None, object)
+            for game in np.flatnonzero(over):
+                last[game] = self.obs()[game]
+            infos = {"final_obs": last, "_final_obs": over}
+        self.count = np.where(over, 0, self.count)
+        return self.obs(), reward, terminated, truncated, infos
+
+
+class Player:
+    """Chooses by what it sees; the value of an observation (game, count) is 1 + game + count / 10."""
+
+    def choose(self, obs: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Actions, their log-probabilities, values."""
+        action = (obs.sum(1) % 2).astype(np.int64)
+        return action, (-0.1 - 0.2 * action).astype(np.float32), self.value(obs)
+
+    def value(self, obs: NDArray) -> NDArray[np.float32]:
+        """f32 `[games]`."""
+        return (1 + obs[:, 0] + 0.1 * obs[:, 1]).astype(np.float32)
+
+
+def following(
+    agent: Any, after: NDArray, terminated: NDArray, truncated: NDArray, final_obs: NDArray | None
+) -> NDArray:
+    """The value of what really follows, f32 `[games]`."""
+    last, over = after.copy(), terminated | truncated
+    if over.any() and final_obs is not None:
+        last[over] = np.stack(final_obs[over])
+    return agent.value(last) * ~terminated
+
+
+def rollout(agent: Any, envs: Any, obs: NDArray, length: int) -> tuple[list[NDArray], NDArray]:
+    """The arrays of NAMES, `[length, games, ...]`, and the observations after them."""
+    rows = []
+    for _ in range(length):
+        action, log_prob, value = agent.choose(obs)
+        after, reward, terminated, truncated, infos = envs.step(action)
+        later = following(agent, after, terminated, truncated, infos.get("final_obs"))
+        rows.append((obs, action, log_prob, value, reward, later, terminated | truncated))
+        obs = after
+    return [np.stack(part) for part in zip(*rows, strict=True)], obs
+
+
+def missing(
+    *,
+    next_value: Callable[..., Any] | None = None,
+    play: Callable[..., Any] | None = None,
+    update: Callable[..., Any] | None = None,
+) -> list[str]:
+    """What the answers to the three exercises lack, as far as they are given."""
+    if play is not None:
+        return _play(play)
+    if next_value is not None:
+        return _next_value(next_value)
+    if update is not None:
+        return _update(update)
+    return ["Give what you wrote by its name: `check('ppo-loop', play=play)`."]
+
+
+def _next_value(next_value: Callable[..., Any]) -> list[str]:
+    agent, envs = Player(), Counting()
+    for number in range(1, LENGTH + 1):
+        after, _, terminated, truncated, infos = envs.step(np.zeros(GAMES, int))
+        final_obs = infos.get("final_obs")
+        try:
+            answer = next_value(agent, after.copy(), terminated, truncated, final_obs)
+        except (TypeError, ValueError) as error:
+            if final_obs is not None:
+                raise
+            return [
+                f"Where no game is over it ends with {type(error).__name__}: `final_obs` is `None` then. "
+                "Look at it only `if over.any()`."
+            ]
+        if answer is None:
+            return ["`next_value` returns nothing: end it with `return` and the values."]
+        given, wanted = np.asarray(answer, np.float64), following(agent, after, terminated, truncated, final_obs)
+        if given.shape != wanted.shape:
+            return [f"It should give one value for each game, shape {wanted.shape}; it gave shape {given.shape}."]
+        wrong = np.flatnonzero(~np.isclose(given, wanted, atol=1e-5))
+        if not len(wrong):
+            continue
+        game = int(wrong[0])
+        if terminated[game]:
+            return [
+                f"A game terminated at decision {number}: nothing follows, its next value is 0, not {given[game]:g}."
+            ]
+        if truncated[game] and np.isclose(given[game], agent.value(after)[game]):
+            return [
+                "A game was truncated, and this is the value of the NEXT episode's first observation. Look at its "
+                "`final_obs`."
+            ]
+        if truncated[game] and given[game] == 0:
+            return ["A game was truncated and got 0. It would have gone on: give the value of its `final_obs`."]
+        return [
+            f"At decision {number} the next value of game {game} should be {wanted[game]:g}; it is {given[game]:g}."
+        ]
+    return []
+
+
+def _play(play: Callable[..., Any]) -> list[str]:
+    envs = Counting()
+    answer = play(Player(), envs, envs.obs(), LENGTH)
+    if answer is None:
+        return ["`play` returns nothing: end it with the list of arrays and the observations."]
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        return ["`play` should return two things: the list of arrays, and the observations after the last decision."]
+    again = Counting()
+    wanted, last = rollout(Player(), again, again.obs(), LENGTH)
+    given = [np.asarray(part) for part in answer[0]]
+    steps = LENGTH * int(len(given) > 0 and len(given[0]) == LENGTH)
+    if len(given) != len(wanted):
+        return [f"A rollout has seven arrays, {', '.join(NAMES)}; yours has {len(given)}."]
+    if not steps:
+        return [f"For `length` = {LENGTH} each array should have {LENGTH} rows; the first has {len(given[0])}."]
+    for name, mine, right in zip(NAMES, given, wanted, strict=True):
+        if mine.shape != right.shape:
+            return [f"The array of {name} should have shape {right.shape}; it has {mine.shape}."]
+    if np.array_equal(given[0], np.broadcast_to(wanted[0][0], wanted[0].shape)):
+        return ["It sees the same at every decision. After each one, what it sees next is `after`: `obs = after`."]
+    for name, mine, right in zip(NAMES, given, wanted, strict=True):
+        if not np.allclose(mine.astype(float), right.astype(float), atol=1e-5):
+            t, game = np.argwhere(~np.isclose(mine.astype(float), right.astype(float), atol=1e-5))[0][:2]
+            return [f"The array of {name} is wrong from decision {t} on, in game {game}. {_about(name)}"]
+    if not np.array_equal(np.asarray(answer[1]), last):
+        return ["The arrays are right. The second thing returned should be what is seen after the last decision."]
+    return []
+
+
+def _about(name: str) -> str:
+    return {
+        "what was seen": "Write down what was seen BEFORE the action, not after it.",
+        "next values": "They come from your `next_value`, with `after`, `terminated`, `truncated` and `final_obs`.",
+        "ends": "An episode is over where it terminated or was truncated.",
+    }.get(name, f"They stand in this order: {', '.join(NAMES)}.")
+
+
+SAMPLES, BATCH, EPOCHS, RATE = 10, 4, 3, 0.5
+
+
+def _update(update: Callable[..., Any]) -> list[str]:
+    net = torch.nn.Linear(1, 1, bias=False)
+    used: list[list[int]] = []
+    lengths: list[float] = []
+    torch.nn.init.zeros_(net.weight)
+    optimiser = torch.optim.SGD(net.parameters(), lr=RATE)
+
+    def loss_of(net: Any, number: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
+        used.append(number.tolist())
+        return -(net.weight * size.mean()).sum()
+
+    step = optimiser.step
+
+    def counted(*given: Any) -> Any:
+        lengths.append(float(net.weight.grad.norm()) if net.weight.grad is not None else 0.0)
+        return step(*given)
+
+    optimiser.step = counted  # type: ignore[method-assign,assignment]
+    rows = [torch.arange(SAMPLES), torch.full((SAMPLES,), 0.2)]
+    update(net, optimiser, rows, loss_of, EPOCHS, BATCH, torch.Generator().manual_seed(1))
+    batches = -(-SAMPLES // BATCH)
+    if not lengths:
+        return ["No step was made: after `.backward()` comes `optimiser.step()`."]
+    sizes = [len(part) for part in used]
+    if max(sizes) > BATCH:
+        return [f"A batch has {max(sizes)} samples and should have {BATCH} at most: `.split(batch)`."]
+    if len(used) < EPOCHS * batches:
+        return [
+            f"{SAMPLES} samples in batches of {BATCH}, {EPOCHS} times over, are {EPOCHS * batches} batches; yours were "
+            f"{len(used)}. One loop over the epochs, and one inside over the batches."
+        ]
+    if len(used) > EPOCHS * batches:
+        return [f"{EPOCHS} epochs are {EPOCHS * batches} batches here; yours were {len(used)}."]
+    epochs = [list(itertools.chain(*used[k * batches : (k + 1) * batches])) for k in range(EPOCHS)]
+    if any(sorted(epoch) != list(range(SAMPLES)) for epoch in epochs):
+        return ["In each epoch every sample counts exactly once: draw a new `randperm` for each and split it."]
+    if all(epoch == list(range(SAMPLES)) for epoch in epochs):
+        return ["The samples are never shuffled: `torch.randperm(n, generator=chance)`."]
+    if any(epoch == epochs[0] for epoch in epochs[1:]):
+        return ["Each epoch has the same order. Draw a new `randperm` inside the loop over the epochs."]
+    if len(lengths) != len(used):
+        return [f"{len(used)} batches should make {len(used)} steps; there were {len(lengths)}."]
+    if max(lengths) > 0.21:
+        return ["Old slopes are still there and add up: `optimiser.zero_grad()` before each `.backward()`."]
+    if min(lengths) < 0.19:
+        return ["A step was made before the slopes were known: first `.backward()`, then `optimiser.step()`."]
+    return _held(update)
+
+
+def _held(update: Callable[..., Any]) -> list[str]:
+    """Whether slopes that are too long are held to 0.5."""
+    net = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(net.weight)
+    rows = [torch.full((BATCH,), 100.0)]
+
+    def loss_of(net: Any, size: torch.Tensor) -> torch.Tensor:
+        return -(net.weight * size.mean()).sum()
+
+    update(net, torch.optim.SGD(net.parameters(), lr=1.0), rows, loss_of, 1, BATCH, torch.Generator())
+    moved = float(net.weight.detach())
+    if abs(moved - 0.5) > 1e-3:
+        return [
+            f"Slopes of length 100 moved the weight by {moved:.3g}; held to 0.5 they move it by 0.5. "
+            "`nn.utils.clip_grad_norm_(net.parameters(), 0.5)` stands between `.backward()` and `.step()`."
+        ]
+    return []

@@ -1,0 +1,1 @@
+"""What an instructor needs, made from the lessons' texts and the reference answers: `make instructor`."""
