@@ -230,7 +230,7 @@ def index() -> str:
         for row in LESSONS.values()
     )
     words = (
-        "<h1>Lessons</h1>\n<p>Each is a notebook of 15 to 30 minutes with one idea, something to predict, something to "
+        "<h1>Lessons</h1>\n<p>Each is a notebook of 15 to 45 minutes with one idea, something to predict, something to "
         "break and an exercise. Here they stand to be read, with matches that play, and that train in the page where a "
         "lesson trains.</p>\n"
     )

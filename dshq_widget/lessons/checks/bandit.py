@@ -56,7 +56,8 @@ def _estimate(estimate: Callable[..., Any]) -> list[str]:
         played = np.array([len(paid) for paid in lists])
         if not same(counts, played):
             return [
-                f"After {number} plays the machines were played {played.tolist()} times; `counts` is {counts.tolist()}."
+                f"After {number} play{'s' * (number > 1)} the machines were played {played.tolist()} times; "
+                f"`counts` is {counts.tolist()}."
             ]
         others = np.arange(3) != arm
         if not same(values[others], before[others]):
@@ -64,6 +65,8 @@ def _estimate(estimate: Callable[..., Any]) -> list[str]:
         n, surprise, wanted = len(lists[arm]), reward - before[arm], float(np.mean(lists[arm]))
         if same(values[arm], wanted):
             continue
+        if not np.isfinite(values[arm]):
+            return ["It divides by 0. Count the play first, then divide by `counts[arm]`."]
         slips = {
             "The values do not change: write into `values[arm]`.": before[arm],
             "This is the last payment. The mean moves by one n-th of the surprise.": reward,
@@ -87,7 +90,7 @@ def _estimate(estimate: Callable[..., Any]) -> list[str]:
 
 
 def _choose(choose: Callable[..., Any]) -> list[str]:
-    for values in (VALUES, VALUES[::-1].copy()):
+    for values in (VALUES, VALUES[::-1].copy(), np.arange(6.0)):
         best, n = int(values.argmax()), len(values)
         for epsilon in (0.0, 0.4, 1.0):
             chance = np.random.default_rng(2)

@@ -117,7 +117,10 @@ def _signal(signal: Callable[..., Any]) -> str | None:
     capacity = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
     for threshold in (0.6, 0.2):
         given = (reward.copy(), capacity.copy())
-        answer = signal(*given) if threshold == 0.6 else signal(*given, threshold)
+        try:
+            answer = signal(*given) if threshold == 0.6 else signal(*given, threshold)
+        except ValueError:
+            return "Rewards and capacity are arrays, which no `if` can take: `np.where(capacity > 0, ..., -1.0)`."
         if answer is None:
             return "`signal` returns nothing: end it with `return` and the signals."
         answer = np.asarray(answer, float)
@@ -215,7 +218,8 @@ def _stepped(stepped: Callable[..., Any]) -> str | None:
     np.add.at(alone, chunks, 0.5 * advantages / 3)
     if np.allclose(answer, alone):
         return "Only what was proposed moves. All scores move by minus their probability times the advantage as well."
-    if np.allclose(answer, once):
+    each = np.exp(kept) / np.exp(kept).sum()
+    if np.allclose(answer, once) or np.allclose(answer, once - 0.5 * advantages.mean() * each):
         return (
             "Chunk 1 was proposed twice and counts once: `scores[chunks] += ...` forgets repeats; `np.add.at` does not."
         )

@@ -78,7 +78,11 @@ def _softmax(softmax: Callable[..., Any]) -> list[str]:
         if not same(softmax(np.array([1000.0, 999.0])), probabilities(np.array([1.0, 0.0]))):
             return ["Right for small scores. For 1000 and 999 it is not: take the largest from all scores first."]
         rows = np.stack([SCORES, SCORES[::-1], 3 * SCORES])
-        if not same(softmax(rows.copy()), probabilities(rows)):
+        try:
+            right = same(softmax(rows.copy()), probabilities(rows))
+        except ValueError:  # shapes that do not fit
+            right = False
+        if not right:
             return ["Right for one row of scores, wrong for three at once: `.sum(-1, keepdims=True)`, `.max` as well."]
         return []
 
@@ -136,7 +140,11 @@ def _policy_gradient(policy_gradient: Callable[..., Any]) -> list[str]:
         return hint(answer, slips) or [f"For seven plays it should give {_shown(wanted)}, not {_shown(answer)}."]
     each = REWARDS * 0.5  # a baseline for each play
     wanted = np.mean(arrows * (REWARDS - each)[:, None], axis=0)
-    if not same(policy_gradient(SCORES.copy(), ACTIONS.copy(), REWARDS.copy(), each), wanted):
+    try:
+        right = same(policy_gradient(SCORES.copy(), ACTIONS.copy(), REWARDS.copy(), each), wanted)
+    except (TypeError, ValueError):  # shapes that do not fit
+        right = False
+    if not right:
         return ["Right with one number as baseline. With a number for each play it is not: use `rewards - baseline`."]
     return []
 
@@ -146,7 +154,13 @@ def _seeing_gradient(seeing_gradient: Callable[..., Any]) -> list[str]:
     weights, seen = rng.normal(0, 0.7, (2, 3)), rng.normal(0, 1, (9, 2))
     actions, rewards = rng.integers(0, 3, 9), rng.normal(1, 1, 9)
     given = weights.copy()
-    answer = seeing_gradient(given, seen.copy(), actions, rewards.copy(), 0.4)
+    try:
+        answer = seeing_gradient(given, seen.copy(), actions, rewards.copy(), 0.4)
+    except ValueError as error:
+        return [
+            f"Shapes do not fit: {error}. There is an arrow `[actions]` for each game and one reward for each game: "
+            "make the rewards a column with `[:, None]`."
+        ]
     if found := _array(answer, weights.shape, "seeing_gradient"):
         return found
     if not same(given, weights):

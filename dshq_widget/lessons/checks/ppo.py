@@ -61,7 +61,13 @@ def missing(
 def _gae(gae: Callable[..., Any]) -> list[str]:
     ten = (REWARDS, VALUES, NEXT_VALUES, OVER)
     kept = [part.copy() for part in ten]
-    given = gae(*kept, GAMMA, GAE_LAMBDA)
+    try:
+        given = gae(*kept, GAMMA, GAE_LAMBDA)
+    except IndexError:
+        return [
+            "It looks behind the last decision, where no advantage is. Keep the next advantage in a variable that is 0 "
+            "before the loop."
+        ]
     if given is None:
         return ["`gae` returns nothing: end it with `return advantages`."]
     answer = np.asarray(given, np.float64)
@@ -182,6 +188,9 @@ def _policy_loss(policy_loss: Callable[..., Any]) -> list[str]:
             "These are logarithms. The ratio is `.exp()` of their difference.": (
                 -torch.minimum((new - old) * advantage, (new - old).clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
             ),
+            "Logarithms are divided. The ratio is `.exp()` of their difference.": (
+                -torch.minimum(new / old * advantage, (new / old).clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
+            ),
             "This is the sum. Give the mean, or the steps grow with the number of samples.": wanted * len(new),
         }
     if not same(given, wanted):
@@ -282,12 +291,16 @@ def _loss_of(loss_of: Callable[..., Any], think: Callable[..., Any]) -> list[str
         chosen = log_probs.gather(1, action[:, None])[:, 0]
         policy = losses.policy_loss(chosen, old, advantage, CLIP)
         first = losses.policy_loss(log_probs[:, 0], old, advantage, CLIP)
+        every = losses.policy_loss(chosen[:, None], old, advantage, CLIP)  # each sample with each
         error, spread = losses.value_loss(value, value, new, None), losses.entropy(log_probs)
     wanted = policy + VALUE * error - ENTROPY * spread
     slips = {
         "Two parts are missing, and the log-probability is that of action 0. `gather` the chosen one's.": first,
         "The log-probability is that of action 0: `log_probs.gather(1, action[:, None])[:, 0]`.": (
             first + VALUE * error - ENTROPY * spread
+        ),
+        "The chosen ones have shape [256, 1] and meet each sample with each. Take the column: `[:, 0]`.": (
+            every + VALUE * error - ENTROPY * spread
         ),
         "The value loss and the entropy are missing.": policy,
         "The entropy is missing: `- ENTROPY * entropy(log_probs)`.": policy + VALUE * error,

@@ -100,9 +100,9 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
     agent, envs = Player(), Counting()
     for number in range(1, LENGTH + 1):
         after, _, terminated, truncated, infos = envs.step(np.zeros(GAMES, int))
-        final_obs = infos.get("final_obs")
+        final_obs, first = infos.get("final_obs"), after.copy()
         try:
-            answer = next_value(agent, after.copy(), terminated, truncated, final_obs)
+            answer = next_value(agent, first, terminated, truncated, final_obs)
         except (TypeError, ValueError) as error:
             if final_obs is not None:
                 raise
@@ -112,6 +112,10 @@ def _next_value(next_value: Callable[..., Any]) -> list[str]:
             ]
         if answer is None:
             return ["`next_value` returns nothing: end it with `return` and the values."]
+        if not np.array_equal(first, after):
+            return [
+                "`next_value` changes `after`, with which the next episodes begin. Write into a copy: `after.copy()`."
+            ]
         given, wanted = np.asarray(answer, np.float64), following(agent, after, terminated, truncated, final_obs)
         if given.shape != wanted.shape:
             return [f"It should give one value for each game, shape {wanted.shape}; it gave shape {given.shape}."]
@@ -195,7 +199,13 @@ def _update(update: Callable[..., Any]) -> list[str]:
 
     optimiser.step = counted  # type: ignore[method-assign,assignment]
     rows = [torch.arange(SAMPLES), torch.full((SAMPLES,), 0.2)]
-    update(net, optimiser, rows, loss_of, EPOCHS, BATCH, torch.Generator().manual_seed(1))
+    try:
+        update(net, optimiser, rows, loss_of, EPOCHS, BATCH, torch.Generator().manual_seed(1))
+    except TypeError as error:
+        return [
+            f"It ends with TypeError: {error}. `rows` is a list of tensors: take the lines of a batch from each, "
+            "`[part[lines] for part in rows]`."
+        ]
     batches = -(-SAMPLES // BATCH)
     if not lengths:
         return ["No step was made: after `.backward()` comes `optimiser.step()`."]

@@ -207,6 +207,12 @@ def _plan(plan: Callable[..., Any]) -> str | None:
                 f"A pole that falls to the {side} needs a push to the {side}; your plan does so {right} times of 30. "
                 "Compare the means of `standing` of the plans that begin with 0 and with 1."
             )
+    leaning = np.array([0.0, 0.0, 0.15, 0.1])
+    if sum(int(plan(TRUE, leaning, rng)) for _ in range(30)) < 26:
+        return (
+            "A pole that leans a little stands in many dreams of both pushes, and one of them alone is luck. Compare "
+            "the means of `standing` of the plans that begin with 0 and with 1."
+        )
     mirrored = TRUE.copy()
     mirrored[4] *= -1
     if sum(int(plan(mirrored, cases[0][0].copy(), rng)) for _ in range(30)) > 8:

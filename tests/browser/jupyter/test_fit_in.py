@@ -137,6 +137,17 @@ w
 """
 
 
+OVERLAPS = """root => {
+    const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, .fps, button > *)")];
+    const shown = parts.filter(part => part.checkVisibility());
+    const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
+    const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return shown.flatMap((part, k) => shown.slice(k + 1)
+        .filter(other => over(part.getBoundingClientRect(), other.getBoundingClientRect()))
+        .map(other => `${part.className} over ${other.className}`));
+}"""
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1400, 2560])
 def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage, width: int):
     _, widget = begin(open_page, plain_chromium, LONG_NAME, viewport={"width": width, "height": 1000})
@@ -151,19 +162,25 @@ def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: Op
         }"""
     )
     assert out == []
-    overlaps = widget.root.evaluate(
-        """root => {
-            const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, button)")];
-            const shown = parts.filter(part => part.checkVisibility());
-            const beside = (a, b) => a.left > b.right - 1 || b.left > a.right - 1;
-            const over = (a, b) => !beside(a, b) && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-            return shown.flatMap((part, k) => shown.slice(k + 1)
-                .filter(other => over(part.getBoundingClientRect(), other.getBoundingClientRect()))
-                .map(other => `${part.className} over ${other.className}`));
-        }"""
-    )
-    assert overlaps == []
+    assert widget.root.evaluate(OVERLAPS) == []
     assert ticks_on(widget)
+
+
+@pytest.mark.parametrize("width", [390, 500, 600])
+def test_a_long_return_leaves_the_other_parts_of_the_board_their_places(plain_chromium, open_page: OpenPage, width):
+    cell = "from dshq_widget import DrillWidget; w = DrillWidget('territory'); w"
+    _, widget = begin(open_page, plain_chromium, cell, viewport={"width": width, "height": 900})
+    found = widget.root.evaluate(
+        f"""root => {{
+            root.querySelector(".goals").textContent = "-88.88";
+            root.querySelector(".fps").textContent = "100 fps";
+            const end = root.querySelector(".scoreboard").getBoundingClientRect().right;
+            const right = part => part.getBoundingClientRect().right;
+            const out = [...root.querySelectorAll(".scoreboard *")].filter(part => right(part) > end);
+            return [...({OVERLAPS})(root), ...out.map(part => `${{part.outerHTML}} sticks out`)];
+        }}"""
+    )
+    assert found == []
 
 
 def test_full_screen_and_back(plain_chromium, open_page: OpenPage):

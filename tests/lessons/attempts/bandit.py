@@ -128,6 +128,7 @@ ATTEMPTS = {
                 "half as often": pick(tries=lambda chance, epsilon: chance.random() < epsilon / 2),
                 "epsilon squared": pick(tries=lambda chance, epsilon: chance.random() < epsilon**2),
                 "nothing when it tries": pick(explore=lambda values, chance: None),
+                "four machines always": pick(explore=lambda values, chance: int(chance.integers(4))),
             },
         ),
         called(

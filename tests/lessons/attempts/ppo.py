@@ -176,6 +176,7 @@ ATTEMPTS = {
         {
             "as it is found": whole(value=0.0, entropy=0.0, pick=lambda log_probs, action: log_probs[:, 0]),
             "action 0": whole(pick=lambda log_probs, action: log_probs[:, 0]),
+            "a column": whole(pick=lambda log_probs, action: log_probs.gather(1, action[:, None])),
             "the policy alone": whole(value=0.0, entropy=0.0),
             "no entropy": whole(entropy=0.0),
             "no value": whole(value=0.0),

@@ -90,6 +90,12 @@ def by_difference(model, observed, rng, futures=64, decisions=20):
     return int(first[0] if together == 0 else together > 0)
 
 
+def longest(model, observed, rng, futures=64, decisions=20):
+    """The first push of the dream that stands longest."""
+    plans = rng.integers(2, size=(futures, decisions))
+    return int(plans[standing(dreamt(model, observed, plans)).argmax(), 0])
+
+
 def without_model(model, observed, rng, futures=64, decisions=20):
     return int(observed[2] + observed[3] > 0)
 
@@ -160,6 +166,7 @@ ATTEMPTS = {
             "one number": planned(lambda path: standing(path).sum(), plan),
             "nothing is counted": planned(lambda path: None, plan),
             "the first of the plans": planned(standing, lambda model, observed, rng, *rest: int(rng.integers(2))),
+            "one lucky dream": planned(standing, longest),
             "the worse push": planned(standing, lambda *given: plan(*given, choose=np.argmin)),
             "always right": planned(standing, lambda *given: 1),
             "without the model": planned(standing, without_model),
