@@ -24,11 +24,13 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import dreamer_proofs
 from benchmarks.machine import describe, write
+from dshq_widget.algorithms.dreamer import evaluator
 from dshq_widget.algorithms.dreamer.actor import Actor
 from dshq_widget.algorithms.dreamer.games import FrameGames
 from dshq_widget.algorithms.dreamer.ingest import ingest
 from dshq_widget.algorithms.dreamer.model.agent import Dreamer
 from dshq_widget.algorithms.dreamer.settings import DreamerSettings
+from dshq_widget.drills.paddleball import PaddleBall
 from dshq_widget.env.batch import compiled
 from dshq_widget.pixels.ring import ReplayRing
 from dshq_widget.training.trainer import Trainer
@@ -46,6 +48,13 @@ BANDIT = {
     "learning_rate": 1e-3,
 }
 """An answer earns at once: a short discount and a short imagination suffice."""
+BALL = {**PaddleBall.algorithm_settings["dreamer"], "reward_scale": 10.0}
+"""Frames of two players and a ball, as those of Paddle Ball; a goal earns 1, a ball returned there .05."""
+SETTINGS: dict[str, dict[str, Any]] = {"bandit": BANDIT, "ball": BALL}
+"""Where the drill suggests none."""
+RETURNS = ("evaluated_return", "evaluated_return_random", "win_share_random", "win_share")
+CURVE = ("seconds", "agent_steps", "updates", "episodes", *RETURNS)
+"""Metrics of each row of a curve; `win_share` is that against the first baseline."""
 
 
 def played(drill: str, settings: DreamerSettings, rows: int = 200, seed: int = 0) -> Actor:
@@ -116,21 +125,30 @@ def learning(drill: str, seconds: float, seeds: int, together: int) -> dict[str,
     """
     with ThreadPoolExecutor(together) as pool:
         runs = list(pool.map(lambda seed: one_run(drill, seconds, seed), range(seeds)))
-    gaps = [one["metrics"]["evaluated_return"] - one["metrics"]["evaluated_return_random"] for one in runs]
+    gaps = [above_random(drill, one) for one in runs]
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
     found = {"drill": drill, "together": together, "above_random": statistics.mean(gaps), "standard_error": error}
     return found | {"runs": runs}
 
 
+def above_random(drill: str, run: dict[str, Any]) -> float:
+    """How much more the policy gets than random play: mean return, or the share of matches won against random play."""
+    found = run["metrics"]
+    if compiled(drill).spec["sides"] == 1:
+        return float(found["evaluated_return"] - found["evaluated_return_random"])
+    chance = evaluator.by_chance(compiled(drill).spec["n_actions"], 1024, 0)
+    random = evaluator.play(compiled(drill), chance, 1024, 0, "random", run["settings"]["repeat"])
+    return float(found["win_share_random"] - evaluator.matches(random)["win_share"])
+
+
 def one_run(drill: str, seconds: float, seed: int) -> dict[str, Any]:
     """One seed: its settings, its last metrics and its curve."""
     curve: list[dict[str, float]] = []
-    how: dict[str, Any] = {"dreamer": BANDIT if drill == "bandit" else {}, "deterministic": True}
+    how: dict[str, Any] = {"dreamer": SETTINGS.get(drill, {}), "deterministic": True}
     with Trainer(drill, algorithm="dreamer", seed=seed, evaluate_seconds=60, **how) as run:
 
         def hear() -> None:
-            keys = ("seconds", "agent_steps", "updates", "episodes", "evaluated_return", "evaluated_return_random")
-            row = {key: run.metrics[key] for key in keys if key in run.metrics}
+            row = {key: run.metrics[key] for key in CURVE if key in run.metrics}
             if "episodes" in row and (not curve or curve[-1]["episodes"] < row["episodes"]):
                 curve.append(row)
 
