@@ -19,6 +19,7 @@ from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
 from dshq_widget.contract import presets, protocol, run_file, sections, settings
 from dshq_widget.contract.metrics import MACHINE_METRICS, METRIC_CATEGORIES, METRICS, REWARD_TERM
+from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
 from dshq_widget.learning import evaluator, run, schedule
 from dshq_widget.policy import network
@@ -49,6 +50,7 @@ def tables_ts() -> str:
         "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
+        "Z95": Z95,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
         "MESSAGES": page,
         "METRICS": {name: dataclasses.asdict(METRICS[name]) for name in EXPLAINED},

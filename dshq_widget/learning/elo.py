@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dshq_widget.contract.statistics import Z95
+
 NATURAL = 400 / np.log(10)
 """Elo per unit of log-odds."""
-Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 PRIOR_DRAWS = 2.0
 """Virtual draws of each free player, spread over the opponents it met: a player who won everything stays finite. After
 R. Coulom's BayesElo, whose default is 2, too."""

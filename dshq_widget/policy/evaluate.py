@@ -15,13 +15,13 @@ from dshq_kernels.network.mlp import ACTIVATIONS
 from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
 from dshq_kernels.search.matches import Searching, play_searched_matches
 from dshq_widget.contract.layers import memory_of
+from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork
 from dshq_widget.policy.recurrent_episodes import play_episodes
 
-Z95 = 1.959963984540054  # two-sided 95 % of the normal distribution
 SHARE_FLOOR = {"random": 0.3}
 """A win rate counts only with at least this share of all matches won; 0.2 for opponents not listed."""
 FLOOR = 0.2

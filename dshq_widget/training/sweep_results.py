@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dshq_widget.contract.statistics import Z95
 from dshq_widget.files import atomic
 
 PLAN_NAME, RUNS_FOLDER, TABLE_NAME = "sweep.json", "runs", "runs.csv"
-Z95 = statistics.NormalDist().inv_cdf(0.975)
 STUDENT_95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
 """Two-sided 95 % quantiles of Student's t for 1 to 9 degrees of freedom."""
 CURVE_POINTS = 200

@@ -114,6 +114,8 @@ export const SHOW_DEFAULTS = {
   "renderer": "auto"
 } as const;
 
+export const Z95 = 1.959963984540054 as const;
+
 export const SWAP_INTERVAL_MS_MIN = 250 as const;
 
 export const MESSAGES = {

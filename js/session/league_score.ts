@@ -1,5 +1,6 @@
 /** What the league's newest version won against an older one, from the matches that they have played. */
 import type { LeagueRow } from "../contract/protocol";
+import { Z95 } from "../contract/tables";
 
 export interface LeagueScore {
   newest: string;
@@ -25,6 +26,6 @@ export function scoreAgainst(rows: readonly LeagueRow[], version: number): Leagu
 /** 95 % interval of a share: A. Agresti and B. Coull, "Approximate is better than exact", 1998: two points and two losses are added. */
 function interval(points: number, matches: number): [low: number, high: number] {
   const p = (points + 2) / (matches + 4);
-  const half = 1.96 * Math.sqrt((p * (1 - p)) / (matches + 4));
+  const half = Z95 * Math.sqrt((p * (1 - p)) / (matches + 4));
   return [Math.max(0, p - half), Math.min(1, p + half)];
 }

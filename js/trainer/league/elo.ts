@@ -2,7 +2,7 @@
  * Elo ratings with a confidence band, from a cross table of results: Bradley-Terry by maximum likelihood, as
  * dshq_widget/learning/elo.py has it. Tables are f64 [n * n], row by row.
  */
-import { Z95 } from "./wilson";
+import { Z95 } from "../../contract/tables";
 
 const NATURAL = 400 / Math.log(10); // Elo per unit of log-odds
 const PRIOR_DRAWS = 2; // virtual draws of each free player, spread over the opponents it met

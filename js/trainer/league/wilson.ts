@@ -1,4 +1,4 @@
-export const Z95 = 1.959963984540054; // two-sided 95 % of the normal distribution
+import { Z95 } from "../../contract/tables";
 
 /** 95 % interval of wins / (wins + losses): E. B. Wilson, "Probable inference", JASA 1927. [0, 1] when nothing was decided. */
 export function wilson(wins: number, losses: number): [low: number, high: number] {
