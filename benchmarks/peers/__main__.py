@@ -61,6 +61,7 @@ def times_to_skill(peers: Sequence[Peer], seeds: Sequence[int], limit: float) ->
             for settings in peer.library.settings:
                 runs = found.setdefault((peer.library.title, settings), [])
                 runs.append(peer.train("solve", settings, seed, limit))
+                print(f"{peer.library.title}, {settings}, seed {seed}: {runs[-1]['seconds']:.1f} s", flush=True)
     rows: list[dict[str, Any]] = []
     for (title, settings), runs in found.items():
         row = {"what": "time to 475", "peer": title, "settings": settings, "seeds": list(seeds), **costs(runs)}
@@ -181,16 +182,18 @@ def main() -> None:
         print(f"{title} is left out. {why}", flush=True)
     ours.run("rate", "--seconds", 1)  # compiles what is not cached yet
     learners = [ours, *(peer for peer in peers if peer.library.settings)]
-    rows: list[dict[str, Any]] = []
-    if "steps" in options.what:
-        games = [peer for peer in peers if not peer.library.settings]
-        rows += game_rates(ours, games, options.rounds, options.seconds)
-    if "rate" in options.what:
-        rows += training_rates(learners, options.rounds, options.seconds)
-    if "solve" in options.what:
-        rows += times_to_skill(learners, options.seeds, options.limit)
+    games = [peer for peer in peers if not peer.library.settings]
+    parts = {
+        "steps": lambda: game_rates(ours, games, options.rounds, options.seconds),
+        "rate": lambda: training_rates(learners, options.rounds, options.seconds),
+        "solve": lambda: times_to_skill(learners, options.seeds, options.limit),
+    }
     versions = {"ours": ours.versions(), **versions}
-    print(write("peers", {"machine": machine, "peers": versions, "left_out": left_out, "rows": rows}))
+    result: dict[str, Any] = {"machine": machine, "peers": versions, "left_out": left_out, "rows": []}
+    for what, part in parts.items():
+        if what in options.what:
+            result["rows"] += part()
+            print(write("peers", result), flush=True)  # after each part: the next one takes long
 
 
 if __name__ == "__main__":

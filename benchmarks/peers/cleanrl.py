@@ -56,10 +56,10 @@ class Lines(io.TextIOBase):
         self.line += text
         if self.line.endswith("\n"):
             line, self.line = self.line, ""
-            self.read(line)
+            self.hear(line)
         return len(text)
 
-    def read(self, line: str) -> None:
+    def hear(self, line: str) -> None:
         if found := EPISODE.match(line):
             self.progress.episodes([float(found.group(2))])
         elif line.startswith("SPS:"):

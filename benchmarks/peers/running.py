@@ -52,14 +52,18 @@ def run(python: str, *arguments: str, one_core: bool = False) -> dict[str, Any]:
         tempfile.TemporaryFile("w+") as err,
     ):
         began, most = time.perf_counter(), 0.0
-        with subprocess.Popen(
-            [python, *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": paths, STARTED: str(time.time())},
-            stdout=out,
-            stderr=err,
-            preexec_fn=bind if one_core else None,
-        ) as process:
+        try:
+            process = subprocess.Popen(
+                [python, *arguments],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": paths, STARTED: str(time.time())},
+                stdout=out,
+                stderr=err,
+                preexec_fn=bind if one_core else None,
+            )
+        except OSError as error:
+            raise ScriptError(f"{python} cannot be started: {error.strerror}") from None
+        with process:
             watched = psutil.Process(process.pid)
             while process.poll() is None:
                 try:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import judge
-from benchmarks.peers.__main__ import ratio, reached
-from benchmarks.peers.library import LIBRARIES, find
+from benchmarks.peers.__main__ import game_rates, ratio, reached, times_to_skill, training_rates
+from benchmarks.peers.library import LIBRARIES, OURS, Peer, find
 from benchmarks.peers.progress import Progress
 from benchmarks.peers.running import ScriptError, run, spread
 from benchmarks.peers.settings import EQUAL
@@ -94,6 +94,8 @@ def test_the_memory_is_that_of_all_processes():
 def test_an_error_of_a_script_is_told_in_its_own_words():
     with pytest.raises(ScriptError, match="nothing of this name"):
         run(sys.executable, "-c", "raise SystemExit('nothing of this name')")
+    with pytest.raises(ScriptError, match="no_python cannot be started: No such file"):
+        run("no_python", "-c", "")
 
 
 def options(**given):
@@ -124,6 +126,42 @@ def test_seeds_that_did_not_get_there_have_no_median():
     assert none["median_seconds"] is None and ratio(none, reached([one])) is None
     assert reached([None, one]) is None and ratio(reached([{**one, "seconds": 8.0}]), reached([one])) == 4
     assert spread([3.0, 1.0, 2.0])["median"] == 2
+
+
+class Answering(Peer):
+    """Says what it is told to say."""
+
+    def __init__(self, library, rate):
+        super().__init__(library, "python3", None)
+        self.rate = rate
+
+    def run(self, what, *arguments, one_core=False):
+        costs = {"megabytes": 100.0, "ready_seconds": 1.0, "compile_seconds": 0.0, "wall_seconds": 3.0}
+        if what == "steps":
+            return {**costs, "steps_per_second": self.rate, "rules_per_second": 10 * self.rate}
+        threads = float(arguments[arguments.index("--threads") + 1])
+        reading = {"seconds": 1000 / self.rate, "agent_steps": 1000}
+        return {**costs, "seconds": 2.0, "agent_steps": 2 * self.rate / threads} | {
+            "last_episodes": reading,
+            "fresh_episodes": None if self.library.script == "purejaxrl" else reading,
+        }
+
+
+def test_ours_and_theirs_are_compared_by_ratios_of_medians(capsys):
+    of = {library.script: library for library in LIBRARIES}
+    ours, theirs = Answering(OURS, 100.0), [Answering(of[name], 10.0) for name in ("cleanrl", "purejaxrl")]
+    rows = training_rates([ours, *theirs], 2, 1.0)
+    assert [(row["peer"], row["settings"], row["ratio_of_medians"]) for row in rows] == [
+        ("ours", "own", 1.0),
+        *((title, settings, 10.0) for title in ("CleanRL", "PureJaxRL") for settings in ("own", "equal")),
+    ]
+    assert rows[1]["threads"] == 1 and rows[1]["thread_trials"] == {"1": 10.0, "2": 5.0}, "one thread was faster"
+    rows = times_to_skill([ours, *theirs], [0, 1, 2], 1.0)
+    assert rows[1]["ratio_of_medians"] == {"last_episodes": 10.0, "fresh_episodes": 10.0}
+    assert rows[3]["ratio_of_medians"] == {"last_episodes": 10.0, "fresh_episodes": None}
+    (row,) = game_rates(ours, [Answering(of["envpool"], 5.0)], 3, 1.0)
+    assert row["ratio_of_medians"] == 20 and row["ratio_of_medians_rules_alone"] == 200
+    assert "not read by fresh ones" in capsys.readouterr().out
 
 
 def test_the_equal_settings_are_the_drills():
