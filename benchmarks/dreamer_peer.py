@@ -14,7 +14,7 @@ import sys
 from dataclasses import replace
 
 from benchmarks.machine import describe, write
-from benchmarks.peers import compare, measure
+from benchmarks.peers.running import compare, measure
 from dshq_widget.algorithms.dreamer.model.sizes import SIZES
 
 SIZE = replace(SIZES["nano"], strides=(2, 2, 2))

@@ -54,7 +54,7 @@ class FusedPPO:
         normalizer = self.normalizer
         if normalizer.active:
             self._set(normalizer.unfold(self.blob()))
-        order, importance, bounds = learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+        order, importance, bounds = self._drawn(samples, units, hyper)
         mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
         sums = np.zeros((self.threads, SUMS + 4))
         self._meeting[0] = 0
@@ -75,6 +75,10 @@ class FusedPPO:
         if normalizer.active:
             self._set(normalizer.learned(self.blob(), samples, units))
         return {**metrics, "explained_variance": explained}
+
+    def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `learner.plan_minibatches`."""
+        return learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
         """See `learners.Learner.gradient`; on one thread."""
