@@ -21,19 +21,19 @@ import numpy as np
 from benchmarks.machine import describe, write
 from dshq_kernels.network import mlp
 from dshq_kernels.play.rollout import Rollouts, Samples
-from dshq_widget import drills
 from dshq_widget.algorithms.ppo.learners import learners
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.contract.settings import TrainConfig, of_drill
-from dshq_widget.drill.compiled import CompiledDrill, compile_drill
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.env.batch import compiled
 from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.policy.network import Policy, PolicySpec
 from dshq_widget.runtime.worker import make_rollouts
 
 LAGS = (0, 8, 32, 64)
 DRILLS = ("cartpole", "approach")
-EVALUATE_EVERY = 20  # updates
+EVALUATE_EVERY = 4  # updates
 
 
 class Steps(NamedTuple):
@@ -92,7 +92,7 @@ def corrected(steps: Steps, config: TrainConfig, policy: Policy | None) -> tuple
 
 def learn(name: str, lag: int, vtrace: bool, seed: int, most: int) -> dict[str, Any]:
     """Train until the drill is solved, or for `most` agent steps."""
-    drill = compile_drill(drills.drills[name])
+    drill = compiled(name)
     config = of_drill(drill.spec).replace({"seed": seed})
     spec = PolicySpec.for_config(drill.spec, config)
     normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)

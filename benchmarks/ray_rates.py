@@ -30,12 +30,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import describe, write
-from dshq_widget import drills
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import NodePlayer, Order
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.contract.version import __version__
-from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.env.batch import compiled
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.processes.ray_cluster import RayCluster
 
@@ -59,11 +58,11 @@ def train(drill: str, seconds: float, flags: list[str], environment: dict[str, s
 
 def messages(drill: str, cluster: RayCluster) -> dict[str, float]:
     """Sizes of the messages, and how long a node takes to play and the learner to fetch and copy a rollout."""
-    compiled = compile_drill(drills.drills[drill])
-    config = of_drill(compiled.spec)
-    weights = PolicySpec.for_config(compiled.spec, config).untrained(0)
+    game = compiled(drill)
+    config = of_drill(game.spec)
+    weights = PolicySpec.for_config(game.spec, config).untrained(0)
     with connected(cluster.address) as ray:
-        player = ray.remote(NodePlayer).remote(compiled.to_json(), config.to_json(), 0, 1, __version__)
+        player = ray.remote(NodePlayer).remote(game.to_json(), config.to_json(), 0, 1, __version__)
         ray.get(player.ready.remote())
         order, played, fetched = Order(1, config.to_json(), 0, 0), [], []
         for _ in range(MESSAGES):

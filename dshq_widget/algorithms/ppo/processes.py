@@ -233,6 +233,7 @@ def start_processes(
         check_device(config.device)
     if job.get("engine") == "ray":
         requirements.check(drill, config)
+        assert isinstance(drill, CompiledDrill)
         machine = tuning.Machine.this(bool(job.get("gentle")))
         job = {"machine": dataclasses.asdict(machine), **job}
         data = drill.to_json() | {"javascript": ""}

@@ -19,7 +19,9 @@ ANSWER_SECONDS = 5.0
 """How long an address may take to answer."""
 PROBE_SECONDS = 60.0
 """How long the probe without a token may take; it starts a process that imports ray."""
-START = f"start one with `ray start --head`, or name another with ray_address=HOST:PORT ({GUIDE})"
+START = f"start one with `ray start`, also on this machine, or name another with ray_address=HOST:PORT ({GUIDE})"
+REFUSED = "InvalidAuthToken"
+"""Ray's name of a token that is not the cluster's, in the texts of its errors."""
 
 
 @contextlib.contextmanager
@@ -37,7 +39,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
-        raise ConnectionError(f"{_wanted(address)}: {_first_sentence(error)}; {START}") from error
+        raise ConnectionError(f"{_wanted(address)}: {_reason(error)}") from error
     try:
         _asks_for_a_token(ray.get_runtime_context().gcs_address)
         yield ray
@@ -65,19 +67,22 @@ def _answers(address: str) -> None:
 
 
 def _asks_for_a_token(address: str) -> None:
-    """Raises ConnectionError if the cluster serves somebody without a token: everybody could run code on it."""
+    """Raises ConnectionError unless the cluster refuses somebody without a token: everybody could run code on it."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    probe = subprocess.run(
-        command, env={**without, "RAY_AUTH_MODE": "disabled"}, capture_output=True, timeout=PROBE_SECONDS
+    stranger = {**without, "RAY_AUTH_MODE": "disabled"}
+    probe = subprocess.run(command, env=stranger, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    if REFUSED in probe.stderr + probe.stdout:
+        return
+    found = "serves everybody" if probe.returncode == 0 else f"does not say so: {probe.stderr.strip()[-300:]}"
+    raise ConnectionError(
+        f"wanted a Ray cluster with token authentication, and the one at {address} {found}; set RAY_AUTH_MODE=token "
+        f"before `ray start` on every node ({GUIDE})"
     )
-    if probe.returncode == 0:
-        raise ConnectionError(
-            f"wanted a Ray cluster with token authentication, and the one at {address} serves everybody: set "
-            f"RAY_AUTH_MODE=token before `ray start` on every node ({GUIDE})"
-        )
 
 
-def _first_sentence(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text.partition(". ")[0].rstrip(".:") or type(error).__name__
+def _reason(error: Exception) -> str:
+    if REFUSED in str(error) or REFUSED in str(error.__cause__ or error.__context__):
+        return f"it refuses this token; copy the token of its head to this machine ({GUIDE})"
+    first = " ".join(str(error).split()).partition(". ")[0].rstrip(".:")
+    return f"{first or type(error).__name__}; {START}"
