@@ -107,13 +107,21 @@ def team(ray):
     return games.ClusterGames(ray, BANDIT, crew.Crew(ray, BANDIT, CONFIG, said.append)), said
 
 
-def test_rollouts_of_all_nodes_are_learned_from_in_turn(now):
-    source, said = team(LocalRay("a", "b", "c"))
+def test_only_as_many_rollouts_are_asked_for_as_the_learner_can_use(now):
+    ray = LocalRay("a", "b", "c")
+    source, said = team(ray)
     assert source.next(WEIGHTS, CONFIG, 1) is None, "nobody is ready yet"
-    found = [source.next(WEIGHTS, CONFIG, version) for version in range(1, 8)]
-    assert [each.lag for each in found] == [0, 1, 2, 3, 4, 5, 5] and said == []
-    assert all(each.agent_steps == 32 * 4 for each in found)
-    assert all(np.isfinite(each.samples.advantage).all() for each in found)
+    fast = [source.next(WEIGHTS, CONFIG, version) for version in range(1, 8)]
+    assert [each.lag for each in fast] == [0] * 7, "they are here when they are wanted"
+    ray.instant = False
+    slow = [source.next(WEIGHTS, CONFIG, version) for version in range(8, 30)]
+    lags = [each.lag for each in slow]
+    assert lags == sorted(lags) and lags[-1] == 3 * games.AHEAD - 1, "all nodes play all the time"
+    ray.instant = True
+    again = [source.next(WEIGHTS, CONFIG, version) for version in range(30, 50)]
+    assert again[-1].lag == 0 and said == []
+    assert all(each.agent_steps == 32 * 4 for each in fast + slow + again)
+    assert all(np.isfinite(each.samples.advantage).all() for each in again)
     assert source.memory_mb > 0
 
 
@@ -162,9 +170,12 @@ def test_a_player_that_dies_is_replaced_and_three_times_is_enough(now):
 
 
 def test_old_rollouts_are_discarded_and_counted(now):
-    source, _ = team(LocalRay("a"))
+    ray = LocalRay("a")
+    source, _ = team(ray)
     source.next(WEIGHTS, CONFIG, 1)
-    source.next(WEIGHTS, CONFIG, 1)  # asked for two, and got one
+    source.crew.look(1)
+    ray.instant = False
+    assert [source.next(WEIGHTS, CONFIG, 1).lag for _ in range(2)] == [0, 0]  # one of version 1 is on its way
     assert source.next(WEIGHTS, CONFIG, 2 + STALE_VERSIONS) is None and source.dropped == 1
     assert source.next(WEIGHTS, CONFIG, 2 + STALE_VERSIONS).lag == 0
     source.forget_before(100)
@@ -174,9 +185,12 @@ def test_old_rollouts_are_discarded_and_counted(now):
 def test_a_large_cluster_learns_from_several_rollouts_at_once(now, monkeypatch):
     assert [games.rollouts_per_update(nodes) for nodes in (0, 1, 16, 17, 512)] == [1, 1, 1, 2, 32]
     monkeypatch.setattr(games, "MOST_LAG", 2)
-    source, _ = team(LocalRay("a", "b", "c"))
+    ray = LocalRay("a", "b", "c")
+    source, _ = team(ray)
     source.next(WEIGHTS, CONFIG, 1)
-    found = source.next(WEIGHTS, CONFIG, 1)
+    source.crew.look(1)
+    ray.instant = False
+    found = next(filter(None, (source.next(WEIGHTS, CONFIG, 1) for _ in range(20))))
     assert found.agent_steps == 3 * 32 * 4 and len(found.units) == len(set(found.units))
     parts = found.samples.action.reshape(3, -1)
     assert (parts[0] != parts[1]).any() and (parts[1] != parts[2]).any()

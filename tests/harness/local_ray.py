@@ -1,5 +1,5 @@
-"""What the cluster's code uses of Ray, in this process and in turn: a call is played when somebody waits for it. `fail`
-makes a node's players die, `machines` are the cluster's nodes, as `ray.nodes` has them.
+"""What the cluster's code uses of Ray, in this process and in turn: a call is played when somebody takes its result.
+`failing` makes a node's players die, `machines` are the cluster's nodes; without `instant` nothing is ready at once.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class LocalRay:
         self.cpus, self.machines = cpus, list(nodes)
         self.failing: dict[str, str] = {}  # node -> why its players die
         self.killed: list[Any] = []
+        self.instant = True
 
     def nodes(self) -> list[dict[str, Any]]:
         return [
@@ -63,7 +64,8 @@ class LocalRay:
     def wait(
         self, references: list[Reference], num_returns: int = 1, timeout: float | None = None
     ) -> tuple[list, list]:
-        return references[:num_returns], references[num_returns:]
+        count = num_returns if self.instant or timeout else 0
+        return references[:count], references[count:]
 
     def kill(self, actor: Any) -> None:
         self.killed.append(actor)

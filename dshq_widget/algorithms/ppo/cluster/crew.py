@@ -32,6 +32,8 @@ class Member:
     actor: Any
     starting: Any
     """The reference of `NodePlayer.ready`; None once it can play."""
+    turn: int = 0
+    """When it was asked last: the number of that rollout among all."""
     pid: int = 0
     """Of the player's process; 0 while it starts."""
 

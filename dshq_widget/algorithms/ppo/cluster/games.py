@@ -20,7 +20,7 @@ from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.telemetry.report import merge
 
 AHEAD = 2
-"""Rollouts that each node is asked for at once: one travels while the next is played."""
+"""Most rollouts that one node is asked for at once: one travels while the next is played."""
 MOST_LAG = STALE_VERSIONS // 2
 """Versions that samples may be behind at most where all nodes are alike: larger clusters learn from more rollouts at
 once.
@@ -51,6 +51,8 @@ class ClusterGames:
         self._memory_mb: dict[str, float] = {}  # by node
         self._samples: Samples | None = None
         self._asked: dict[Any, Member] = {}  # who plays which rollout, by its reference, the longest awaited first
+        self._turns = 0  # rollouts asked for so far
+        self._limit = 1  # rollouts to be asked for at once: as few as keep the learner busy
         self._taken: list[Chunk] = []  # for the next update
 
     @property
@@ -63,8 +65,9 @@ class ClusterGames:
         fail on every node.
         """
         self.crew.look(version)
-        self._ask(learner, config, version)
         count = rollouts_per_update(len(self.crew.ready))
+        self._ask(learner, config, version)
+        self._adapt(count - len(self._taken))
         self._collect(count, version)
         if len(self._taken) < count:
             return None
@@ -85,16 +88,29 @@ class ClusterGames:
         return self._samples
 
     def _ask(self, learner: Player, config: TrainConfig, version: int) -> None:
-        """Ask every member that can play for rollouts with the newest weights."""
+        """Ask for rollouts with the newest weights, idle members first, then those asked longest ago."""
         self._asked = {call: member for call, member in self._asked.items() if member in self.crew.members}
-        asked, hyper = Counter(self._asked.values()), config.to_json()
-        for member in self.crew.ready:
-            for _ in range(AHEAD - asked[member]):
-                if self._weights[0] != version:
-                    self._weights = version, self._ray.put(learner.blob())
-                order = Order(version, hyper, self._opponents[0], self._scenes[0])
-                references = self._weights[1], self._opponents[1], self._scenes[1]
-                self._asked[member.actor.play.remote(order, *references)] = member
+        busy, hyper = Counter(self._asked.values()), config.to_json()
+        free = [(depth, member.turn, member) for member in self.crew.ready for depth in range(busy[member], AHEAD)]
+        free.sort(key=lambda place: place[:2])
+        for *_, member in free[: max(self._limit - len(self._asked), 0)]:
+            if self._weights[0] != version:
+                self._weights = version, self._ray.put(learner.blob())
+            order = Order(version, hyper, self._opponents[0], self._scenes[0])
+            references = self._weights[1], self._opponents[1], self._scenes[1]
+            self._asked[member.actor.play.remote(order, *references)] = member
+            self._turns += 1
+            member.turn = self._turns
+
+    def _adapt(self, wanted: int) -> None:
+        """Ask for fewer at once if rollouts wait for the learner and grow old, for more if it waits for them."""
+        if not self._asked:
+            return
+        here = len(self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)[0])
+        if here > wanted:
+            self._limit = max(self._limit - 1, 1)
+        elif here < wanted:
+            self._limit = min(self._limit + 1, AHEAD * len(self.crew.ready))
 
     def _collect(self, count: int, version: int) -> None:
         """Take what has arrived, the longest awaited first, until there are `count` rollouts; discard what is old."""
