@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.util
 import socket
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from dshq_widget.algorithms.ppo.cluster import crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import Weights
 from dshq_widget.algorithms.ppo.games import STALE_VERSIONS
+from dshq_widget.cli import arguments, run_plan
+from dshq_widget.cli.train import train
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.bandit import Bandit
@@ -66,6 +69,21 @@ def test_runs_that_cannot_be_on_a_cluster_are_refused(installed):
     token = {"RAY_AUTH_TOKEN": "t"}
     assert "leave out one" in refusal(token, CONFIG.replace({"memory": 8}))
     assert "can be repeated exactly" in refusal(token, CONFIG.replace({"deterministic": True}))
+
+    world = SimpleNamespace(name="gym:CartPole-v1")
+    assert "plays drills only, and gym:CartPole-v1 is an environment" in refusal(token, drill=world)
+
+
+def test_a_file_may_name_the_engine_and_flags_override_it(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("run: {drill: bandit, engine: ray, ray_address: 'head:6379'}")
+
+    def plan(*flags):
+        return run_plan.of(arguments.parser([train]).parse_args(["train", "--config", str(file), *flags]))
+
+    assert (plan().engine, plan().ray_address) == ("ray", "head:6379")
+    other = plan("--engine", "local", "--ray-address", "b:1")
+    assert (other.engine, other.ray_address) == ("local", "b:1")
 
 
 def test_the_engine_and_its_address_are_checked_before_anything_starts():
