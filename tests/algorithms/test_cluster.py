@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dshq_widget.algorithms.algorithm import OneProcess
 from dshq_widget.algorithms.ppo.cluster import crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import Weights
@@ -109,6 +110,15 @@ def test_an_address_where_nobody_listens_is_named():
         connected(f"127.0.0.1:{port}"),
     ):
         pass
+
+
+def test_a_learner_that_leaves_the_cluster_may_be_silent():
+    process, heard = OneProcess.__new__(OneProcess), []
+    process._training, process._on_message = False, lambda _, message: heard.append(message["type"])
+    silent = {"type": "HEALTH", "health": "silent"}
+    for message in (silent, {"type": "PHASE", "phase": "training"}, silent, {"type": "STOPPED"}, silent):
+        process._receive(None, message)
+    assert heard == ["PHASE", "HEALTH", "STOPPED"]
 
 
 # ---- who plays
