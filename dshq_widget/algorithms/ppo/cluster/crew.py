@@ -34,8 +34,6 @@ class Member:
     """The reference of `NodePlayer.ready`; None once it can play."""
     turn: int = 0
     """When it was asked last: the number of that rollout among all."""
-    pid: int = 0
-    """Of the player's process; 0 while it starts."""
 
 
 class Crew:
@@ -97,7 +95,7 @@ class Crew:
             if not self._ray.wait([member.starting], timeout=0)[0]:
                 continue
             try:
-                member.pid = self._ray.get(member.starting)
+                self._ray.get(member.starting)
                 member.starting = None
             except self._ray.exceptions.RayError as error:
                 self.lose(member, error)

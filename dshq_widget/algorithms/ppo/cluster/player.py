@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -85,11 +84,10 @@ class NodePlayer:
         compiling.rules(self._drill)
         self._games = OwnGames(self._drill, self._config, threads)
 
-    def ready(self) -> int:
-        """Compile how games are played. Returns the id of this process."""
+    def ready(self) -> None:
+        """Compile how games are played."""
         spec = PolicySpec.for_config(self._drill.spec, self._config)
         compiling.play(self._drill, self._config, Weights(spec.untrained(self._config.seed)))
-        return os.getpid()
 
     def play(self, order: Order, weights: np.ndarray, opponents: np.ndarray | None, scenes: np.ndarray | None) -> Chunk:
         """Play one rollout with `weights`, f32, against `opponents`, f32 `[slots, floats]`, practising from `scenes`,
