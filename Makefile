@@ -31,7 +31,7 @@ test-all: setup .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
-# Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Atari's and MuJoCo's games: gigabytes that nothing else here needs.
+# Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari's and MuJoCo's games: gigabytes that nothing else here needs.
 test-peers: setup .venv/.peers
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
@@ -107,7 +107,7 @@ $(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
 	touch $@
 
 .venv/.peers: .venv/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,sb3]" envpool jumanji vmas
+	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3]" envpool jumanji vmas
 	touch $@
 
 .venv/.site: .venv/.installed

@@ -19,6 +19,9 @@ from dshq_widget.contract.settings import ConfigError, nearest
 
 algorithms: dict[str, Algorithm] = {each.name: each for each in (PPO, SPO, GATE, DREAMER)}
 
+ENGINES = ("local", "page", "ray")
+"""Where games may be played: on this machine, in the page, on a Ray cluster."""
+
 
 def get(name: str) -> Algorithm:
     """The algorithm called `name`. Raises ValueError for an unknown one."""
@@ -27,6 +30,19 @@ def get(name: str) -> Algorithm:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"there is no algorithm {name!r}. Known algorithms: {', '.join(algorithms)}.{hint}")
     return algorithms[name]
+
+
+def engine(name: str, ray_address: str, algorithm: Algorithm) -> dict[str, str]:
+    """Where the games of a run are played, for its job. Raises ConfigError for an unknown engine or an address that
+    nobody uses, Refused if `algorithm` does not have this engine.
+    """
+    if name not in ENGINES:
+        raise ConfigError(f"engine must be {' or '.join(ENGINES)}, got {name!r:.60}{nearest(str(name), ENGINES)}")
+    if name != "local":
+        algorithm.require(name)
+    if ray_address and name != "ray":
+        raise ConfigError(f"ray_address={ray_address!r} is only for engine=ray, got engine={name}: leave it out")
+    return {"engine": name, "ray_address": ray_address}
 
 
 def section(given: Mapping[str, Mapping[str, Any]] | None, algorithm: Algorithm) -> Mapping[str, Any]:

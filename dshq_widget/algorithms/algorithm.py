@@ -218,10 +218,11 @@ class OneProcess:
         )
 
     def _receive(self, _child: Child, message: Message) -> None:
-        """A starting learner is silent for a while, because importing torch holds the interpreter lock; that is not
-        reported.
+        """A learner that starts or ends is silent for a while, because importing torch, or leaving a Ray cluster, holds
+        the interpreter lock; that is not reported.
         """
-        self._training |= message.get("phase") == "training"
+        if message["type"] in ("PHASE", "STOPPED"):
+            self._training = message.get("phase") == "training"
         if self._training or message["type"] != "HEALTH":
             self._on_message(self, message)
 

@@ -87,7 +87,17 @@ def _train(verb: Parser) -> None:
     verb.add_argument(
         "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
     )
-    verb.add_argument("--engine", choices=("local", "page", "ray"), default="local", help=argparse.SUPPRESS)
+    verb.add_argument(
+        "--engine",
+        choices=algorithms.ENGINES,
+        metavar="local|ray",
+        help="where games are played: on this machine, or on a Ray cluster (docs/ray.md; default local)",
+    )
+    verb.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="the cluster's head (default: the one in RAY_ADDRESS, else the cluster that this machine is a node of)",
+    )
     verb.add_argument("--quiet", action="store_true", help="don't show a progress bar")
     verb.add_argument(
         "--dashboard", action="store_true", help="show all metrics, redrawn in place, instead of a progress bar"

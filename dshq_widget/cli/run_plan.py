@@ -25,9 +25,7 @@ RUN_YAML = "run.yaml"
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """One run. `start` is a drill's name or file, or a `.dshq` file; `own` are the algorithms' settings by their names;
-    `features` what the algorithm must have.
-    """
+    """One run. `start` is a drill's name or file, or a `.dshq` file; `own` are the algorithms' settings by name."""
 
     start: str
     drill_file: str | None
@@ -39,7 +37,8 @@ class Plan:
     track: str | None
     hyper: dict[str, Any]
     own: dict[str, Any]
-    features: tuple[str, ...]
+    engine: str
+    ray_address: str
 
 
 def of(options: argparse.Namespace) -> Plan:
@@ -47,7 +46,8 @@ def of(options: argparse.Namespace) -> Plan:
     known = sorted({*run_file.ALGORITHM_SECTIONS, *_with_settings()})
     file = run_file.read(options.config, known) if options.config else run_file.RunFile()
     flags = {"drill": options.start, "drill_file": options.drill}
-    flags |= {key: getattr(options, key) for key in ("algorithm", "out", "latest", "log_dir", "track")}
+    named = ("algorithm", "out", "latest", "log_dir", "track", "engine", "ray_address")
+    flags |= {key: getattr(options, key) for key in named}
     run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
     if "drill" not in run:
         raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
@@ -70,7 +70,8 @@ def of(options: argparse.Namespace) -> Plan:
         run.get("track"),
         {**file.core, **flagged},
         own,
-        (options.engine,) if options.engine != "local" else (),
+        run.get("engine", "local"),
+        run.get("ray_address", ""),
     )
 
 
@@ -119,7 +120,8 @@ class Written:
         budget = plan.budget or ({} if trainer.drill.spec["target"] is not None else {"seconds": SECONDS})
         run: dict[str, Any] = {"drill": plan.start, "drill_file": plan.drill_file, "algorithm": trainer.algorithm}
         run |= {**budget, "out": plan.out, "latest": plan.latest or None, "log_dir": plan.log_dir}
-        run |= {"track": plan.track}
+        run |= {"track": plan.track, "ray_address": plan.ray_address or None}
+        run |= {"engine": plan.engine} if plan.engine != "local" else {}
         own = trainer.algorithm_settings or None
         sides = trainer.drill.spec["sides"]
         with self._lock:

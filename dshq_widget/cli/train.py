@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshq_widget import algorithms
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.training.history import Progress
@@ -33,9 +32,8 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
         raise UsageError(f"--drill can only be used with a .dshq file, got {plan.start!r}: leave it out")
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
+    how |= {"engine": plan.engine, "ray_address": plan.ray_address}
     with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer:
-        for feature in plan.features:
-            algorithms.get(trainer.algorithm).require(feature)
         spec, first = trainer.drill.spec, trainer.version
         until_solved = not plan.budget and spec["target"] is not None
         where, saved, ended, status = None, None, "", 0

@@ -112,6 +112,7 @@ METRICS: dict[str, Metric] = {
     ),
     "policy_lag": Metric("ACTOR", "versions", "How many versions the playing policy was behind the learner."),
     "dropped_chunks": Metric("ACTOR", "chunks", "Rollout chunks discarded because the learner was busy."),
+    "nodes": Metric("ACTOR", "nodes", "Nodes of the Ray cluster that play."),
     "win_rate_ema": Metric(
         "EVALUATOR", "share", "Wins among decided matches against the drill's script, smoothed.", True
     ),

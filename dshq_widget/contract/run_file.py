@@ -36,6 +36,8 @@ RUN_KEYS: dict[str, Mapping[str, Any]] = {
     "drill": _about("text"),
     "drill_file": _about("text"),
     "algorithm": _about("text"),
+    "engine": _about("text"),
+    "ray_address": _about("text"),
     "seconds": _about("float", "s", 0.001, 1e9),
     "updates": _about("int", "updates", 1, 1e12),
     "agent_steps": _about("int", "agent steps", 1, 1e15),

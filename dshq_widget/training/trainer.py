@@ -50,7 +50,9 @@ class Trainer(Readings, Callbacks):
     file `autosave`, or lies in a folder in `keep_in` that outlives the kernel (saved_runs.py), or in a temporary one.
     `algorithm` is a name from algorithms/; by default the file's, else the one
     that the drill declares. Its own settings are given under its name (`gate={"threshold": 0.5}`), or, beside those of
-    other algorithms, which are ignored, in `algorithm_settings`. Before anything starts, raises ConfigError,
+    other algorithms, which are ignored, in `algorithm_settings`. With the `engine` "ray" the games are played on the
+    Ray cluster at `ray_address`, HOST:PORT; without an address it is the one in RAY_ADDRESS, else the one that this
+    machine is a node of (docs/ray.md). Before anything starts, raises ConfigError,
     CheckpointError, ValueError for an unknown algorithm or one that cannot train this drill, OSError for a folder that
     cannot be used, or the drill's own error.
     """
@@ -68,6 +70,8 @@ class Trainer(Readings, Callbacks):
         gentle: bool = False,
         algorithm: str | None = None,
         algorithm_settings: Mapping[str, Mapping[str, Any]] | None = None,
+        engine: str = "local",
+        ray_address: str = "",
         **hyper: Any,
     ) -> None:
         if resume is None and (isinstance(drill, os.PathLike) or (isinstance(drill, str) and drill.endswith(".dshq"))):
@@ -80,6 +84,7 @@ class Trainer(Readings, Callbacks):
         self._gentle, self._track = gentle, track
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
         self._algorithm = algorithms.get(algorithm or declared)
+        self._engine = algorithms.engine(engine, ray_address, self._algorithm)
         kept = saved.algorithm_settings if saved is not None and saved.algorithm == self._algorithm.name else {}
         own = {**kept, **algorithms.section(algorithm_settings, self._algorithm)}
         self._algorithm.read(own)
@@ -520,6 +525,7 @@ class Trainer(Readings, Callbacks):
             "algorithm": self._algorithm.name,
             "algorithm_settings": self.algorithm_settings,
             "acting": self._latest.offset,
+            **self._engine,
         }
         memory = self._latest.memory()
         return self._algorithm.start(self.drill, self.config, memory, job, self._on_message, self._on_exit)

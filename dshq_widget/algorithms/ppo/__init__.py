@@ -42,6 +42,5 @@ ALGORITHM = Algorithm(
     prepare=prepare,
     refuses={
         "page": "ppo does not train in the page: leave out --engine page",
-        "ray": "ppo does not run on Ray: leave out --engine ray",
     },
 )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.play.rollout import Samples
-from dshq_widget.algorithms.ppo.games import OwnGames
+from dshq_widget.algorithms.ppo.games import OwnGames, Player
 from dshq_widget.algorithms.ppo.learners import learners
-from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.evaluator import Evaluator
@@ -44,7 +44,7 @@ def rules(drill: CompiledDrill, waits: Callable[[], None] | None = None) -> None
         drill.game(budget.compilers())
 
 
-def play(drill: CompiledDrill, config: TrainConfig, learner: Learner, waits: Callable[[], None] | None = None) -> None:
+def play(drill: CompiledDrill, config: TrainConfig, learner: Player, waits: Callable[[], None] | None = None) -> None:
     """Compile how games are played, by playing a few."""
     with compiling.turn(PLAY, waits=waits):
         OwnGames(drill, config.replace({"num_envs": 64, "rollout_length": 2}), 1).next(learner, config, 0)

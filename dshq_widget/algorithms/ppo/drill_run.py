@@ -31,7 +31,10 @@ from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
 if TYPE_CHECKING:
+    from dshq_widget.algorithms.ppo.cluster.games import ClusterGames
     from dshq_widget.algorithms.ppo.resident_games import ResidentGames
+
+    Games = OwnGames | RingGames | ResidentGames | ClusterGames
 
 
 @role
@@ -120,7 +123,7 @@ class DrillPPO:
         where = "the GPU" if self.device == "cuda" else f"{self.threads} thread{'s' * (self.threads > 1)}"
         if self.workers:
             where += f" with {self.workers} rollout process{'es' * (self.workers > 1)}"
-        text = f"training on {where}, {self.config.num_envs:,} games in parallel ({tuned['why']})"
+        text = f"training on {where}, {self.games:,} games in parallel ({tuned['why']})"
         return {
             "text": text,
             "device": self.device,
@@ -128,6 +131,11 @@ class DrillPPO:
             "threads": self.threads,
             "tuning": tuned,
         }
+
+    @property
+    def games(self) -> int:
+        """Games that are played side by side."""
+        return self.config.num_envs
 
     def make_learner(self, threads: int = 0) -> Learner:
         """A learner on `threads` threads, or on all of the run's threads."""
@@ -141,7 +149,7 @@ class DrillPPO:
             return learners["fused"](self.spec, **options)
         return learners["resident"](self.spec, device=self.device, graph=self.device == "cuda", **options)
 
-    def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> OwnGames | RingGames | ResidentGames:
+    def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> Games:
         if self.workers:
             slots = slot_count(self.config, self.drill.spec)
             pool = OpponentSlots.attach(blocks["pool"], self.spec.floats, slots) if slots else None

@@ -1,0 +1,88 @@
+"""The learner's connection to a Ray cluster. Ray is imported here, and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from dshq_widget.algorithms.ppo.cluster.requirements import GUIDE
+
+HERE = "auto"
+"""The cluster that the learner's machine is a node of."""
+ANSWER_SECONDS = 5.0
+"""How long an address may take to answer."""
+PROBE_SECONDS = 60.0
+"""How long the probe without a token may take; it starts a process that imports ray."""
+START = f"start one with `ray start`, also on this machine, or name another with ray_address=HOST:PORT ({GUIDE})"
+REFUSED = "InvalidAuthToken"
+"""Ray's name of a token that is not the cluster's, in the texts of its errors."""
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """The module `ray`, connected to the cluster at `address`: HOST:PORT of its head; "" is the one in RAY_ADDRESS,
+    else the one that this machine is a node of. Raises ConnectionError with one sentence if there is none, if it
+    refuses the token or if it asks for none.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or HERE
+    if address != HERE:
+        _answers(address)
+    os.environ["RAY_AUTH_MODE"] = "token"  # Ray reads it when it is imported.
+    import ray
+
+    try:
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError) as error:
+        raise ConnectionError(f"{_wanted(address)}: {_reason(error)}") from error
+    try:
+        _asks_for_a_token(ray.get_runtime_context().gcs_address)
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _wanted(address: str) -> str:
+    where = "that this machine is a node of" if address == HERE else f"at {address}"
+    return f"wanted a Ray cluster {where}, and could not connect"
+
+
+def _answers(address: str) -> None:
+    """Raises ConnectionError unless somebody listens there; Ray itself would try for a minute."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or "/" in host:
+        raise ConnectionError(
+            f"ray_address must be HOST:PORT of the cluster's head, such as 10.0.0.5:6379, got {address!r}"
+        )
+    try:
+        socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
+    except OSError as error:
+        reason = error.strerror or f"no answer within {ANSWER_SECONDS:g} s"
+        raise ConnectionError(f"{_wanted(address)}: {reason}; {START}") from error
+
+
+def _asks_for_a_token(address: str) -> None:
+    """Raises ConnectionError unless the cluster refuses somebody without a token: everybody could run code on it."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    stranger = {**without, "RAY_AUTH_MODE": "disabled"}
+    probe = subprocess.run(command, env=stranger, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    if REFUSED in probe.stderr + probe.stdout:
+        return
+    found = "serves everybody" if probe.returncode == 0 else f"does not say so: {probe.stderr.strip()[-300:]}"
+    raise ConnectionError(
+        f"wanted a Ray cluster with token authentication, and the one at {address} {found}; set RAY_AUTH_MODE=token "
+        f"before `ray start` on every node ({GUIDE})"
+    )
+
+
+def _reason(error: Exception) -> str:
+    if REFUSED in str(error) or REFUSED in str(error.__cause__ or error.__context__):
+        return f"it refuses this token; copy the token of its head to this machine ({GUIDE})"
+    first = " ".join(str(error).split()).partition(". ")[0].rstrip(".:")
+    return f"{first or type(error).__name__}; {START}"

@@ -1,0 +1,159 @@
+"""The source of samples of a run on a Ray cluster: asks the nodes for rollouts and copies what arrives."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dshq_kernels.play.rollout import Samples
+from dshq_widget.algorithms.ppo.cluster.crew import Crew, Member
+from dshq_widget.algorithms.ppo.cluster.player import Chunk, Order
+from dshq_widget.algorithms.ppo.games import STALE_VERSIONS, Player
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.drill.compiled import CompiledDrill
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.telemetry.report import merge
+
+AHEAD = 2
+"""Most rollouts that one node is asked for at once: one travels while the next is played."""
+MOST_LAG = STALE_VERSIONS // 2
+"""Versions that samples may be behind at most where all nodes are alike: larger clusters learn from more rollouts at
+once.
+"""
+WAIT_SECONDS = 0.05
+"""Longest wait for a rollout before the run looks at its commands."""
+FETCH_SECONDS = 10.0
+"""Longest wait for a rollout that Ray says is here."""
+
+
+def rollouts_per_update(nodes: int) -> int:
+    """Rollouts that one update learns from, so that samples are not more than `MOST_LAG` versions old."""
+    return max(1, -(-nodes * AHEAD // MOST_LAG))
+
+
+class ClusterGames:
+    """The games played by the members of a crew."""
+
+    resident = False
+
+    def __init__(self, ray: Any, drill: CompiledDrill, crew: Crew) -> None:
+        self.crew, self.dropped = crew, 0
+        self._ray, self._sizes = ray, Samples.sizes(drill.spec)
+        self._oldest = 0
+        self._weights: tuple[int, Any] = (-1, None)  # the version that was put last, and its reference
+        self._opponents: tuple[int, Any] = (0, None)  # the number of the set, and its reference
+        self._scenes: tuple[int, Any] = (0, None)
+        self._memory_mb: dict[str, float] = {}  # by node
+        self._samples: Samples | None = None
+        self._asked: dict[Any, Member] = {}  # who plays which rollout, by its reference, the longest awaited first
+        self._turns = 0  # rollouts asked for so far
+        self._limit = 1  # rollouts to be asked for at once: as few as keep the learner busy
+        self._taken: list[Chunk] = []  # for the next update
+
+    @property
+    def memory_mb(self) -> float:
+        """Peak memory of all players that are there now."""
+        return sum(self._memory_mb.get(member.node, 0.0) for member in self.crew.members)
+
+    def next(self, learner: Player, config: TrainConfig, version: int) -> Experience | None:
+        """The rollouts for one update, or None if they are not all here within a moment. Raises RuntimeError if players
+        fail on every node.
+        """
+        self.crew.look(version)
+        count = rollouts_per_update(len(self.crew.ready))
+        self._ask(learner, config, version)
+        self._adapt(count - len(self._taken))
+        self._collect(count, version)
+        if len(self._taken) < count:
+            return None
+        taken, self._taken = self._taken, []
+        samples, first = self._room(taken), np.cumsum([0, *(chunk.rows for chunk in taken)])
+        for chunk, row in zip(taken, first, strict=False):
+            for field, array in zip(dataclasses.fields(Samples), chunk.samples, strict=True):
+                getattr(samples, field.name)[row : row + chunk.rows] = array
+        units = np.concatenate([row + chunk.units for chunk, row in zip(taken, first, strict=False)])
+        lag = version - min(chunk.version for chunk in taken)
+        return Experience(samples, units, merge([chunk.stats for chunk in taken]), lag)
+
+    def _room(self, chunks: Sequence[Chunk]) -> Samples:
+        """Samples of this process, because what Ray hands out is read-only and belongs to its store."""
+        rows = sum(chunk.rows for chunk in chunks)
+        if self._samples is None or len(self._samples.obs) != rows:
+            self._samples = Samples.new(rows, *self._sizes)
+        return self._samples
+
+    def _ask(self, learner: Player, config: TrainConfig, version: int) -> None:
+        """Ask for rollouts with the newest weights, idle members first, then those asked longest ago."""
+        self._asked = {call: member for call, member in self._asked.items() if member in self.crew.members}
+        busy, hyper = Counter(self._asked.values()), config.to_json()
+        free = [(depth, member.turn, member) for member in self.crew.ready for depth in range(busy[member], AHEAD)]
+        free.sort(key=lambda place: place[:2])
+        for *_, member in free[: max(self._limit - len(self._asked), 0)]:
+            if self._weights[0] != version:
+                self._weights = version, self._ray.put(learner.blob())
+            order = Order(version, hyper, self._opponents[0], self._scenes[0])
+            references = self._weights[1], self._opponents[1], self._scenes[1]
+            self._asked[member.actor.play.remote(order, *references)] = member
+            self._turns += 1
+            member.turn = self._turns
+
+    def _adapt(self, wanted: int) -> None:
+        """Ask for fewer at once if rollouts wait for the learner and grow old, for more if it waits for them."""
+        if not self._asked:
+            return
+        here = len(self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)[0])
+        if here > wanted:
+            self._limit = max(self._limit - 1, 1)
+        elif here < wanted:
+            self._limit = min(self._limit + 1, AHEAD * len(self.crew.ready))
+
+    def _collect(self, count: int, version: int) -> None:
+        """Take what has arrived, the longest awaited first, until there are `count` rollouts; discard what is old."""
+        if not self._asked:
+            time.sleep(WAIT_SECONDS)
+            return
+        wanted = min(count - len(self._taken), len(self._asked))
+        for call in self._ray.wait(list(self._asked), num_returns=wanted, timeout=WAIT_SECONDS)[0]:
+            member = self._asked.pop(call)
+            try:
+                chunk: Chunk = self._ray.get(call, timeout=FETCH_SECONDS)
+            except self._ray.exceptions.RayError as error:
+                self.crew.lose(member, error)
+                continue
+            self.crew.succeeded(member)
+            self._memory_mb[member.node] = chunk.memory_mb
+            if version - chunk.version > STALE_VERSIONS or chunk.version < self._oldest:
+                self.dropped += 1
+            else:
+                self._taken.append(chunk)
+
+    # ---- what the run's other parts ask for
+
+    def set_opponents(self, policies: Sequence[np.ndarray]) -> None:
+        """Play the pool's games against these earlier policies from the next rollout on, one blob per slot."""
+        self._opponents = self._opponents[0] + 1, self._ray.put(np.stack(policies)) if len(policies) else None
+
+    def practise(self, scenes: np.ndarray) -> None:
+        """Start a share of the new games from one of `scenes`, u32 `[n, words]`, from the next rollout on."""
+        self._scenes = self._scenes[0] + 1, self._ray.put(np.ascontiguousarray(scenes))
+
+    def forget_before(self, version: int) -> None:
+        """Discard and count samples from policies older than this version, including later ones."""
+        self._oldest = version
+        self.dropped += len(self._taken)
+        self._taken = []
+
+    def mend(self, samples: Samples) -> None:
+        """Does nothing: each player restarts its own games."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Empty: the games are on other machines, and a continuation restarts them."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Does nothing: there is no state."""

@@ -1,0 +1,238 @@
+"""Rollouts on a Ray cluster, without Ray: what is refused, who is asked, and what is learned from."""
+
+import importlib.metadata
+import importlib.util
+import socket
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.algorithm import OneProcess
+from dshq_widget.algorithms.ppo.cluster import crew, games, requirements
+from dshq_widget.algorithms.ppo.cluster.connection import connected
+from dshq_widget.algorithms.ppo.cluster.player import Weights
+from dshq_widget.algorithms.ppo.games import STALE_VERSIONS
+from dshq_widget.cli import arguments, run_plan
+from dshq_widget.cli.train import train
+from dshq_widget.contract.settings import ConfigError, TrainConfig
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.bandit import Bandit
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.training.trainer import Trainer
+from tests.harness.local_ray import LocalRay
+
+BANDIT = compile_drill(Bandit)
+CONFIG = TrainConfig(num_envs=32, rollout_length=4, hidden_sizes=(8,))
+WEIGHTS = Weights(PolicySpec.for_config(BANDIT.spec, CONFIG).untrained(0))
+
+
+# ---- what is refused
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Ray 2.60, as far as anybody asks."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "2.60.0")
+
+
+def refusal(environ, config=CONFIG, drill=BANDIT):
+    with pytest.raises(RuntimeError) as refused:
+        requirements.check(drill, config, environ)
+    return str(refused.value)
+
+
+def test_a_missing_or_old_ray_is_named_with_its_remedy(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert refusal({}) == 'engine=ray needs Ray, which is not installed: pip install "dshq-widget[ray]"'
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "2.9.3")
+    assert "needs Ray 2.52 or newer, got 2.9.3" in refusal({})
+
+
+def test_without_a_token_nothing_starts(installed, tmp_path):
+    home = {"HOME": str(tmp_path)}
+    assert "needs a token" in refusal(home) and "ray get-auth-token --generate" in refusal(home)
+    assert "RAY_AUTH_MODE=disabled" in refusal({**home, "RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "t"})
+    empty = tmp_path / "empty"
+    empty.write_text(" \n")
+    assert repr(str(empty)) in refusal({**home, "RAY_AUTH_TOKEN_PATH": str(empty)})
+    requirements.check(BANDIT, CONFIG, {"RAY_AUTH_TOKEN": "t"})
+    empty.write_text("t")
+    requirements.check(BANDIT, CONFIG, {"RAY_AUTH_TOKEN_PATH": str(empty)})
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("t")
+    requirements.check(BANDIT, CONFIG, home)
+
+
+def test_runs_that_cannot_be_on_a_cluster_are_refused(installed):
+    token = {"RAY_AUTH_TOKEN": "t"}
+    assert "leave out one" in refusal(token, CONFIG.replace({"memory": 8}))
+    assert "can be repeated exactly" in refusal(token, CONFIG.replace({"deterministic": True}))
+
+    world = SimpleNamespace(name="gym:CartPole-v1")
+    assert "plays drills only, and gym:CartPole-v1 is an environment" in refusal(token, drill=world)
+
+
+def test_a_file_may_name_the_engine_and_flags_override_it(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("run: {drill: bandit, engine: ray, ray_address: 'head:6379'}")
+
+    def plan(*flags):
+        return run_plan.of(arguments.parser([train]).parse_args(["train", "--config", str(file), *flags]))
+
+    assert (plan().engine, plan().ray_address) == ("ray", "head:6379")
+    other = plan("--engine", "local", "--ray-address", "b:1")
+    assert (other.engine, other.ray_address) == ("local", "b:1")
+
+
+def test_the_engine_and_its_address_are_checked_before_anything_starts():
+    with pytest.raises(ConfigError, match="engine must be local or page or ray, got 'rai'; did you mean 'ray'"):
+        Trainer("bandit", engine="rai")
+    with pytest.raises(ConfigError, match="ray_address='a:1' is only for engine=ray"):
+        Trainer("bandit", ray_address="a:1")
+    with pytest.raises(ValueError, match="spo does not run on Ray"):
+        Trainer("bandit", algorithm="spo", engine="ray")
+
+
+@pytest.mark.parametrize("address", ["ray://head:10001", "head", "head:port"])
+def test_an_address_has_a_host_and_a_port(address):
+    with pytest.raises(ConnectionError, match="must be HOST:PORT"), connected(address):
+        pass
+
+
+def test_an_address_where_nobody_listens_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with (
+        pytest.raises(ConnectionError, match=f"at 127.0.0.1:{port}, .*refused; start one with"),
+        connected(f"127.0.0.1:{port}"),
+    ):
+        pass
+
+
+def test_a_learner_that_leaves_the_cluster_may_be_silent():
+    process, heard = OneProcess.__new__(OneProcess), []
+    process._training, process._on_message = False, lambda _, message: heard.append(message["type"])
+    silent = {"type": "HEALTH", "health": "silent"}
+    for message in (silent, {"type": "PHASE", "phase": "training"}, silent, {"type": "STOPPED"}, silent):
+        process._receive(None, message)
+    assert heard == ["PHASE", "HEALTH", "STOPPED"]
+
+
+# ---- who plays
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """Every look is a look."""
+    monkeypatch.setattr(crew, "LOOK_SECONDS", 0.0)
+
+
+def team(ray):
+    said = []
+    return games.ClusterGames(ray, BANDIT, crew.Crew(ray, BANDIT, CONFIG, said.append)), said
+
+
+def test_only_as_many_rollouts_are_asked_for_as_the_learner_can_use(now):
+    ray = LocalRay("a", "b", "c")
+    source, said = team(ray)
+    assert source.next(WEIGHTS, CONFIG, 1) is None, "nobody is ready yet"
+    fast = [source.next(WEIGHTS, CONFIG, version) for version in range(1, 8)]
+    assert [each.lag for each in fast] == [0] * 7, "they are here when they are wanted"
+    ray.instant = False
+    slow = [source.next(WEIGHTS, CONFIG, version) for version in range(8, 30)]
+    lags = [each.lag for each in slow]
+    assert lags == sorted(lags) and lags[-1] == 3 * games.AHEAD - 1, "all nodes play all the time"
+    ray.instant = True
+    again = [source.next(WEIGHTS, CONFIG, version) for version in range(30, 50)]
+    assert again[-1].lag == 0 and said == []
+    assert all(each.agent_steps == 32 * 4 for each in fast + slow + again)
+    assert all(np.isfinite(each.samples.advantage).all() for each in again)
+    assert source.memory_mb > 0
+
+
+def test_every_node_plays_its_own_games(now):
+    source, _ = team(LocalRay("a", "b"))
+    source.next(WEIGHTS, CONFIG, 1)
+    first, second = (source.next(WEIGHTS, CONFIG, 1).samples.action.copy() for _ in range(2))
+    assert (first != second).any()
+
+
+def test_a_node_that_fails_is_let_go_and_one_that_joins_is_used(now):
+    ray = LocalRay("a", "b")
+    source, said = team(ray)
+    source.next(WEIGHTS, CONFIG, 1)
+    ray.machines.remove("a")
+    ray.failing["a"] = "the machine is gone"
+    for version in range(1, 6):
+        source.next(WEIGHTS, CONFIG, version)
+    assert [member.node for member in source.crew.members] == ["b"]
+    assert said == ["the player on node a is lost, and 1 continue: the machine is gone"]
+    ray.machines.append("c")
+    for version in range(6, 12):
+        assert source.next(WEIGHTS, CONFIG, version) is not None
+    assert {member.node for member in source.crew.ready} == {"b", "c"}
+
+
+def test_a_player_that_dies_is_replaced_and_three_times_is_enough(now):
+    ray = LocalRay("a", "b")
+    source, said = team(ray)
+    source.next(WEIGHTS, CONFIG, 1)
+    ray.failing["a"] = "killed"
+    source.next(WEIGHTS, CONFIG, 1)
+    del ray.failing["a"]
+    for version in range(1, 9):
+        source.next(WEIGHTS, CONFIG, version)
+    assert len(source.crew.ready) == 2 and said == ["the player on node a is lost, and 1 continue: killed"]
+    ray.failing["a"] = "no module named numba"
+    for version in range(9, 20):
+        source.next(WEIGHTS, CONFIG, version)
+    assert [member.node for member in source.crew.members] == ["b"]
+    assert said[-1] == "the player on node a is lost, and it is left out: no module named numba"
+    ray.failing["b"] = "no module named numba"
+    with pytest.raises(RuntimeError, match="no node of the Ray cluster can play; .* no module named numba"):
+        for version in range(20, 40):
+            source.next(WEIGHTS, CONFIG, version)
+
+
+def test_old_rollouts_are_discarded_and_counted(now):
+    ray = LocalRay("a")
+    source, _ = team(ray)
+    source.next(WEIGHTS, CONFIG, 1)
+    source.crew.look(1)
+    ray.instant = False
+    assert [source.next(WEIGHTS, CONFIG, 1).lag for _ in range(2)] == [0, 0]  # one of version 1 is on its way
+    assert source.next(WEIGHTS, CONFIG, 2 + STALE_VERSIONS) is None and source.dropped == 1
+    assert source.next(WEIGHTS, CONFIG, 2 + STALE_VERSIONS).lag == 0
+    source.forget_before(100)
+    assert source.next(WEIGHTS, CONFIG, 99) is None and source.dropped == 2
+
+
+def test_a_large_cluster_learns_from_several_rollouts_at_once(now, monkeypatch):
+    assert [games.rollouts_per_update(nodes) for nodes in (0, 1, 16, 17, 512)] == [1, 1, 1, 2, 32]
+    monkeypatch.setattr(games, "MOST_LAG", 2)
+    ray = LocalRay("a", "b", "c")
+    source, _ = team(ray)
+    source.next(WEIGHTS, CONFIG, 1)
+    source.crew.look(1)
+    ray.instant = False
+    found = next(filter(None, (source.next(WEIGHTS, CONFIG, 1) for _ in range(20))))
+    assert found.agent_steps == 3 * 32 * 4 and len(found.units) == len(set(found.units))
+    parts = found.samples.action.reshape(3, -1)
+    assert (parts[0] != parts[1]).any() and (parts[1] != parts[2]).any()
+
+
+def test_a_node_with_another_version_of_the_package_says_so(now, monkeypatch):
+    monkeypatch.setattr(crew, "__version__", "9.9")
+    source, said = team(LocalRay("a"))
+    with pytest.raises(RuntimeError, match="and the learner has 9.9: install 9.9 on it"):
+        for _ in range(9):
+            source.next(WEIGHTS, CONFIG, 1)
+    assert "it is left out" in said[-1]
+
+
+def test_nodes_without_processors_play_nothing(now):
+    source, said = team(LocalRay("head", cpus=0))
+    assert source.next(WEIGHTS, CONFIG, 1) is None and source.crew.members == [] and said == []
