@@ -35,7 +35,12 @@ def chunk_fields(units: int, spec: Mapping[str, Any]) -> Fields:
     """One chunk of the ring: a whole rollout of one worker on a compiled drill."""
     floats = Samples.floats(units, *Samples.sizes(spec))
     stats = len(STATS) + len(spec["terms"])
-    return {"samples": ("f4", (floats,)), "stats": ("f8", (stats,)), "memory_mb": ("f8", (1,))}
+    return {
+        "samples": ("f4", (floats,)),
+        "trainable": ("u1", (units,)),  # 1: a unit to learn from; the games' seed decides which ones are not
+        "stats": ("f8", (stats,)),
+        "memory_mb": ("f8", (1,)),
+    }
 
 
 def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: int, parts: int) -> Rollouts:
@@ -116,6 +121,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         )
         rollouts.advance()
         rollouts.mend(samples)
+        chunk.arrays["trainable"][:] = 0
+        chunk.arrays["trainable"][rollouts.trainable] = 1
         chunk.arrays["stats"][:] = stats
         chunk.arrays["memory_mb"][:] = peak_memory_mb()
         lane.commit(version)

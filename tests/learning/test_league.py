@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dshq_widget.contract.metrics import metric_named
 from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.learning import elo, league
 from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, CollapseGuard
@@ -21,8 +23,11 @@ from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime import worker
+from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, fixed_opponents, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.slots import WeightSlots
 from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.lockstep import hashes
@@ -340,6 +345,41 @@ def test_what_a_collapsed_policy_played_is_thrown_away():
     batch.done()
     assert games.next(None, config, 6) is None
     block.close()
+
+
+class OpenChannel:
+    """Of a process that nobody commands, until it is closed."""
+
+    closed = False
+
+    def poll(self):
+        return []
+
+
+def test_what_is_learned_from_is_what_a_process_has_played():
+    """An odd number of tiles with one learning side leaves half a group empty; the seed decides which."""
+    drill, channel = compile_drill(Bandit), OpenChannel()
+    spec = drill.spec
+    for seed in range(4):
+        config = TrainConfig(num_envs=80, rollout_length=2, seed=seed)
+        network = PolicySpec.for_config(spec, config)
+        ring, offsets = _ring(drill, config, (80,))
+        weights_block = SharedBlock.create(WeightSlots.nbytes_for(network.floats))
+        WeightSlots.create(weights_block, network.floats).publish(1, 1, network.initial(np.random.default_rng(0)))
+        games = RingGames(drill, config, ring, [80], offsets, None)
+        job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 80, "index": 0, "lane_offset": offsets[0]}
+        with ThreadPoolExecutor(1) as pool:
+            playing = pool.submit(worker.run, channel, job, {"weights": weights_block, "ring": ring})
+            found = None
+            while found is None and not playing.done():
+                found = games.next(None, config, 1)
+            channel.closed = True
+            playing.result()
+        assert len(found.units) == 80 // 16 * 2 and (found.samples.log_prob[found.units] < 0).all()
+        found.done()
+        channel.closed = False
+        ring.close()
+        weights_block.close()
 
 
 # ---- fixed opponents

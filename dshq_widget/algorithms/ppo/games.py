@@ -126,11 +126,10 @@ class RingGames:
     ):
         self.pool = pool
         spec = drill.spec
-        self.lanes, self.units, self.shapes = [], [], []
+        self.lanes, self.shapes = [], []
         for count, offset in zip(games, offsets, strict=True):
             shape = make_rollouts(drill, config, count, 0, 1)
             self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec), offset))
-            self.units.append(shape.trainable)
             self.shapes.append((shape.units, *Samples.sizes(spec)))
         self.turn, self.stale, self.oldest = 0, 0, 0
         self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
@@ -183,5 +182,6 @@ class RingGames:
                     continue
                 samples = Samples.over(chunk.arrays["samples"], *self.shapes[k])
                 self.memory[k] = float(chunk.arrays["memory_mb"][0])
-                return Experience(samples, self.units[k], chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
+                units = np.flatnonzero(chunk.arrays["trainable"])
+                return Experience(samples, units, chunk.arrays["stats"].copy(), lag, self.lanes[k].release)
         return None
