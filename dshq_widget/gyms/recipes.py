@@ -51,9 +51,22 @@ ROBOTS: dict[str, Any] = {
 }
 """MuJoCo's robots: CleanRL's `ppo_continuous_action.py`, whose 2,048 steps of one environment are here 128 of 16."""
 
+HILL: dict[str, Any] = {**NUMBERS, "action_repeat": 8}
+"""A car that has to swing up: actions that are drawn anew at every step cancel out and never reach the goal."""
+SWING: dict[str, Any] = {
+    **NUMBERS,
+    "minibatch_size": 64,
+    "learning_rate": 5e-4,
+    "gamma": 0.9,
+    "total_agent_steps": 300_000,
+}
+"""Pendulum: the discount of Stable-Baselines3's zoo; the rest was tried (docs/LOG.md)."""
+
 FAMILIES: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"(HalfCheetah|Hopper|Walker2d|Ant|Humanoid|HumanoidStandup|Swimmer|Reacher|Pusher)-v\d+$", ROBOTS),
     (r"Inverted(Double)?Pendulum-v\d+$", ROBOTS),
+    (r"MountainCarContinuous-v\d+$", HILL),
+    (r"Pendulum-v\d+$", SWING),
 )
 """Pattern of the id -> settings; the first match counts."""
 

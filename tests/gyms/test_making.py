@@ -101,6 +101,8 @@ def test_settings_of_atari_games_are_shown_with_them_alone():
         ("Hopper-v5", False, {"action_deviation": "free", "minibatch_size": 64}),
         ("HalfCheetah-v4", False, {"separate_value_net": True, "reward_clip": 10.0}),
         ("mine:Hopper-v0", False, {"minibatch_size": 256}),
+        ("Pendulum-v1", False, {"gamma": 0.9}),
+        ("MountainCarContinuous-v0", False, {"action_repeat": 8}),
         ("ALE/Pong-v5", True, {"hidden_sizes": (512,)}),
     ],
 )
