@@ -74,13 +74,14 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
 
 
 def _follows(plan: run_plan.Plan) -> bool:
-    """Whether this process is one of joint learners, and not their first. Raises RuntimeError for joint learning
-    without torchrun, UsageError for torchrun without it: each process would train for itself.
+    """Whether this process is one of joint learners, and not their first. Raises UsageError for torchrun without joint
+    learning: each process would train for itself.
     """
-    joint = settings.TrainConfig.from_values(plan.hyper).joint
-    if started_by_torchrun() and not joint:
+    if not started_by_torchrun():
+        return False
+    if not settings.TrainConfig.from_values(plan.hyper).joint:
         raise UsageError("torchrun has started several processes: add --joint true, or start one without torchrun")
-    return joint and Place.of().rank > 0
+    return Place.of().rank > 0
 
 
 def _follow() -> tuple[dict[str, Any] | None, int]:
