@@ -24,6 +24,8 @@ class Processes(Protocol):
 
     learner: Child
     workers: list[Child]
+    replaceable: bool
+    """Whether a learner that dies may be replaced by one that continues from the last published weights."""
 
     def send(self, message: Message) -> None:
         """Send a command to the learner (protocol.py, kernel_to_learner), and to workers if it concerns them."""
@@ -84,6 +86,7 @@ FEATURES = {
     "ray": "rollouts on a Ray cluster (`--engine ray`)",
     "onnx": "`dshq export --onnx`",
     "html": "`dshq export --html`",
+    "joint": "several processes that learn one network (`--joint true`)",
     "league": "a league of earlier policies, which are also opponents (`--opponents pool=...`)",
 }
 """What an algorithm may have, for the table in docs/algorithms.md."""
@@ -157,6 +160,8 @@ class Algorithm:
             self.require("recurrent")
         if config is not None and config.device == "cuda":
             self.require("cuda")
+        if config is not None and config.joint:
+            self.require("joint")
         if config is not None and "pool" in config.opponents:
             self.require("league")
 
@@ -189,6 +194,8 @@ class Algorithm:
 
 class OneProcess:
     """A run whose learner does everything in one process, the role `role` ("module:function")."""
+
+    replaceable = True
 
     def __init__(
         self,

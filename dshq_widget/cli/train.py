@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshq_widget.algorithms.ppo.joint.place import Place, started_by_torchrun
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
+from dshq_widget.contract import settings
 from dshq_widget.training.history import Progress
 
 if TYPE_CHECKING:
     from dshq_widget.training.trainer import Trainer
 
 
-def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     """Train a drill and save the policy."""
     from dshq_widget.cli import keeping
     from dshq_widget.policy import checkpoint
@@ -23,6 +26,8 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from dshq_widget.training.trainer import Trainer
 
     plan = run_plan.of(options)
+    if _follows(plan):
+        return _follow()
     out = None if plan.out is None else outputs.writable("--out", plan.out, ".dshq")
     log_dir = None if plan.log_dir is None else outputs.folder("--log-dir", plan.log_dir)
     drill, resume = drill_argument.drill(plan.start), drill_argument.policy_file(plan.start)
@@ -64,6 +69,25 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     if not options.json:
         _print(result, spec)
     return result, status
+
+
+def _follows(plan: run_plan.Plan) -> bool:
+    """Whether this process is one of joint learners, and not their first. Raises UsageError for torchrun without joint
+    learning: each process would train for itself.
+    """
+    if not started_by_torchrun():
+        return False
+    if not settings.TrainConfig.from_values(plan.hyper).joint:
+        raise UsageError("torchrun has started several processes: add --joint true, or start one without torchrun")
+    return Place.of().rank > 0
+
+
+def _follow() -> tuple[dict[str, Any] | None, int]:
+    from dshq_widget.algorithms.ppo.joint.follow import follow  # imports torch
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all: the first one saves, and then tells the others
+    follow(Place.of())
+    return None, 0
 
 
 def _check_tracking(track: str | None) -> None:

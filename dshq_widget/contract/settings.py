@@ -159,6 +159,18 @@ class TrainConfig:
     """What the deviation of continuous actions in a Gymnasium environment depends on: the state, or nothing (one number
     for each action, learned freely). Of a beta distribution it is the second parameter. Drills do not use it.
     """
+    action_repeat: int = setting(1, "int", "Action repeat", RESTART, "rollout", unit="steps", lo=1, hi=100)
+    """Steps of a Gymnasium environment for which each action is taken; a decision is then so many steps. Of an Atari
+    game a step is four frames. Drills do not use it.
+    """
+    fire_on_reset: bool = setting(True, "bool", "Fire on reset", RESTART, "rollout")
+    """Whether FIRE is pressed where an Atari game begins and after each lost life, if the game has it. Only Atari games
+    use it.
+    """
+    life_ends_episode: bool = setting(True, "bool", "A lost life ends an episode", NEXT_UPDATE, "rollout")
+    """Whether the learner takes a lost life of an Atari game for the end of an episode. The game goes on, and returns
+    are those of whole games. Only Atari games use it.
+    """
     normalize_observations: bool = setting(False, "bool", "Normalise observations", RESTART, "network")
     """Whether observations are normalised to running mean 0 and standard deviation 1; folded into the first layer."""
     normalize_rewards: bool = setting(False, "bool", "Normalise rewards", RESTART, "network")
@@ -200,6 +212,10 @@ class TrainConfig:
     """
     workers: int = setting(-1, "int", "Workers", RESTART, "machine", unit="processes", lo=-1, hi=256)
     """Number of rollout processes; 0: the learner plays the games itself, -1: chosen automatically."""
+    joint: bool = setting(False, "bool", "Joint learning", RESTART, "machine")
+    """Whether the processes that torchrun has started learn one network together, each from `num_envs` games of its
+    own; `minibatch_size` counts the samples of all of them. Only PPO on drills without a memory.
+    """
     validate_every: int = setting(
         0, "int", "Validation interval", NEXT_UPDATE, "machine", unit="updates", lo=0, hi=1_000_000
     )

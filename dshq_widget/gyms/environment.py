@@ -17,7 +17,7 @@ PREFIX = "gym:"
 @dataclasses.dataclass(frozen=True)
 class Environment:
     """Takes the place of a `CompiledDrill`: `spec` has the same keys, empty if they need rules, and also `environment`
-    (id, actions, wrappers), `pixels` (that a policy reads), `clip_rewards` and `pictures` (true: the kernel plays the
+    (id, actions, wrappers), `pixels` (that a policy reads), `atari` and `pictures` (true: the kernel plays the
     show and the page draws its frames).
     """
 

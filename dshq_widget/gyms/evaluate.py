@@ -18,7 +18,7 @@ def evaluate_environment(
     """Play `episodes` in turn, episode k with seed `seed + k`, with the environment's own rewards. Returns the keys of
     `evaluate.evaluate_alone`. Raises GymError if the environment cannot be created.
     """
-    env = make(name.removeprefix(PREFIX))
+    env = make(name.removeprefix(PREFIX), **policy.environment.get("made", {}))
     target = env.spec.reward_threshold if env.spec else None
     rng = np.random.default_rng([seed, 0xE7A1])
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)

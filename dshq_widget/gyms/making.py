@@ -13,10 +13,11 @@ import gymnasium as gym
 import numpy as np
 
 from dshq_widget.gyms.environment import PREFIX, Environment
+from dshq_widget.gyms.recipes import ATARI, suggested
+from dshq_widget.gyms.wrappers import ActionRepeat, FireOnReset, waits_for_fire
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions, GymError
 
-ATARI = "ALE/"
 ATARI_FPS, ATARI_SKIP, SIDE, STACK = 60.0, 4, 84, 4
 """Frames per second and per decision of an Atari game, width and height of what a policy reads, and how many pictures
 of it: Mnih et al., 2015; Machado et al., "Revisiting the arcade learning environment", 2018."""
@@ -25,46 +26,20 @@ SMALLEST_PICTURE = 32
 USUAL_FPS = 30.0
 """Steps per second of the show if the environment does not define it."""
 
-LEARNING: dict[str, Any] = {
-    "num_envs": 16,
-    "rollout_length": 128,
-    "epochs": 10,
-    "minibatch_size": 256,
-    "learning_rate": 1e-3,
-    "total_agent_steps": 1_000_000,
-    "gamma": 0.99,
-    "entropy_coef": 0.0,
-    "normalize_observations": True,
-    "normalize_rewards": True,
-}
-"""What training on numbers starts from: after Stable-Baselines3's `ppo.py` and Huang et al., 2022, with 16 games and a
-larger step for larger minibatches."""
-LEARNING_PIXELS: dict[str, Any] = {
-    **LEARNING,
-    "epochs": 4,
-    "learning_rate": 2.5e-4,
-    "clip_epsilon": 0.1,
-    "entropy_coef": 0.01,
-    "total_agent_steps": 10_000_000,
-    "hidden_sizes": (512,),
-    "activation": "relu",
-    "normalize_observations": False,
-    "normalize_rewards": False,
-}
-"""The same on pixels: CleanRL's `ppo_atari.py`."""
 
-
-def make(gym_id: str, render: bool = False) -> gym.Env:
-    """One environment with its wrappers; with `render` it also renders frames. `my_module:Mine-v0` imports the module
-    first, also from the working directory, where a notebook lies. Raises GymError.
+def make(gym_id: str, render: bool = False, *, action_repeat: int = 1, fire_on_reset: bool = False) -> gym.Env:
+    """One environment with its wrappers; with `render` it also renders frames. The others are settings of that name
+    (contract/settings.py). `my_module:Mine-v0` imports the module first, also from the working directory, where a
+    notebook lies. Raises GymError.
     """
     options: dict[str, Any] = {"render_mode": "rgb_array"} if render else {}
     if ":" in gym_id and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that nothing there hides an installed module
     try:
-        if gym_id.startswith(ATARI):
-            return _atari(gym_id, options)
-        return _readable(gym.make(gym_id, **options))
+        if ATARI.match(gym_id):
+            return _atari(gym_id, options, action_repeat, fire_on_reset)
+        env = gym.make(gym_id, **options)
+        return _readable(env if action_repeat == 1 else ActionRepeat(env, action_repeat))
     except GymError:
         raise
     except Exception as error:  # an environment may raise anything; the error names the environment
@@ -72,9 +47,9 @@ def make(gym_id: str, render: bool = False) -> gym.Env:
         raise GymError(f"cannot create {PREFIX}{gym_id}: {reason.rstrip('.?')}{_hint(gym_id, error)}") from error
 
 
-def maker(gym_id: str) -> Callable[[], gym.Env]:
-    """A function that creates it, for a vector of environments."""
-    return lambda: make(gym_id)
+def maker(gym_id: str, made: Mapping[str, Any]) -> Callable[[], gym.Env]:
+    """A function that creates it, for a vector of environments; `made` are settings that `make` takes."""
+    return lambda: make(gym_id, **made)
 
 
 def _hint(gym_id: str, error: Exception) -> str:
@@ -84,7 +59,7 @@ def _hint(gym_id: str, error: Exception) -> str:
     return '; pip install "dshq-widget[atari]"' if missing and "opencv" in str(error).lower() else ""
 
 
-def _atari(gym_id: str, options: Mapping[str, Any]) -> gym.Env:
+def _atari(gym_id: str, options: Mapping[str, Any], action_repeat: int, fire_on_reset: bool) -> gym.Env:
     try:
         import ale_py
         import cv2  # noqa: F401  # AtariPreprocessing needs it
@@ -93,6 +68,8 @@ def _atari(gym_id: str, options: Mapping[str, Any]) -> gym.Env:
     gym.register_envs(ale_py)
     env = gym.make(gym_id, frameskip=1, **options)
     env = gym.wrappers.AtariPreprocessing(env, frame_skip=ATARI_SKIP, screen_size=SIDE, grayscale_obs=True)
+    env = env if action_repeat == 1 else ActionRepeat(env, action_repeat)
+    env = FireOnReset(env) if fire_on_reset and waits_for_fire(env) else env
     return gym.wrappers.FrameStackObservation(env, STACK)
 
 
@@ -143,8 +120,9 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
     actions, shape = Actions.of(env.action_space), env.observation_space.shape
     assert shape is not None and env.spec is not None  # after flattening, and by `gym.make`
     pixels = shape if len(shape) == 3 else ()
+    atari = bool(ATARI.match(gym_id))
     fps = float(env.metadata.get("render_fps") or USUAL_FPS)
-    fps = ATARI_FPS / ATARI_SKIP if gym_id.startswith(ATARI) else fps
+    fps = ATARI_FPS / ATARI_SKIP if atari else fps
     described = {"id": gym_id, "actions": actions.to_json(), "pixels": list(pixels), "wrappers": _wrappers(env)}
     spec = {
         "name": PREFIX + gym_id,
@@ -157,11 +135,11 @@ def _spec(gym_id: str, env: gym.Env) -> dict[str, Any]:
         "n_obs": convolutions.features(pixels) if pixels else int(shape[0]),
         "n_actions": actions.outputs,
         "target": env.spec.reward_threshold,
-        "training": dict(LEARNING_PIXELS if pixels else LEARNING),
+        "training": suggested(gym_id, bool(pixels)),
         "environment": described,
         "pixels": list(pixels),
         "pictures": True,
-        "clip_rewards": gym_id.startswith(ATARI),
+        "atari": atari,
     }
     empty = ("fields", "actions", "observations", "terms", "baselines", "drag", "palette", "tags", "half_turn")
     nothing: dict[str, Any] = {

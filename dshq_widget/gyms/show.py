@@ -50,7 +50,7 @@ class Show:
 
     def __init__(self, channel: Channel, job: Mapping[str, Any], slots: WeightSlots):
         self.channel, self.slots, self.job = channel, slots, job
-        self.env = make(job["environment"]["id"], render=True)
+        self.env = make(job["environment"]["id"], render=True, **job["made"])
         self.fps = float(job["fps"])
         self.playing, self.speed, self.swap = True, 1.0, "now"
         self.looked_at = self.ready = True

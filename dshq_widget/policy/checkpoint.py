@@ -34,7 +34,7 @@ from dshq_widget.contract.layers import is_network, memory_of
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
-from dshq_widget.policy.gym_policy import GymPolicy, gym_policy
+from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
 from dshq_widget.policy.recurrent import RecurrentPolicy
 
 FORMAT, FORMAT_VERSION = "dshq", "1"
@@ -126,7 +126,8 @@ def as_policy(saved: Checkpoint) -> network.Policy:
 def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
     """The same for a Gymnasium environment."""
     distribution = saved.config.get("action_distribution", DISTRIBUTIONS[0])
-    return gym_policy(saved.layers, saved.activation, saved.weights, saved.environment, distribution, metadata)
+    environment = {**saved.environment, "made": made(saved.config)}
+    return gym_policy(saved.layers, saved.activation, saved.weights, environment, distribution, metadata)
 
 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:

@@ -29,9 +29,11 @@ def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
 
 
 def settings_of(saved: Checkpoint) -> TrainConfig:
-    """A file's settings, as far as this release knows them; the network's shape comes from its layers."""
+    """A file's settings, as far as this release knows them; the network's shape comes from its layers. A run of
+    joint learners goes on alone unless it is asked to be joint again.
+    """
     layers, memory = without_memory(saved.layers), memory_of(saved.layers)
-    known = {key: value for key, value in saved.config.items() if key in settings.FIELDS}
+    known = {key: value for key, value in saved.config.items() if key in settings.FIELDS and key != "joint"}
     hidden = [size // (2 if known.get("separate_value_net") else 1) for size in layers[1:-1] if size > 0]
     shape = {"hidden_sizes": hidden, "activation": saved.activation, "memory": memory}
     return TrainConfig.from_values(known, shape)

@@ -14,9 +14,19 @@ from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.network import Policy, PolicySpec
 from dshq_widget.policy.recurrent import RecurrentPolicy
 
+USUALLY_MADE = {"action_repeat": 1, "fire_on_reset": False}
+"""Settings that say how an environment is made (`gyms.making.make`), with their values for files that lack them."""
+
+
+def made(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How the environment is made by these settings, as keywords of `gyms.making.make`."""
+    return {key: settings.get(key, usual) for key, usual in USUALLY_MADE.items()}
+
 
 class GymPolicy(Policy):
-    """Reads what the environment's wrappers give (making.py): f32 `[..., n_obs]`, or uint8 `[..., *pixels]`."""
+    """Reads what the environment's wrappers give (making.py): f32 `[..., n_obs]`, or uint8 `[..., *pixels]`.
+    `environment["made"]` is how that environment was made.
+    """
 
     def __init__(
         self,

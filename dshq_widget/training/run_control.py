@@ -100,6 +100,7 @@ class RunControl:
 
     def over(self, end: Exit) -> None:
         """Handle the end of the processes: stop if it was expected, else replace them."""
+        replaceable = self.processes is not None and self.processes.replaceable
         self.processes = None
         if self._status.status == "stopping" or end.expected:
             solved = self._until_solved and self._status.metrics.get("solved") == 1
@@ -107,7 +108,7 @@ class RunControl:
             how = "solved" if solved else "finished" if self.finished and self._budget else "stopped"
             self._status.set("stopped", f"{how} at version {self._latest.newest().version}")
         else:
-            self._replace(end)
+            self._replace(end, replaceable)
 
     def start_again(self) -> None:
         """Start if somebody asked for it while the last run was stopping."""
@@ -135,13 +136,13 @@ class RunControl:
         except (MemoryError, RuntimeError) as error:
             self._status.fail(str(error))
 
-    def _replace(self, end: Exit) -> None:
+    def _replace(self, end: Exit, replaceable: bool) -> None:
         """Replace a dead learner by one that continues from the last published weights, unless that keeps failing."""
         advanced = self._latest.advanced
         self._deaths = 1 if advanced else self._deaths + 1
         if end.traceback:
             log.warning("the learner of %s failed:\n%s", self._status.name, end.traceback)
-        if self._deaths >= MAX_DEATHS or (end.traceback and not advanced):
+        if not replaceable or self._deaths >= MAX_DEATHS or (end.traceback and not advanced):
             self._status.fail(end.error)
             return
         self._spawn()

@@ -14,10 +14,14 @@ def without_meaning(spec: Mapping[str, Any]) -> set[str]:
     """The shared settings that change nothing in a drill or environment of this `spec`."""
     actions = spec.get("environment", {}).get("actions", {})
     applies = {
+        "joint": False,  # processes that torchrun starts have no page
         "action_distribution": actions.get("kind") == "box",
         "opponents": spec["sides"] == 2,
         "reward_weights": bool(spec["terms"]),
         "scene_share": not spec.get("pictures"),
+        "action_repeat": "environment" in spec,
+        "fire_on_reset": bool(spec.get("atari")),
+        "life_ends_episode": bool(spec.get("atari")),
     }
     return {key for key, meant in applies.items() if not meant}
 

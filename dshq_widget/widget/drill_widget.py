@@ -173,7 +173,7 @@ class DrillWidget(anywidget.AnyWidget):
         if not isinstance(drill, Environment):
             return None
         kernel_show = KernelShow(drill, show, self._outbox.notify)
-        kernel_show.take(self._sent_policy, self._trainer.config.action_distribution)
+        kernel_show.take(self._sent_policy, self._trainer.config)
         self.observe(lambda change: kernel_show.follow(change["new"]), "show")
         return kernel_show
 
@@ -471,7 +471,7 @@ class DrillWidget(anywidget.AnyWidget):
                     self._policy_at, self._sent_policy = now, newest
                     self.policy = page_protocol.policy(newest, bare=not self._page_plays)
                     if self._kernel_show is not None:
-                        self._kernel_show.take(newest, trainer.config.action_distribution)
+                        self._kernel_show.take(newest, trainer.config)
             if self._policy_show is not None:
                 self._policy_show.follow()
 

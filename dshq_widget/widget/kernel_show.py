@@ -17,6 +17,7 @@ import numpy as np
 from dshq_widget.gyms.environment import Environment
 
 if TYPE_CHECKING:
+    from dshq_widget.contract.settings import TrainConfig
     from dshq_widget.runtime.memory import SharedBlock
     from dshq_widget.runtime.slots import WeightSlots
     from dshq_widget.runtime.supervisor import Child, Exit
@@ -38,8 +39,8 @@ class KernelShow:
         self._child: Child | None = None
         self._block: SharedBlock | None = None
         self._slots: WeightSlots | None = None
-        self._network: tuple[Any, ...] = ()
-        self._newest: tuple[PolicyVersion, str] | None = None
+        self._fixed: dict[str, Any] = {}
+        self._newest: tuple[PolicyVersion, TrainConfig] | None = None
         self._frame: dict[str, Any] | None = None
         self._problem = ""
         self._closed = False
@@ -87,18 +88,18 @@ class KernelShow:
             if any(show[key] != before[key] for key in ("playing", "speed", "swap")):
                 self._send({"type": "SHOW", **{key: show[key] for key in ("playing", "speed", "swap")}})
             if show["match"] != before["match"]:
-                if self._child is None and self._network:  # it failed, or has not started
+                if self._child is None and self._fixed:  # it failed, or has not started
                     self._start()
                 else:
                     self._send({"type": "RESET_SHOW", "seed": show["seed"]})
 
-    def take(self, newest: PolicyVersion, distribution: str) -> None:
-        """Play this policy from the next step on."""
+    def take(self, newest: PolicyVersion, config: TrainConfig) -> None:
+        """Play this policy from the next step on, in an environment made by the settings `config`."""
         with self._lock:
-            self._newest = newest, distribution
+            self._newest = newest, config
             if self._child is None or self._slots is None:
                 return
-            if self._network != _network(newest, distribution):
+            if self._fixed != _fixed(newest, config):
                 self._start()
             else:
                 self._publish(newest)
@@ -118,17 +119,17 @@ class KernelShow:
         if self._closed or self._newest is None:
             return
         self._end()
-        newest, distribution = self._newest
-        self._network = _network(newest, distribution)
+        newest, config = self._newest
+        self._fixed = _fixed(newest, config)
         self._block = SharedBlock.create(WeightSlots.nbytes_for(len(newest.weights)))
         self._slots = WeightSlots.create(self._block, len(newest.weights))
         self._publish(newest)
         spec = self.environment.spec
-        job = {"environment": spec["environment"], "fps": spec["tick_rate"], "seed": self._show["seed"]}
-        network = {"layers": newest.layers, "activation": newest.activation, "distribution": distribution}
+        fps = spec["tick_rate"] / config.action_repeat
+        job = {"environment": spec["environment"], "fps": fps, "seed": self._show["seed"], **self._fixed}
         blocks = {"weights": self._block}
         start = supervisor(os.getpid()).start
-        self._child = start(ROLE, {**job, **network}, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)
+        self._child = start(ROLE, job, blocks, self._receive, self._ended, stuck_seconds=STUCK_SECONDS)
         self._send({"type": "SHOW", **{key: self._show[key] for key in ("playing", "speed", "swap")}})
 
     def _publish(self, newest: PolicyVersion) -> None:
@@ -167,6 +168,9 @@ class KernelShow:
         self._block = self._slots = None
 
 
-def _network(newest: PolicyVersion, distribution: str) -> tuple[Any, ...]:
+def _fixed(newest: PolicyVersion, config: TrainConfig) -> dict[str, Any]:
     """What cannot change in a running show."""
-    return newest.layers, newest.activation, distribution
+    from dshq_widget.policy.gym_policy import made  # numba comes with it, too
+
+    network = {"layers": newest.layers, "activation": newest.activation, "distribution": config.action_distribution}
+    return {**network, "made": made(config.to_json())}

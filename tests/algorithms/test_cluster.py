@@ -70,6 +70,7 @@ def test_runs_that_cannot_be_on_a_cluster_are_refused(installed):
     token = {"RAY_AUTH_TOKEN": "t"}
     assert "leave out one" in refusal(token, CONFIG.replace({"memory": 8}))
     assert "can be repeated exactly" in refusal(token, CONFIG.replace({"deterministic": True}))
+    assert "leave out one" in refusal(token, CONFIG.replace({"joint": True}))
 
     world = SimpleNamespace(name="gym:CartPole-v1")
     assert "plays drills only, and gym:CartPole-v1 is an environment" in refusal(token, drill=world)

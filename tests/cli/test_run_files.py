@@ -94,6 +94,7 @@ ASKED = {
     "ray": ["train", "bandit", "--engine", "ray"],
     "onnx": ["export", "POLICY", "--onnx", "bot.onnx"],
     "html": ["export", "POLICY", "--html", "bot.html"],
+    "joint": ["train", "bandit", "--joint", "true"],
     "league": ["train", "ball", "--opponents", "self=.5,pool=.5"],
 }
 """Feature -> a command that needs it."""

@@ -70,6 +70,7 @@ ALGORITHM = Algorithm(
         "cuda": "dreamer draws and learns on the processor so far: leave out --device cuda",
         "page": "dreamer does not train in the page: leave out --engine page",
         "ray": "dreamer does not run on Ray: leave out --engine ray",
+        "joint": "dreamer learns in one process: leave out --joint",
         "onnx": f"{LATENTS}: leave out --onnx",
         "html": f"{LATENTS}: leave out --html",
         "league": "dreamer has no league: its opponent is --dreamer-opponent, a baseline, random or idle",

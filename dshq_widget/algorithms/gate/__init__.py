@@ -69,6 +69,7 @@ ALGORITHM = Algorithm(
         "cuda": "gate learns on the CPU, where its small network is fastest: leave out --device cuda",
         "page": "gate does not train in the page: leave out --engine page",
         "ray": "gate does not run on Ray: leave out --engine ray",
+        "joint": "gate learns in one process: leave out --joint",
         "league": TWO_SIDES,
     },
 )

@@ -25,6 +25,7 @@ from dshq_widget.gyms.environment import Environment
 from dshq_widget.gyms.making import make, maker
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
+from dshq_widget.policy.gym_policy import made
 
 JUDGED = 100
 """Finished episodes that the mean return is taken over: Gymnasium's own measure of a solved environment."""
@@ -75,7 +76,7 @@ def processes(environment: Environment, config: TrainConfig, processors: int) ->
         return 0
     if config.workers > 0:
         return config.num_envs
-    env = make(environment.spec["environment"]["id"])
+    env = make(environment.spec["environment"]["id"], **made(config.to_json()))
     env.action_space.seed(config.seed)
     with _telling(environment, "step"):
         env.reset(seed=config.seed)
@@ -99,9 +100,9 @@ def _telling(environment: Environment, what: str) -> Iterator[None]:
         raise GymError(f"{environment.name} failed in {what}: {type(error).__name__}: {reason}") from error
 
 
-def make_vector(environment: Environment, count: int, apart: bool) -> VectorEnv:
-    """`count` copies, stepped in this process or each in its own process."""
-    makers = [maker(environment.spec["environment"]["id"])] * count
+def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> VectorEnv:
+    """`config.num_envs` copies, stepped in this process or each in its own process."""
+    makers = [maker(environment.spec["environment"]["id"], made(config.to_json()))] * config.num_envs
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
@@ -113,15 +114,16 @@ class GymGames:
 
     def __init__(self, environment: Environment, config: TrainConfig, apart: bool = False):
         self.environment, self.actions = environment, environment.actions
-        self.clip_rewards = bool(environment.spec["clip_rewards"])
+        self.atari = bool(environment.spec["atari"])
         self.distribution = config.action_distribution
-        self.vector = make_vector(environment, config.num_envs, apart)
+        self.vector = make_vector(environment, config, apart)
         self.rng = np.random.default_rng([config.seed, 0x67796D])
         self.episodes = Episodes.judged_by(environment.spec["target"])
         self.dropped = 0
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
-        self.obs = self._read(self._call("reset", seed=config.seed)[0])
+        obs, infos = self._call("reset", seed=config.seed)
+        self.obs, self.lives = self._read(obs), self._lives(infos)
 
     def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:
         """Play one rollout with the learner's own weights."""
@@ -138,13 +140,16 @@ class GymGames:
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
             taken = self.actions.to_environment(drawn[t], self.distribution)
             obs, reward, ended[t], cut[t], infos = self._call("step", taken)
-            rewards[t] = np.sign(reward) if self.clip_rewards else reward
+            rewards[t] = np.sign(reward) if self.atari else reward
             if config.reward_clip:
                 limit = config.reward_clip / learner.normalizer.reward_scale
                 rewards[t] = np.clip(rewards[t], -limit, limit)
             cut[t] &= ~ended[t]
             over = ended[t] | cut[t]
             self._count(reward, over, stats)
+            before, self.lives = self.lives, self._lives(infos)
+            if config.life_ends_episode:
+                ended[t] |= (self.lives < before) & ~over
             if cut[t].any():
                 last = self._read(np.stack(list(infos["final_obs"][cut[t]])))
                 final[t, cut[t]] = self._values(learner, last, cut[t])
@@ -192,6 +197,10 @@ class GymGames:
             low, high = STATS.index("return_min"), STATS.index("return_max")
             stats[low], stats[high] = min(stats[low], found), max(stats[high], found)
         self.length[over], self.total[over] = 0, 0.0
+
+    def _lives(self, infos: Mapping[str, Any]) -> NDArray:
+        """Lives left in each Atari game, i64 `[N]`; 0 in other environments."""
+        return np.array(infos["lives"] if self.atari else np.zeros(self.count), np.int64)
 
     def _read(self, obs: Any) -> NDArray:
         """Observations as the network reads them; raises GymError if they are not finite."""

@@ -12,6 +12,7 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.algorithm import Message, OneProcess, Processes
 from dshq_widget.algorithms.ppo import compiling, tuning
 from dshq_widget.algorithms.ppo.cluster import requirements
+from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gpu.device import check_device, need_torch
@@ -26,6 +27,7 @@ from dshq_widget.runtime.worker import CAPACITY, chunk_fields
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 CLUSTER_LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
+JOINT_LEARNER = "dshq_widget.algorithms.ppo.joint.run:run"
 RECURRENT_LEARNER = "dshq_widget.algorithms.ppo.recurrent.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
 COMPILE_SECONDS = 600.0
@@ -62,6 +64,8 @@ class DrillProcesses:
     `on_message(processes, message)` and `on_exit(processes, exit)` report on the learner, on the supervisor's thread. A
     worker that dies is replaced and reported as a WARNING; when none is left, the learner's exit says why.
     """
+
+    replaceable = True
 
     def __init__(
         self,
@@ -238,6 +242,8 @@ def start_processes(
         job = {"machine": dataclasses.asdict(machine), **job}
         data = drill.to_json() | {"javascript": ""}
         return OneProcess(CLUSTER_LEARNER, data, config, weights, job, on_message, on_exit, machine.size)
+    if config.joint:
+        return _joint(drill, config, weights, job, on_message, on_exit)
     if isinstance(drill, CompiledDrill) and config.memory:
         need_torch(f"training a memory on {drill.name}")
         return OneProcess(RECURRENT_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit)
@@ -250,3 +256,16 @@ def start_processes(
     job = {"processors": processors, **job}
     stuck = {"stuck_seconds": GYM_STUCK_SECONDS}
     return OneProcess(GYM_LEARNER, drill.spec, config, weights, job, on_message, on_exit, threads, **stuck)
+
+
+def _joint(drill: CompiledDrill | Environment, *given: Any) -> Processes:
+    """The learner of rank 0; torchrun has started the others. Raises RuntimeError."""
+    need_torch("joint learning")
+    config = given[0]
+    if not isinstance(drill, CompiledDrill) or config.memory:
+        what = "networks with a memory" if config.memory else "environments of Gymnasium"
+        raise RuntimeError(f"joint learning is for drills without a memory, not for {what}: leave out joint")
+    Place.of()
+    started = OneProcess(JOINT_LEARNER, drill.to_json() | {"javascript": ""}, *given, stuck_seconds=COMPILE_SECONDS)
+    started.replaceable = False  # the others would wait for the one that is gone
+    return started

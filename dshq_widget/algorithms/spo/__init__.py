@@ -38,5 +38,6 @@ ALGORITHM = Algorithm(
         "cuda": "spo searches on the CPU: leave out --device cuda",
         "page": "spo does not train in the page: leave out --engine page",
         "ray": "spo does not run on Ray: leave out --engine ray",
+        "joint": "spo searches in one process: leave out --joint",
     },
 )

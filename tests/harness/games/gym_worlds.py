@@ -104,6 +104,34 @@ class Recall(gym.Env):
         return np.array([0, self.steps == 4], np.float32), float(over and action == self.bit), over, False, {}
 
 
+class Lives(gym.Env):
+    """Like an Atari game: FIRE serves, and so does nothing else. Two steps after a serve one of three lives is lost,
+    and the game with the last one. A step pays 2.
+    """
+
+    observation_space = spaces.Box(0, 10, (2,), np.float32)
+    action_space = spaces.Discrete(3)
+
+    def get_action_meanings(self) -> list[str]:
+        return ["NOOP", "FIRE", "RIGHT"]
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        super().reset(seed=seed)
+        self.lives, self.flying = 3, 0
+        return self._look(), {"lives": self.lives}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        if self.flying:
+            self.flying = (self.flying + 1) % 3
+            self.lives -= self.flying == 0
+        elif action == 1:
+            self.flying = 1
+        return self._look(), 2.0, self.lives == 0, False, {"lives": self.lives}
+
+    def _look(self) -> np.ndarray:
+        return np.array([self.lives, self.flying], np.float32)
+
+
 for world, limit, threshold in (
     (Easy, 10, 9.5),
     (Faulty, 10, None),
@@ -112,5 +140,6 @@ for world, limit, threshold in (
     (Untold, 8, None),
     (Pictures, 10, None),
     (Recall, 20, 0.95),
+    (Lives, 60, None),
 ):
     gym.register(f"{world.__name__}-v0", world, max_episode_steps=limit, reward_threshold=threshold)

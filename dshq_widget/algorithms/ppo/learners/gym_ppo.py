@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.distributions import Beta, Normal
+from torch.distributions import Beta
 from torch.nn import functional
 
 from dshq_widget.algorithms.ppo.learners import losses
+from dshq_widget.algorithms.ppo.learners.learner import ADAM_EPSILON
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
 from dshq_widget.contract import protocol
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import FIRST_LOG_DEVIATION, LOG_DEVIATIONS, Actions
 from dshq_widget.policy.network import PolicySpec
 
+HALF_LOG_TAU = math.log(math.tau) / 2
 CHUNK = 1024
 """Rows processed at once during inference; limits the memory of image observations."""
 
@@ -57,6 +60,10 @@ class GymPPO(TorchPPO):
         """See `learners.Learner.load`; what a free deviation does not read is set to 0."""
         super().load(self._bound(blob) if self.free else blob)
 
+    def _forget(self) -> None:
+        """See `TorchPPO._forget`; torch's fused Adam takes fewer calls, which is what small networks wait for."""
+        self.adam = torch.optim.Adam([self.weights], lr=0.0, eps=ADAM_EPSILON, fused=True)
+
     def _bound(self, blob: NDArray) -> NDArray:
         """A copy of flat weights, 0 where a free deviation has none."""
         blob = blob.copy()
@@ -73,7 +80,7 @@ class GymPPO(TorchPPO):
         if not self.spec.pixels:
             return obs
         weights = self.weights if weights is None else weights
-        x = obs.float() / 255
+        x = obs.float().div_(255).contiguous(memory_format=torch.channels_last)  # a quarter faster on a processor
         parts = convolutions.split(weights[protocol.blob_floats(self.spec.layers) :], self.spec.pixels)
         for (matrix, bias), (_, _, stride) in zip(parts, convolutions.CONVOLUTIONS, strict=True):
             x = torch.relu(functional.conv2d(x, matrix, bias, stride))
@@ -93,8 +100,10 @@ class GymPPO(TorchPPO):
             return torch.stack(chosen).sum(0), torch.stack([losses.entropy(part) for part in parts]).sum()
         first, second = outputs.chunk(2, -1)
         if self.distribution == "gaussian":
-            normal = Normal(first, (second + FIRST_LOG_DEVIATION).clamp(*LOG_DEVIATIONS).exp(), validate_args=False)
-            return normal.log_prob(action).sum(-1), normal.entropy().sum(-1).mean()
+            log_deviation = (second + FIRST_LOG_DEVIATION).clamp(*LOG_DEVIATIONS)
+            distance = (action - first) * (-log_deviation).exp()
+            log_prob = -(0.5 * distance.square() + log_deviation + HALF_LOG_TAU).sum(-1)
+            return log_prob, (log_deviation + HALF_LOG_TAU + 0.5).sum(-1).mean()
         beta = Beta(1 + functional.softplus(first), 1 + functional.softplus(second), validate_args=False)
         return beta.log_prob(action).sum(-1), beta.entropy().sum(-1).mean()
 
@@ -112,7 +121,11 @@ class GymPPO(TorchPPO):
 
     def _upload(self, samples: Any) -> dict[str, torch.Tensor]:
         names = [field.name for field in dataclasses.fields(samples)]
-        return {name: torch.from_numpy(getattr(samples, name)).to(self.device) for name in names}
+        fields = {name: torch.from_numpy(getattr(samples, name)).to(self.device) for name in names}
+        if self.normalizer.observations is not None:
+            normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
+            fields["obs"] = (fields["obs"] - normal[:, :1]) * normal[:, 1:]
+        return fields
 
     def _batch(
         self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
@@ -120,12 +133,10 @@ class GymPPO(TorchPPO):
         obs = fields["obs"][units]
         if not self.spec.pixels:
             obs = obs.transpose(1, 2)
-        obs = obs.flatten(0, 1)
-        normal = torch.from_numpy(self.normalizer.inputs).to(self.device)
         rows = {name: fields[name][units].reshape(-1) for name in ("log_prob", "value", "returns")}
         advantage = (fields["advantage"][units] - mean) * scale * importance[:, None]
         return {
-            "obs": (obs - normal[:, 0]) * normal[:, 1] if len(normal) else obs,
+            "obs": obs.flatten(0, 1),
             "action": fields["action"][units].flatten(0, 1),
             "log_prob": rows["log_prob"],
             "value": rows["value"] * self.normalizer.reward_scale,

@@ -24,13 +24,23 @@ SECONDS = 60.0
 """How long to wait for the others (assumed: compiling a drill's kernels takes less)."""
 
 
+class LearnerLost(RuntimeError):
+    """Another of the joint learners has ended, or does not respond. The message is one sentence."""
+
+    def __init__(self, size: int):
+        super().__init__(
+            f"one of the {size} joint learners has ended or does not respond: start all of them again; the last saved "
+            "file continues"
+        )
+
+
 def join(where: str, rank: int, size: int, device: str = "cpu", seconds: float = SECONDS) -> None:
     """Meet the other processes: `where` is "tcp://HOST:PORT" of rank 0, "file:///PATH" on one machine, or "env://"
     under torchrun. Raises RuntimeError if they do not all arrive within `seconds`.
     """
     if torch.device(device).type == "cuda":
         torch.cuda.set_device(torch.device(device))
-    backend = "nccl" if torch.device(device).type == "cuda" else "gloo"
+    backend = "cpu:gloo,cuda:nccl" if torch.device(device).type == "cuda" else "gloo"
     try:
         distributed.init_process_group(
             backend, init_method=where, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)
@@ -77,10 +87,7 @@ class JointPPO(ResidentPPO):
         try:
             distributed.all_reduce(values)
         except RuntimeError as error:
-            raise RuntimeError(
-                f"one of the {self.size} joint learners has ended or does not respond: stop the others and restart "
-                "all of them"
-            ) from error
+            raise LearnerLost(self.size) from error
         return values
 
     def _joined(self, slope: Tensor, parts: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,0 +1,195 @@
+"""What PPO reaches in Gymnasium's environments with the settings that each starts from, beside CleanRL's figures.
+
+`python -m benchmarks.gym_results SUITE` writes benchmarks/results/gym_SUITE-*.json after every run: settings, the
+curve, and the mean return of the last 100 episodes of training. SUITE is one of
+
+- `robots`: MuJoCo's Hopper, HalfCheetah and Walker2d, a million steps, seeds 0, 1, 2;
+- `classic`: Gymnasium's classic control until it is solved: the threshold of its registry over 100 episodes. Pendulum
+  has none there; -200 is the usual one (assumed);
+- `atari`: Pong and Breakout without sticky actions, as CleanRL plays them, one seed, for `--minutes`.
+
+`--only`, `--seeds`, `--steps`, `--minutes` and `--at-once` change that. The packages are those of `make test-peers`.
+Targets (stated before measuring): each robot's mean over three seeds within CleanRL's mean and deviation or above;
+every classic one solved by two of three seeds; at equal steps Pong within 5 points of CleanRL's curve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import statistics
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import describe, version_of, write
+from dshq_widget import Trainer
+
+PACKAGES = ("gymnasium", "mujoco", "ale-py", "torch")
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """Environments that are trained alike."""
+
+    names: tuple[str, ...]
+    steps: int
+    """Agent steps of a run at most."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    until_solved: bool = False
+    minutes: float | None = None
+    at_once: int = 2
+    """Runs side by side, one core each."""
+
+
+SUITES = {
+    "robots": Suite(("Hopper-v4", "HalfCheetah-v4", "Walker2d-v4"), 1_000_000),
+    "classic": Suite(
+        ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1"),
+        1_000_000,
+        until_solved=True,
+    ),
+    "atari": Suite(("PongNoFrameskip-v4", "BreakoutNoFrameskip-v4"), 10_000_000, (0,), minutes=60.0, at_once=1),
+}
+USUAL_TARGETS = {"Pendulum-v1": -200.0}
+
+CLEANRL = "CleanRL, commit fe8d8a0, "
+PUBLISHED: dict[str, tuple[float, float, str]] = {
+    "HalfCheetah-v4": (1442.64, 46.03, CLEANRL + "docs/benchmark/ppo_continuous_action.md"),
+    "Walker2d-v4": (2287.95, 571.78, CLEANRL + "docs/benchmark/ppo_continuous_action.md"),
+    "Hopper-v4": (2382.86, 271.74, CLEANRL + "docs/benchmark/ppo_continuous_action.md"),
+    "CartPole-v1": (490.04, 6.12, CLEANRL + "docs/rl-algorithms/ppo.md (ppo.py, 500,000 steps)"),
+    "Acrobot-v1": (-86.36, 1.32, CLEANRL + "docs/rl-algorithms/ppo.md (ppo.py, 500,000 steps)"),
+    "MountainCar-v0": (-200.0, 0.0, CLEANRL + "docs/rl-algorithms/ppo.md (ppo.py, 500,000 steps)"),
+    "PongNoFrameskip-v4": (20.36, 0.20, CLEANRL + "docs/rl-algorithms/ppo.md (ppo_atari.py, 10 million steps)"),
+    "BreakoutNoFrameskip-v4": (414.66, 28.09, CLEANRL + "docs/rl-algorithms/ppo.md (ppo_atari.py, 10 million steps)"),
+}
+"""Mean and deviation over seeds at the end, and where they stand. One step of an Atari game is four frames."""
+CURVES: dict[str, dict[str, list[float]]] = {
+    "PongNoFrameskip-v4": {
+        "steps": [0, 0.25e6, 0.5e6, 0.75e6, 1e6, 1.25e6, 1.5e6, 1.75e6, 2e6, 3e6, 4e6, 6e6, 8e6, 10e6],
+        "returns": [-20.6, -20.5, -19.5, -15, -9, -3.5, 4, 9, 12.5, 17.2, 19.2, 19.7, 20.3, 20.6],
+    },
+    "BreakoutNoFrameskip-v4": {
+        "steps": [0, 0.25e6, 0.5e6, 1e6, 1.5e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6, 8e6, 9e6, 10e6],
+        "returns": [2, 7, 11, 19, 32, 49, 101, 153, 205, 260, 305, 340, 395, 415],
+    },
+}
+"""CleanRL's curves, read by eye from docs/rl-algorithms/ppo/ID.png at the same commit: to about 1 of Pong's points and
+10 of Breakout's."""
+
+
+def published_at(name: str, steps: float) -> float | None:
+    """CleanRL's return after so many steps, where its curve is known and as long as that."""
+    curve = CURVES.get(name)
+    if curve is None or steps > curve["steps"][-1]:
+        return None
+    return float(np.interp(steps, curve["steps"], curve["returns"]))
+
+
+def train(suite: Suite, name: str, seed: int) -> dict[str, Any]:
+    """One run: its settings, curve and end."""
+    target = USUAL_TARGETS.get(name)
+    with Trainer(f"gym:{name}", seed=seed) as trainer:
+        seconds = None if suite.minutes is None else 60 * suite.minutes
+        trainer.train_for(
+            agent_steps=None if seconds else suite.steps,
+            seconds=seconds,
+            until_solved=suite.until_solved and target is None,
+            stop_when=None if target is None else lambda now: now.get("evaluated_return", -np.inf) >= target,
+            progress=False,
+        )
+        if trainer.error:
+            raise RuntimeError(trainer.error)
+        keys = ("agent_steps", "seconds", "return_mean", "evaluated_return", "approx_kl", "explained_variance")
+        found = trainer.metrics
+        return {
+            "environment": name,
+            "seed": seed,
+            "settings": trainer.config.to_json(),
+            "target": trainer.drill.spec["target"] if target is None else target,
+            "return": found.get("evaluated_return"),
+            "agent_steps": found["agent_steps"],
+            "seconds": found["seconds"],
+            "agent_steps_per_second": found["agent_steps"] / found["seconds"],
+            "published_at_these_steps": published_at(name, found["agent_steps"]),
+            "curve": [{key: row[key] for key in keys if key in row} for row in thinned(trainer.history)],
+        }
+
+
+def thinned(rows: Sequence[Mapping[str, Any]], most: int = 200) -> list[Mapping[str, Any]]:
+    """At most so many rows, evenly, the last one among them."""
+    return list(rows[:: -(len(rows) // -most) or 1]) + list(rows[-1:])
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each environment, over its seeds."""
+    found = []
+    for name in dict.fromkeys(row["environment"] for row in rows):
+        runs = [row for row in rows if row["environment"] == name]
+        returns = [row["return"] for row in runs if row["return"] is not None]
+        target = runs[0]["target"]
+        mean, deviation, where = PUBLISHED.get(name, (None, None, None))
+        found.append(
+            {
+                "environment": name,
+                "seeds": [row["seed"] for row in runs],
+                "return_mean": statistics.fmean(returns) if returns else None,
+                "return_deviation": statistics.pstdev(returns) if returns else None,
+                "solved": None if target is None else sum(value >= target for value in returns),
+                "agent_steps": [row["agent_steps"] for row in runs],
+                "minutes": [row["seconds"] / 60 for row in runs],
+                "published_mean": mean,
+                "published_deviation": deviation,
+                "published_in": where,
+            }
+        )
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--only", nargs="*", help="ids instead of the suite's")
+    parser.add_argument("--seeds", type=int, nargs="*")
+    parser.add_argument("--steps", type=int, help="agent steps of a run")
+    parser.add_argument("--minutes", type=float, help="minutes of training of a run, instead of steps")
+    parser.add_argument("--at-once", type=int, help="runs side by side")
+    given = parser.parse_args()
+    changed = {"names": given.only, "seeds": given.seeds, "steps": given.steps, "minutes": given.minutes}
+    changed |= {"at_once": given.at_once}
+    suite = dataclasses.replace(SUITES[given.suite], **{key: value for key, value in changed.items() if value})
+    rows: list[dict[str, Any]] = []
+    lock = threading.Lock()
+
+    def run(name: str, seed: int) -> None:
+        row = train(suite, name, seed)
+        with lock:
+            rows.append(row)
+            rows.sort(key=lambda row: (suite.names.index(row["environment"]), row["seed"]))
+            versions = {package: version_of(package) for package in PACKAGES}
+            result = {"machine": describe(), "packages": versions, "summary": summary(rows), "rows": rows}
+            write(f"gym_{given.suite}", result)
+            shown = "no hundred episodes" if row["return"] is None else f"{row['return']:,.1f}"
+            print(
+                f"{name:26} seed {seed}: {shown} after {row['agent_steps']:,} steps in {row['seconds'] / 60:.1f} "
+                f"minutes ({row['agent_steps_per_second']:,.0f}/s)",
+                flush=True,
+            )
+
+    with ThreadPoolExecutor(suite.at_once) as pool:
+        runs = [pool.submit(run, name, seed) for name in suite.names for seed in suite.seeds]
+    for one in runs:
+        one.result()
+    for row in summary(rows):
+        mean, published = row["return_mean"], row["published_mean"]
+        told = "unknown" if mean is None else f"{mean:,.1f} ± {row['return_deviation']:,.1f}"
+        theirs = "" if published is None else f"; CleanRL {published:,.1f} ± {row['published_deviation']:,.1f}"
+        print(f"{row['environment']:26} {told}{theirs}")
+
+
+if __name__ == "__main__":
+    main()

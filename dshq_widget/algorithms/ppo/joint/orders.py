@@ -1,0 +1,63 @@
+"""What rank 0 tells the other processes of a joint run, in order, through the processes' own group.
+
+| order | with | the others |
+|---|---|---|
+| `BEGIN` | `drill`, `hyper` as JSON | make their games and their learner |
+| `PLAY` | `hyper` | play a rollout, and give back its statistics |
+| `LEARN` | `hyper` of the update | learn from it |
+| `LOAD` | `blob` | take these weights, with fresh moments |
+| `RESTORE` | `state` | take the optimiser's state |
+| `OPPONENTS`, `SCENES` | `policies`, `scenes` | play against these, practise from these |
+| `MEND` | | restart games whose samples are not finite |
+| `END` | | give back a digest of their weights, and end |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed
+
+from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.algorithms.ppo.learners.joint import LearnerLost, join
+
+LONGEST = 600.0
+"""Seconds that the others wait for an order: longer than compiling, judging and saving take (assumed)."""
+T = TypeVar("T")
+
+
+class Orders:
+    """Made by every process, and all wait there for one another. Raises RuntimeError where one does not come; then
+    everything here raises LearnerLost where one has ended.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        on_gpu = torch.cuda.is_available()
+        join("env://", place.rank, place.size, f"cuda:{place.local}" if on_gpu else "cpu", LONGEST)
+
+    def give(self, kind: str, **what: Any) -> None:
+        """Rank 0: tell the others."""
+        self._told([{"kind": kind, **what}])
+
+    def next(self) -> dict[str, Any]:
+        """The others: wait for what they are told."""
+        return self._told([None])[0]
+
+    def _told(self, box: list[Any]) -> list[Any]:
+        self._together(lambda: distributed.broadcast_object_list(box, 0, device=torch.device("cpu")))
+        return box
+
+    def gather(self, found: T) -> list[T]:
+        """What every process has found, by rank; on rank 0 alone, empty elsewhere."""
+        every: list[Any] = [None] * self.place.size
+        self._together(lambda: distributed.all_gather_object(every, found))
+        return every if self.place.rank == 0 else []
+
+    def _together(self, do: Callable[[], object]) -> None:
+        try:
+            do()
+        except RuntimeError as error:
+            raise LearnerLost(self.place.size) from error

@@ -1,0 +1,78 @@
+"""Settings that training starts from in an environment, by its family. What the person names replaces them.
+
+Sources: CleanRL's `ppo_atari.py` and `ppo_continuous_action.py` (Huang et al., "CleanRL", 2022), Stable-Baselines3's
+`ppo.py` and the settings of its zoo (Raffin, "RL Baselines3 Zoo", 2020).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+ATARI = re.compile(r"ALE/|.*NoFrameskip-v[04]$")
+"""Ids of Atari games, current and old. The old ones have no sticky actions; current ones repeat the last action in a
+quarter of all frames (Machado et al., "Revisiting the Arcade Learning Environment", 2018)."""
+
+NUMBERS: dict[str, Any] = {
+    "num_envs": 16,
+    "rollout_length": 128,
+    "epochs": 10,
+    "minibatch_size": 256,
+    "learning_rate": 1e-3,
+    "total_agent_steps": 1_000_000,
+    "gamma": 0.99,
+    "entropy_coef": 0.0,
+    "normalize_observations": True,
+    "normalize_rewards": True,
+}
+"""What training on numbers starts from: after Stable-Baselines3's `ppo.py` and Huang et al., 2022, with 16 games and a
+larger step for larger minibatches."""
+PIXELS: dict[str, Any] = {
+    **NUMBERS,
+    "epochs": 4,
+    "learning_rate": 2.5e-4,
+    "clip_epsilon": 0.1,
+    "entropy_coef": 0.01,
+    "total_agent_steps": 10_000_000,
+    "hidden_sizes": (512,),
+    "activation": "relu",
+    "normalize_observations": False,
+    "normalize_rewards": False,
+}
+"""The same on pixels: CleanRL's `ppo_atari.py`."""
+ROBOTS: dict[str, Any] = {
+    **NUMBERS,
+    "minibatch_size": 64,
+    "learning_rate": 3e-4,
+    "clip_value": True,
+    "separate_value_net": True,
+    "action_deviation": "free",
+    "reward_clip": 10.0,
+}
+"""MuJoCo's robots: CleanRL's `ppo_continuous_action.py`, whose 2,048 steps of one environment are here 128 of 16."""
+
+HILL: dict[str, Any] = {**NUMBERS, "action_repeat": 8}
+"""A car that has to swing up: actions that are drawn anew at every step cancel out and never reach the goal."""
+SWING: dict[str, Any] = {
+    **NUMBERS,
+    "minibatch_size": 64,
+    "learning_rate": 5e-4,
+    "gamma": 0.9,
+    "total_agent_steps": 300_000,
+}
+"""Pendulum: the discount of Stable-Baselines3's zoo; the rest was tried (docs/LOG.md)."""
+
+FAMILIES: tuple[tuple[str, dict[str, Any]], ...] = (
+    (r"(HalfCheetah|Hopper|Walker2d|Ant|Humanoid|HumanoidStandup|Swimmer|Reacher|Pusher)-v\d+$", ROBOTS),
+    (r"Inverted(Double)?Pendulum-v\d+$", ROBOTS),
+    (r"MountainCarContinuous-v\d+$", HILL),
+    (r"Pendulum-v\d+$", SWING),
+)
+"""Pattern of the id -> settings; the first match counts."""
+
+
+def suggested(gym_id: str, pixels: bool) -> dict[str, Any]:
+    """The settings for an environment; `pixels`: it is read as pictures."""
+    if pixels:
+        return dict(PIXELS)
+    return dict(next((found for pattern, found in FAMILIES if re.match(pattern, gym_id)), NUMBERS))

@@ -1,0 +1,107 @@
+"""Joint learning as a person starts it: two processes of torchrun over gloo, one network, one file, one answer."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dshq_widget.algorithms.ppo.joint.place import Place
+from dshq_widget.cli import main
+from dshq_widget.policy import checkpoint
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 400  # seconds
+SMALL = ["--num-envs", "64", "--rollout-length", "16", "--minibatch-size", "512", "--hidden-sizes", "16"]
+TORCHRUN = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
+
+
+def torchrun(*arguments: str) -> dict:
+    """What rank 0 of two processes answers, as JSON."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    run = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 0, run.stderr[-4000:]
+    lines = run.stdout.splitlines()
+    assert len(lines) == 1, "rank 0 alone prints"
+    return json.loads(lines[0])
+
+
+@pytest.mark.slow
+def test_two_processes_learn_one_network_and_go_on_from_its_file(tmp_path: Path):
+    first, second = tmp_path / "first.dshq", tmp_path / "second.dshq"
+    train = ["train", "cartpole", "--joint", "true", "--updates", "6", "--out", str(first), "--json", *SMALL]
+    found = torchrun("tests.harness.processes.joint_ranks", str(tmp_path), *train)
+    assert (found["updates"], found["version"], found["device"]) == (6, 6, "cpu")
+    assert found["agent_steps"] == 6 * 2 * 64 * 16, "of both"
+    saved = checkpoint.load(first)
+    assert np.array_equal(saved.weights, np.load(tmp_path / "rank1.npy"))
+    assert not (tmp_path / "rank0.npy").exists() and saved.state["adam_step"] == 6 * 4
+
+    again = ["train", str(first), "--joint", "true", "--updates", "4", "--out", str(second), "--json"]
+    found = torchrun("dshq_widget.cli", *again)
+    assert (found["updates"], found["agent_steps"]) == (10, 10 * 2 * 64 * 16)
+    assert checkpoint.load(second).state["adam_step"] == 10 * 4, "with its own moments"
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_a_sentence(tmp_path: Path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    train = ["train", "cartpole", "--joint", "true", "--seconds", "300", "--log-dir", str(tmp_path), "--quiet", *SMALL]
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dshq_widget.cli", *train],
+            cwd=ROOT,
+            env={**os.environ, **TORCHRUN, "RANK": rank, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in ("0", "1")
+    ]
+    try:
+        enough = time.monotonic() + PATIENCE
+        while not (tmp_path / "metrics.csv").exists():
+            assert time.monotonic() < enough and ranks[0].poll() is None, ranks[0].communicate()
+            time.sleep(0.1)
+        ranks[1].send_signal(signal.SIGKILL)
+        said = ranks[0].communicate(timeout=PATIENCE)[1]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    assert ranks[0].returncode == 1 and "one of the 2 joint learners has ended" in said and "Traceback" not in said
+
+
+def test_without_torchrun_it_says_how_to_start(capsys):
+    assert main.main(["train", "cartpole", "--joint", "true"]) == 1
+    assert "torchrun --nproc-per-node 2 -m dshq_widget.cli train" in capsys.readouterr().err
+
+
+def test_torchrun_without_joint_would_train_twice(capsys, monkeypatch):
+    for name, value in TORCHRUN.items():
+        monkeypatch.setenv(name, value)
+    assert Place.of() == Place(0, 2, 0)
+    assert main.main(["train", "cartpole", "--seconds", "1"]) == 2
+    assert "add --joint true" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["gym:CartPole-v1"], "not for environments of Gymnasium"),
+        (["lamp", "--memory", "16"], "not for networks with a memory"),
+        (["cartpole", "--algorithm", "spo"], "spo searches in one process"),
+    ],
+)
+def test_what_cannot_be_joint_says_so(arguments, says, capsys, monkeypatch):
+    for name, value in TORCHRUN.items():
+        monkeypatch.setenv(name, value)
+    assert main.main(["train", *arguments, "--joint", "true", "--seconds", "1", "--quiet"]) in (1, 2)
+    assert says in capsys.readouterr().err
