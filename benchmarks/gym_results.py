@@ -8,7 +8,8 @@ curve, and the mean return of the last 100 episodes of training. SUITE is one of
   has none there; -200 is the usual one (assumed);
 - `atari`: Pong and Breakout without sticky actions, as CleanRL plays them, one seed, for `--minutes`.
 
-`--only`, `--seeds`, `--steps`, `--minutes` and `--at-once` change that. The packages are those of `make test-peers`.
+`--only`, `--seeds`, `--steps`, `--minutes` and `--at-once` change that; `--draw FILE PICTURE` draws the curves of such
+a result (matplotlib, the extra `plots`). The packages are those of `make test-peers`.
 Targets (stated before measuring): each robot's mean over three seeds within CleanRL's mean and deviation or above;
 every classic one solved by two of three seeds; at equal steps Pong within 5 points of CleanRL's curve.
 """
@@ -17,10 +18,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import statistics
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,15 +153,59 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def draw(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """One field for each environment: returns over agent steps, one line per seed; dashed CleanRL's, where it says
+    only what came out at the end with its deviation.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot, ticker
+
+    names = list(dict.fromkeys(row["environment"] for row in rows))
+    figure, fields = pyplot.subplots(1, len(names), figsize=(3.6 * len(names), 2.9), squeeze=False)
+    for field, name in zip(fields.flat, names, strict=True):
+        label = "here, one line per seed"
+        for row in (row for row in rows if row["environment"] == name):
+            points = [point for point in row["curve"] if point.get("evaluated_return") is not None]
+            places = [point["agent_steps"] for point in points], [point["evaluated_return"] for point in points]
+            field.plot(*places, color="#2a6fbb", lw=1.2, label=label)
+            label = "_"
+        last = max(row["agent_steps"] for row in rows if row["environment"] == name)
+        if name in CURVES:
+            steps = np.linspace(0, last, 60)
+            field.plot(
+                steps, [published_at(name, step) for step in steps], color="#c8553d", ls="--", lw=1, label="CleanRL"
+            )
+        elif name in PUBLISHED:
+            mean, deviation, _ = PUBLISHED[name]
+            field.axhline(mean, color="#c8553d", ls="--", lw=1, label="CleanRL, at the end")
+            field.axhspan(mean - deviation, mean + deviation, color="#c8553d", alpha=0.12, lw=0)
+        field.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
+        field.set_title(name, fontsize=10)
+        field.tick_params(labelsize=7)
+        field.legend(fontsize=7, loc="best", frameon=False)
+        field.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("agent steps", fontsize=9)
+    figure.supylabel("mean return of 100 episodes", fontsize=9)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--draw", nargs=2, metavar=("FILE", "PICTURE"), help="measure nothing, draw this result")
     parser.add_argument("--only", nargs="*", help="ids instead of the suite's")
     parser.add_argument("--seeds", type=int, nargs="*")
     parser.add_argument("--steps", type=int, help="agent steps of a run")
     parser.add_argument("--minutes", type=float, help="minutes of training of a run, instead of steps")
     parser.add_argument("--at-once", type=int, help="runs side by side")
     given = parser.parse_args()
+    if given.draw:
+        draw(json.loads(Path(given.draw[0]).read_text())["rows"], given.draw[1])
+        return
     changed = {"names": given.only, "seeds": given.seeds, "steps": given.steps, "minutes": given.minutes}
     changed |= {"at_once": given.at_once}
     suite = dataclasses.replace(SUITES[given.suite], **{key: value for key, value in changed.items() if value})

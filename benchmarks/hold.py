@@ -8,7 +8,8 @@ but the waiting. Target of the mixes without a chaser: 80 % of decided matches a
 are on two cores (90 million agent steps), and until the end.
 
 Every look is a JSON line, written at once (`--lines`); the summary goes to benchmarks/results/hold-*.json after each
-run. It may run in the background: `chrt -i 0 python -m benchmarks.hold ...` takes only what nobody else wants.
+run. It may run in the background: `chrt -i 0 python -m benchmarks.hold ...` takes only what nobody else wants. Several
+runs at once write lines only (`--no-result`, each its own `--lines`); `--collect FILE ...` makes the result of them.
 """
 
 from __future__ import annotations
@@ -133,6 +134,21 @@ def run(hyper: dict[str, Any], seed: int, arguments: argparse.Namespace, note: d
     }
 
 
+def collected(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """The runs whose looks are in these files of JSON lines."""
+    looks: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for path in paths:
+        for text in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(text)
+            looks.setdefault((row.pop("setting"), row.pop("seed")), []).append(row)
+    runs = []
+    for (name, seed), rows in sorted(looks.items()):
+        summary = {"score": kept(windows(rows)), **{who: kept(windows(rows, who)) for who in PINNED}}
+        print(f"{name}, seed {seed}, {rows[-1]['agent_steps'] / 1e6:.0f} M agent steps: {json.dumps(summary)}")
+        runs.append({"setting": name, "hyper": SETTINGS[name], "seed": seed, "kept": summary, "marks": rows})
+    return runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=0, help="length of each run by the clock, instead of --steps")
@@ -145,8 +161,13 @@ def main() -> None:
         "--lines", type=Path, default=Path("hold.jsonl"), help="where each look is added as a JSON line"
     )
     parser.add_argument("--no-result", action="store_true", help="write the lines only, nothing in benchmarks/results")
+    parser.add_argument("--collect", nargs="*", type=Path, metavar="FILE", help="measure nothing, read these lines")
     arguments = parser.parse_args()
     machine = describe()
+    if arguments.collect:
+        runs = collected(arguments.collect)
+        print(write("hold", {"machine": machine, "matches": MATCHES, "minutes": arguments.minutes, "runs": runs}))
+        return
     results: list[dict[str, Any]] = []
     for name in arguments.settings:
         for seed in arguments.seeds:

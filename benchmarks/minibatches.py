@@ -17,7 +17,6 @@ more than the seeds differ (stated before measuring).
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import statistics
 import time
 from typing import Any
@@ -26,7 +25,6 @@ import numpy as np
 
 from benchmarks.machine import describe, write
 from dshq_kernels.play.rollout import Samples
-from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
@@ -57,17 +55,7 @@ class SegmentPPO(FusedPPO):
     """Decisions of a rollout."""
 
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = segments(units, self.length)
-        whole = dataclasses.replace(hyper, minibatch_size=max(LANES, hyper.minibatch_size // self.length))
-        advantage = samples.advantage[rows].reshape(len(rows), self.length * LANES)
-        order, importance, bounds = learner.plan_minibatches(self._rng, np.arange(len(rows)), advantage, whole)
-        return rows[order].ravel(), importance.repeat(self.length), bounds * self.length
-
-
-def segments(units: np.ndarray, length: int) -> np.ndarray:
-    """Units as int64 `[segments, length]`. They lie as `[groups, length, 2]` (kernels' `Rollouts.trainable`)."""
-    of_segment = units // (2 * length) * 2 + units % 2
-    return units[np.lexsort((units, of_segment))].reshape(-1, length)
+        return learner.plan_sequences(self._rng, units, samples.advantage, self.length, hyper)
 
 
 def skill(drill: CompiledDrill, spec: PolicySpec, weights: np.ndarray, seed: int) -> float:

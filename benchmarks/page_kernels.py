@@ -78,7 +78,8 @@ class Subject:
     def learn(self) -> None:
         f32 = np.float32
         learn(
-            *(0, 1, 0, self.plan, self.activation, self.state, self.gradients, self.scratch, self.samples.addresses()),
+            *(0, 1, 0, self.plan, self.activation, self.state, self.gradients, self.scratch),
+            (*self.samples.addresses(), 1),
             *(self.order, np.ones(len(self.order), f32), self.bounds, np.zeros((0, 2), f32)),
             (f32(0), f32(1), f32(1)),
             np.zeros(0, f32),

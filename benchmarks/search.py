@@ -81,7 +81,8 @@ def speed(name: str, seconds: float, roots: int = 64, layers: tuple[int, ...] = 
 
     def infer() -> None:
         for _ in range(32):
-            mlp.forward_lanes(search.plan, search.activation, params.ctypes.data, *inputs, 0, 0, scratch.ctypes.data)
+            network = (search.plan, search.activation, params.ctypes.data)
+            mlp.forward_lanes(*network, *inputs, 0, 0, mlp.NO_MEMORY, scratch.ctypes.data)
 
     infer()
     inferences, ticks = rate(infer, 32 * 32, seconds), simulation(drill, seconds)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dshq_kernels.backends.wasm import STACK_TOP
-from dshq_kernels.network import mlp, pairs
+from dshq_kernels.network import layers, mlp, pairs
 from dshq_kernels.network.gradient import CHUNK
 from dshq_kernels.play import loops
-from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, PLAN_COLUMNS, REALS, ROLLOUT, UPDATE
+from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT, UPDATE
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
@@ -28,7 +28,7 @@ from dshq_widget.runtime import opponents
 ROOT = Path(__file__).parent.parent
 PLAN_NAMES = (
     *("N_IN", "IN_WIDTH", "N_OUT", "OUT_WIDTH", "WEIGHTS", "BIASES", "HALVES", "N_OBS", "N_ACTIONS", "ROWS", "COLUMNS"),
-    *("PLANES", "MAPS", "SWEEPS", "ITEMS"),
+    *("PLANES", "MAPS", "SWEEPS", "ITEMS", "MEMORY", "UNITS", "RECALL"),
 )
 """Columns of a plan that the page fills."""
 EXPLAINED = ("return_mean", "entropy")
@@ -73,11 +73,12 @@ def trainer_ts() -> str:
         "REALS": REALS,
         "STATS": loops.STATS,
         "KEPT_WORDS": loops.KEPT_WORDS,
-        "PLAN_COLUMNS": PLAN_COLUMNS,
+        "PLAN_COLUMNS": mlp.PLAN_COLUMNS,
         "PAIR_ENTRIES": tuple(pairs.ENTRIES),
         "PLAN": {name: getattr(mlp, name) for name in PLAN_NAMES},
         "ACTIVATIONS": mlp.ACTIVATIONS,
         "CHUNK": CHUNK,
+        "GATES": layers.GATES,
         "SUM_NAMES": fused.SUM_NAMES,
         "ADAM_EPSILON": learner.ADAM_EPSILON,
         "KL_MARGIN": learner.KL_MARGIN,
@@ -91,6 +92,7 @@ def trainer_ts() -> str:
             "value": network.VALUE_GAIN,
             "context": network.CONTEXT_GAIN,
             "grid": network.GRID_DEVIATION,
+            "memory": network.MEMORY_GAIN,
         },
         "MOST_SLOTS": opponents.MOST_SLOTS,
         "EVALUATION": {

@@ -11,7 +11,7 @@ unpacked source package, is prepared by hand, with torch for processors, setupto
     sed -i "s/MAX_STEPS 200/MAX_STEPS 500/; s/0.08f - 0.04f/0.1f - 0.05f/" pufferlib/ocean/cartpole/cartpole.h
     python setup.py build_ext --inplace                         # without nvcc among the programs
     pip install gymnasium==0.29.1 pettingzoo==1.24.1 "shimmy[gym-v21]" pynvml rich rich_argparse imageio pyro-ppl \
-        "heavyball<2"
+        "heavyball<2" psutil
 
 The third line makes its game CartPole-v1: 500 steps, starts within 0.05. Its reward is 0 at an episode's last step, so
 lengths of episodes are read, not returns.

@@ -48,10 +48,6 @@ def admit(content: bytes) -> Admitted:
             f"the file's network has layers {list(saved.layers)}, but {name!r} needs {wanted[0]} inputs and "
             f"{wanted[1]} outputs: train it with this release"
         )
-    if saved.memory:
-        raise checkpoint.CheckpointError(
-            "the file's network has a memory, and the league plays networks without one: train it with memory 0"
-        )
     if saved.weights.size > MAX_FLOATS:
         raise checkpoint.CheckpointError(
             f"the file's network has {saved.weights.size:,} parameters; the limit is {MAX_FLOATS:,}: train a "

@@ -186,9 +186,8 @@ def forward_pairs(plan, activation, params, inputs, pairs, rounds, scratch):
     unit = plan[0, mlp.N_IN] * 64
     for _ in range(rounds):
         for k in range(pairs):
-            mlp.forward_lanes(
-                plan, activation, params, inputs + 2 * k * unit, inputs + (2 * k + 1) * unit, 0, 0, scratch
-            )
+            x = inputs + 2 * k * unit
+            mlp.forward_lanes(plan, activation, params, x, x + unit, 0, 0, mlp.NO_MEMORY, scratch)
 
 
 def _processor() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from dshq_widget.contract.layers import shapes
+from dshq_kernels.network.layers import shapes
 
 PROTOCOL_VERSION = 1
 """Incremented when page and kernel of different releases would misunderstand each other."""

@@ -145,7 +145,7 @@ class TrainConfig:
     """Whether policy and value have separate hidden layers, each as wide as `hidden_sizes`."""
     memory: int = setting(0, "int", "Memory", RESTART, "network", unit="units", lo=0, hi=512, network=True)
     """Units of an LSTM layer behind the hidden layers, which remembers within an episode; 0 leaves it out. For drills
-    of one side, which the processor then plays, and for Gymnasium environments.
+    without a grid or pairs, which the processor then learns, and for Gymnasium environments.
     """
     action_distribution: str = setting(
         "gaussian", "choice", "Action distribution", RESTART, "network", choices=("gaussian", "beta")

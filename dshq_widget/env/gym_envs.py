@@ -10,6 +10,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from dshq_kernels.play.loops import shape_of
+from dshq_kernels.play.steps import NOBODY, observe_games, scratch_bytes, step_games
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drill.declaration import Drill
@@ -88,8 +90,6 @@ class DrillVectorEnv(VectorEnv):
             raise ValueError(f"opponent: {spec['name']!r} has one side, so there is no opponent: leave it out")
         default = (spec["baselines"] or ["random"])[0]
         self.opponent = (opponent or default) if spec["sides"] == 2 else None
-        if self.opponent not in (None, "self", "idle"):
-            self.batch.game.verb_of(self.opponent)
         self.learning = spec["sides"] if self.opponent == "self" else 1
         self.num_envs = num_envs * self.learning
         self.render_mode, self.render_width = render_mode, render_width
@@ -100,6 +100,10 @@ class DrillVectorEnv(VectorEnv):
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
         self._finished = np.zeros(num_envs, bool)
+        self._shape = shape_of(spec)
+        self._who = NOBODY if self.opponent in (None, "self", "idle") else self.batch.game.verb_of(self.opponent)
+        self._term_names = [f"reward_{term['name']}" for term in spec["terms"]]
+        self._scratch = np.zeros(scratch_bytes(spec, self.batch.tiles.itemsize), np.uint8)
         self._painter: Painter | None = None
 
     def reset(self, *, seed: int | list[int] | None = None, options: dict | None = None) -> tuple[NDArray, dict]:
@@ -125,45 +129,61 @@ class DrillVectorEnv(VectorEnv):
         return self._rows(self.batch.observe()), self._masks()
 
     def step(self, actions: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, dict]:
-        """One decision of every row."""
-        batch = self.batch
-        rows = np.asarray(actions).reshape(batch.num_games, self.learning)
-        chosen = (
-            rows
-            if self.learning == batch.sides
-            else np.concatenate([rows, batch.scripted(str(self.opponent))[:, 1:]], 1)
+        """One decision of every row. Raises ValueError for actions that are none of the drill's."""
+        batch, learning = self.batch, self.learning
+        rows = np.asarray(actions).reshape(batch.num_games, learning)
+        seen, rewards, paid, ends, winners, allowed = self._room()
+        ended = step_games(
+            batch.game.verbs,
+            batch.tiles.ctypes.data,
+            batch.tiles.itemsize,
+            self._shape,
+            self._who,
+            rows.astype(np.int64),
+            self._finished,
+            batch.weights,
+            batch.kinds,
+            batch.gamma,
+            seen,
+            rewards,
+            paid,
+            ends,
+            winners,
+            allowed,
+            self._scratch.ctypes.data,
         )
-        resting = self._finished.copy()
-        if resting.any():
-            batch.reset(resting)
-            kept = batch.snapshot(np.flatnonzero(resting))
-        rewards, paid, terminated, truncated = batch.step(chosen)
-        if resting.any():
-            batch.restore(np.flatnonzero(resting), kept)
-            rewards[resting], paid[resting], terminated[resting], truncated[resting] = 0, 0, False, False
-        done = terminated | truncated
-        infos: dict[str, Any] = {
-            f"reward_{t['name']}": self._rows(paid[:, :, k]) for k, t in enumerate(batch.spec["terms"])
-        }
-        if done.any():
-            infos["winner"] = np.repeat(batch.winners(), self.learning)
-        if self.same_step and done.any():
-            last = self._rows(batch.observe())
-            rows_done = np.repeat(done, self.learning)
-            final = np.full(self.num_envs, None, object)
+        if ended < 0:
+            got = f"{rows.min()}..{rows.max()}"
+            raise ValueError(f"expected actions 0..{batch.spec['n_actions'] - 1}, got some in {got}")
+        infos: dict[str, Any] = {name: term.ravel() for name, term in zip(self._term_names, paid, strict=True)}
+        if ended:
+            infos["winner"] = winners.ravel()
+        if self.same_step and ended:
+            done = self._finished.copy()
+            self._finished[:] = False
+            rows_done = np.repeat(done, learning)
+            last, final = seen.reshape(self.num_envs, -1), np.full(self.num_envs, None, object)
             for row in np.flatnonzero(rows_done):
-                final[row] = last[row]
+                final[row] = last[row].copy()
             infos["final_obs"], infos["_final_obs"] = final, rows_done
             batch.reset(done)
-        self._finished = np.zeros_like(done) if self.same_step else done
-        infos.update(self._masks())
-        repeat = self.learning
+            places = batch.tiles.ctypes.data, batch.tiles.itemsize, self._shape, seen, allowed
+            observe_games(batch.game.verbs, *places, self._scratch.ctypes.data)
+        if batch.game.masked:
+            infos["action_mask"] = allowed.reshape(self.num_envs, -1)
+        terminated, truncated = ends.reshape(2, self.num_envs)
+        return seen.reshape(self.num_envs, -1), rewards.ravel(), terminated, truncated, infos
+
+    def _room(self) -> tuple[NDArray, ...]:
+        """New arrays for what a step says: `step_games`."""
+        shape, spec = (self.batch.num_games, self.learning), self.batch.spec
         return (
-            self._rows(batch.observe()),
-            self._rows(rewards),
-            np.repeat(terminated, repeat),
-            np.repeat(truncated, repeat),
-            infos,
+            np.empty((*shape, spec["n_obs"]), np.float32),
+            np.empty(shape, np.float32),
+            np.empty((len(spec["terms"]), *shape), np.float32),
+            np.empty((2, *shape), bool),
+            np.empty(shape, np.int32),
+            np.empty((*(shape if self.batch.game.masked else (0, 0)), spec["n_actions"]), np.int8),
         )
 
     def action_masks(self) -> NDArray:

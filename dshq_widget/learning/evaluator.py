@@ -10,7 +10,7 @@ import numpy as np
 
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.policy.evaluate import evaluate, evaluate_alone, opponent, player_of
+from dshq_widget.policy.evaluate import evaluate, evaluate_alone, network, opponent
 from dshq_widget.policy.network import PolicySpec
 
 MATCHES = 128
@@ -44,7 +44,7 @@ class Evaluator:
 
     def warm_up(self, weights: np.ndarray) -> None:
         """Compile everything; the results are not counted."""
-        player = player_of(self.spec.layers, self.spec.activation, weights)
+        player = network(self.spec.layers, self.spec.activation, weights)
         if self.alone:
             evaluate_alone(self.drill, player, 1)
         for name in self.names[:1]:
@@ -53,7 +53,7 @@ class Evaluator:
     def play(self, weights: np.ndarray) -> None:
         """One round, against each."""
         begin = time.monotonic()
-        player = player_of(self.spec.layers, self.spec.activation, weights)
+        player = network(self.spec.layers, self.spec.activation, weights)
         if self.alone:
             result = evaluate_alone(self.drill, player, EPISODES, seed=self.seed + self.episodes)
             self.metrics["evaluated_return"] = result["return_mean"]

@@ -12,7 +12,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
 from dshq_widget.learning.run import Companion, Run
 from dshq_widget.learning.scenes import key_of, saved_state, state_words
-from dshq_widget.policy.evaluate import opponent, play, player_of
+from dshq_widget.policy.evaluate import network, opponent, play
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.worker import unpack
 
@@ -48,7 +48,7 @@ class SceneEvaluation:
     def play(self, weights: np.ndarray, version: int) -> list[dict[str, Any]]:
         """Play all scenes; returns rows for `Scenes.measured`."""
         begin = time.monotonic()
-        player, other = player_of(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
+        player, other = network(self.spec.layers, self.spec.activation, weights), opponent("scripted", self.drill)
         rows = []
         for scene in self.scenes:
             played = play(self.drill, player, other, MATCHES, seed=self.seed, scene=scene)

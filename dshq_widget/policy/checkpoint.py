@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
+from dshq_kernels.network.layers import is_network, memory_of
 from dshq_widget.contract import protocol
-from dshq_widget.contract.layers import is_network, memory_of
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder, network
 from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError

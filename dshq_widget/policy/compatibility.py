@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.network.layers import memory_of, without_memory
 from dshq_widget import drills
 from dshq_widget.contract import settings
-from dshq_widget.contract.layers import memory_of, without_memory
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError, load
@@ -62,8 +62,10 @@ def shape_of(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> dict[str,
 def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
     """Raises ConfigError for a memory where there can be none."""
     wrong = {
-        "drills of two sides have none so far": spec["sides"] != 1,
         "this drill's network has other layers than dense ones": bool(spec.get("front")),
+        "drills learn it on the processor only, so device must not be cuda": (
+            config.device == "cuda" and not spec.get("environment")
+        ),
         "policy and value share it, so separate_value_net must be false": config.separate_value_net,
     }
     for why, applies in wrong.items():

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from dshq_kernels.network.layers import memory_of
 from dshq_kernels.network.mlp import ACTIVATIONS
 from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opponent_kind, play_matches
 from dshq_kernels.search.matches import Searching, play_searched_matches
-from dshq_widget.contract.layers import memory_of
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint
-from dshq_widget.policy.network import PolicySpec
-from dshq_widget.policy.recurrent import RecurrentNetwork
-from dshq_widget.policy.recurrent_episodes import play_episodes
 
 SHARE_FLOOR = {"random": 0.3}
 """A win rate counts only with at least this share of all matches won; 0.2 for opponents not listed."""
@@ -40,21 +37,8 @@ def wilson(wins: float, losses: float) -> list[float]:
     return [max(0.0, middle - half), min(1.0, middle + half)]
 
 
-Anyone = Player | RecurrentNetwork
-"""Who can play a match; a network with a memory only alone."""
-
-
-def player_of(layers: Sequence[int], activation: str, weights: np.ndarray) -> Anyone:
-    """A policy as a player of episodes or matches."""
-    if memory_of(layers):
-        return RecurrentNetwork(PolicySpec(tuple(layers), activation), weights)
-    return network(layers, activation, weights)
-
-
 def network(layers: Sequence[int], activation: str, weights: np.ndarray) -> Player:
-    """A policy as a player of matches. Raises ValueError for one with a memory."""
-    if memory_of(layers):
-        raise ValueError(f"a network with a memory plays drills of one side only; got layers {list(layers)}")
+    """A policy as a player of matches."""
     return Player(POLICY, tuple(layers), ACTIVATIONS[activation], weights)
 
 
@@ -66,19 +50,14 @@ def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     """
     text = os.fspath(who)
     if text.endswith(".dshq") or ":" in text:
-        player = learned(text, drill)
-        if isinstance(player, RecurrentNetwork):
-            raise checkpoint.CheckpointError(
-                f"{text!r} has a memory, and such a policy is no opponent so far: choose one without"
-            )
-        return player
+        return learned(text, drill)
     if text == "scripted":
         text = (drill.spec["baselines"] or ["random"])[0]
     kind = {"random": RANDOM, "idle": IDLE}.get(text)
     return Player(opponent_kind(text, drill.spec) if kind is None else kind)
 
 
-def learned(policy: str | os.PathLike[str], drill: CompiledDrill) -> Anyone:
+def learned(policy: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     """The policy of a `.dshq` file, or of the package ("ball:gold"), as a player. Raises CheckpointError for one that
     does not fit.
     """
@@ -90,12 +69,12 @@ def learned(policy: str | os.PathLike[str], drill: CompiledDrill) -> Anyone:
         raise checkpoint.CheckpointError(
             f"{text!r} plays {saved.drill!r}, not {drill.name!r}: choose a file of the same drill"
         )
-    return player_of(saved.layers, saved.activation, saved.weights)
+    return network(saved.layers, saved.activation, saved.weights)
 
 
 def evaluate(
     drill: CompiledDrill,
-    player: Anyone,
+    player: Player,
     against: Player,
     matches: int = 500,
     *,
@@ -132,7 +111,7 @@ def evaluate(
 
 def evaluate_alone(
     drill: CompiledDrill,
-    player: Anyone,
+    player: Player,
     episodes: int = 500,
     *,
     seed: int = 0,
@@ -160,7 +139,7 @@ def evaluate_alone(
 
 def play(
     drill: CompiledDrill,
-    player: Anyone,
+    player: Player,
     against: Player,
     matches: int,
     *,
@@ -169,16 +148,14 @@ def play(
     scene: np.ndarray | None = None,
     searching: Searching | None = None,
 ) -> Matches:
-    """As `dshq_kernels.play.rollout.play_matches`, by whoever it is. Raises ValueError for a search with a memory, or a
-    memory in a drill of two sides.
+    """As `dshq_kernels.play.rollout.play_matches`, with or without search. Raises ValueError for a search where a
+    player has a memory.
     """
-    if isinstance(player, RecurrentNetwork):
-        if searching is not None:
-            raise ValueError("a network with a memory cannot search: leave the search out")
-        return play_episodes(drill, player, matches, seed=seed, greedy=greedy, scene=scene)
     game, spec = drill.game(), drill.spec
     if searching is None:
         return play_matches(game, spec, player, against, matches, seed=seed, greedy=greedy, scene=scene)
+    if memory_of(player.layers) or memory_of(against.layers):
+        raise ValueError("a network with a memory cannot search, and nobody searches against one: leave the search out")
     return play_searched_matches(game, spec, player, against, matches, searching, seed=seed)[0]
 
 

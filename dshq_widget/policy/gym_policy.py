@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_widget.contract.layers import memory_of
+from dshq_kernels.network.layers import memory_of
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import Actions
 from dshq_widget.policy.network import Policy, PolicySpec

@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.network.layers import (
+    GATES,
     Front,
     Grid,
     Pairs,
+    is_network,
     judge_pairs,
     look_ahead,
     mean_traits,
+    memory_of,
     parse,
+    shapes,
 )
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_widget.contract import protocol
-from dshq_widget.contract.layers import GATES, is_network, memory_of, shapes, without_memory
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import convolutions
 
@@ -44,8 +47,8 @@ GRID_DEVIATION = 0.3
 @dataclasses.dataclass(frozen=True)
 class PolicySpec:
     """The shape of a network: `layers = (n_obs, hidden..., n_actions + 1)` and the activation between them. Negative
-    numbers before the hidden sizes are what stands in front of them (dshq_kernels/network/layers.py), one behind them
-    is a memory (contract/layers.py). It stands behind them because what they find is what is worth keeping, as in the
+    numbers before the hidden sizes are what stands in front of them, one behind them is a memory
+    (dshq_kernels/network/layers.py). It stands behind them because what they find is what is worth keeping, as in the
     agents that Huang et al., 2022, describe.
 
     A `separate` value network is the second half of every hidden layer, the policy's the first; the weights between the
@@ -106,7 +109,7 @@ class PolicySpec:
     @property
     def front(self) -> Front | None:
         """The layer in front of the dense layers, or None."""
-        return parse(without_memory(self.layers))[0]
+        return parse(self.layers)[0]
 
     @property
     def memory(self) -> int:

@@ -1,4 +1,4 @@
-"""Acting with a network that has a memory, in numpy; contract/layers.py defines it."""
+"""Acting with a network that has a memory, in numpy; dshq_kernels/network/layers.py defines it."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ IDLE_SECONDS = (0.0005, 0.01)
 """Sleep while the lane is full or there is no policy: short, then long (4 % and 0.3 % of a processor, measured)."""
 
 
-def chunk_fields(units: int, spec: Mapping[str, Any]) -> Fields:
+def chunk_fields(units: int, spec: Mapping[str, Any], config: TrainConfig) -> Fields:
     """One chunk of the ring: a whole rollout of one worker on a compiled drill."""
-    floats = Samples.floats(units, *Samples.sizes(spec))
+    floats = Samples.floats(units, *Samples.sizes(spec, config.memory, config.rollout_length))
     stats = len(STATS) + len(spec["terms"])
     return {
         "samples": ("f4", (floats,)),
@@ -78,7 +78,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     rollouts = make_rollouts(drill, config, games, seed, 1)
     lane = Lane.attach(
         blocks["ring"],
-        chunk_fields(rollouts.units, drill.spec),
+        chunk_fields(rollouts.units, drill.spec, config),
         int(job["lane_offset"]),
     )
     slots = WeightSlots.attach(blocks["weights"])
@@ -108,7 +108,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
         stats = rollouts.new_stats()
         rollouts.weights[:] = drill.term_weights(config.reward_weights)
         rollouts.scene_share = config.scene_share
-        samples = Samples.over(chunk.arrays["samples"], rollouts.units, *Samples.sizes(drill.spec))
+        samples = Samples.over(chunk.arrays["samples"], rollouts.units, *rollouts.sizes)
         if pool is not None:
             opponents.read(pool, params)
         rollouts.play(

@@ -23,8 +23,8 @@ METRICS_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
 """While training runs, the kernel sends at least this often, so that the page notices a lost kernel."""
 STATE_BYTES_MAX = 1 << 20
-MEMORY_BYTES_MAX = 4096
-"""Largest memory in a snapshot: 512 units."""
+MEMORY_BYTES_MAX = 8192
+"""Largest memory in a snapshot: 512 units of each side."""
 FILE_BYTES_MAX = 64 << 20
 """Largest policy file exchanged with the page."""
 LEAGUE_ROWS, LEAGUE_NEWEST = 20, 5

@@ -24,8 +24,6 @@ def why_not(trainer: Trainer) -> str:
         return f"{drill.name} cannot be trained in a page: its environment runs in Python"
     if trainer.algorithm != "ppo":
         return f"a page trains by ppo only, and this run's algorithm is {trainer.algorithm}"
-    if trainer.config.memory:
-        return "a page trains networks without a memory: set memory to 0, or train in the kernel"
     return ""
 
 

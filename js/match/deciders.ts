@@ -29,7 +29,7 @@ export class Deciders {
   readonly searcher: Searcher; // may decide for the side that the policy plays
   readonly ahead = new Ahead(); // where side 0's policy is elsewhere, and decides for its opponent, too
   readonly rng = new Random(0); // apart from the game's own generator
-  memory = new Float32Array(0); // the state of the policy's memory before the next decision; drills with one side have such policies
+  readonly memories: Float32Array<ArrayBuffer>[]; // of each side: the state of its network's memory before the next decision
 
   private rival: { name: string; policy: Policy } | null = null; // a network that is an opponent like any script
   private pending: Policy | null = null;
@@ -50,6 +50,7 @@ export class Deciders {
     this.searcher = new Searcher(game, spec, now);
     this.observer = new Observer(game, spec);
     this.mixed = new Float32Array(spec.n_actions);
+    this.memories = Array.from({ length: spec.sides }, () => new Float32Array(0));
   }
 
   get version(): number {
@@ -79,14 +80,18 @@ export class Deciders {
     const offered = ["idle", "random", ...this.spec.baselines, ...(this.rival ? [this.rival.name] : [])];
     if (!offered.includes(opponent)) throw new Error(`Opponent "${opponent}" is unknown: choose one of ${offered.join(", ")}.`);
     if (mode !== this.mode) this.keys.releaseAll();
+    const met = this.policyOf(1);
     this.mode = mode;
     this.opponent = opponent;
+    if (this.policyOf(1) !== met) this.memories[1]?.fill(0); // another network remembers something else
   }
 
   /** A network that setMode may name as the opponent. Throws an Error where it does not fit the drill. */
   setRival(name: string, policy: Policy): void {
     this.fit(policy, "Choose another opponent.");
+    const met = this.policyOf(1);
     this.rival = { name, policy };
+    if (this.policyOf(1) !== met) this.memories[1]?.fill(0);
   }
 
   /** A new match: what fades is gone, and chance begins anew. */
@@ -99,12 +104,30 @@ export class Deciders {
 
   /** A new episode: nothing is remembered. */
   forget(): void {
-    this.memory.fill(0);
+    for (const memory of this.memories) memory.fill(0);
   }
 
-  /** Takes up what was remembered, where it fits. */
+  /** The states of all memories, side after side, each as long as the longest; empty where there are none. */
+  get memory(): Float32Array<ArrayBuffer> {
+    const size = Math.max(...this.memories.map(({ length }) => length));
+    const all = new Float32Array(size * this.memories.length);
+    for (const [side, memory] of this.memories.entries()) all.set(memory, side * size);
+    return all;
+  }
+
+  /** Takes up such states, where they fit. */
   recall(memory: Float32Array<ArrayBuffer>): void {
-    if (!this.policy || this.policy.fresh().length === memory.length) this.memory = memory;
+    const size = memory.length / this.memories.length;
+    for (const side of this.memories.keys()) {
+      const policy = this.policyOf(side);
+      if (!policy || policy.stateSize === size) this.memories[side] = memory.slice(side * size, (side + 1) * size);
+    }
+  }
+
+  /** The state of the memory with which `policy` decides for `side` now. */
+  remembered(policy: Policy, side: number): Float32Array {
+    const kept = this.memories[side]!;
+    return kept.length === policy.stateSize ? kept : policy.fresh();
   }
 
   // ---- the next policy
@@ -124,18 +147,17 @@ export class Deciders {
     this.fading = this.blend > 0 ? this.policy : null;
     this.policy = this.pending;
     this.pending = null;
-    const fresh = this.policy!.fresh();
-    if (fresh.length !== this.memory.length) this.memory = fresh; // what fits goes on
+    for (const side of this.memories.keys()) {
+      const policy = this.policyOf(side)!;
+      if (policy.stateSize !== this.memories[side]!.length) this.memories[side] = policy.fresh(); // what fits goes on
+    }
     this.swapTick = tick;
     this.swapTime = this.now();
   }
 
   private fit(policy: Policy, mend: string): void {
     const [first, last] = [policy.layers[0], policy.layers[policy.layers.length - 1]];
-    const { n_obs, n_actions, sides } = this.spec;
-    if (policy.remembers && sides > 1) {
-      throw new Error(`Policy version ${policy.version} was refused: a network with a memory plays drills of one side. ${mend}`);
-    }
+    const { n_obs, n_actions } = this.spec;
     if (first === n_obs && last === n_actions + 1) return;
     throw new Error(
       `Policy version ${policy.version} was refused: the drill needs ${n_obs} inputs and ${n_actions + 1} outputs, ` +
@@ -165,14 +187,16 @@ export class Deciders {
   /** The action of `side` at the decision before tick `tick`, which will last `actionRepeat` ticks. */
   choose(state: GameState, side: number, tick: number, actionRepeat: number): number {
     const action = this.decide(state, side, tick, actionRepeat);
-    if (this.policy?.remembers) this.remember(this.policy, state, side);
+    const policy = this.policyOf(side);
+    if (policy?.remembers) this.remember(policy, state, side);
     return action;
   }
 
-  /** The policy takes the decision in, whoever made it. */
+  /** The network takes the decision in, whoever made it. */
   private remember(policy: Policy, state: GameState, side: number): void {
-    this.observer.observe(state, side).evaluate(policy, true, this.memory);
-    this.memory.set(policy.remembered);
+    this.observer.observe(state, side).evaluate(policy, true, this.remembered(policy, side));
+    if (this.memories[side]!.length !== policy.stateSize) this.memories[side] = policy.fresh();
+    this.memories[side]!.set(policy.remembered);
   }
 
   private decide(state: GameState, side: number, tick: number, actionRepeat: number): number {
@@ -182,9 +206,9 @@ export class Deciders {
     if (!policy || this.scripted(side)) return this.baseline(this.scriptOf(side), state, side, this.rng);
 
     const gate = side === 0 ? this.gatekeeper.gate : null; // it judges proposals that cannot be paid for, too
-    this.observer.observe(state, side).evaluate(policy, gate !== null, this.memory);
+    this.observer.observe(state, side).evaluate(policy, gate !== null, this.remembered(policy, side));
     const fresh = policy.probabilities;
-    const probabilities = policy === this.policy ? this.faded(fresh, tick, gate !== null) : fresh;
+    const probabilities = policy === this.policy ? this.faded(fresh, tick, side, gate !== null) : fresh;
     if (gate) return this.gatekeeper.decide(gate, state, probabilities, this.rng.next(), tick);
     return sample(probabilities, this.rng.next());
   }
@@ -200,7 +224,7 @@ export class Deciders {
     const person = this.played(side);
     const policy = person ? this.policy : this.policyOf(side);
     if (!policy || (this.scripted(side) && !person)) return this.baseline(this.scriptOf(side), copy, side, random);
-    this.observer.observe(copy, side).evaluate(policy);
+    this.observer.observe(copy, side).evaluate(policy, false, this.remembered(policy, side));
     return sample(policy.probabilities, random.next());
   };
 
@@ -216,7 +240,7 @@ export class Deciders {
   /** What the policy would do as side 0 right now: probabilities by choice, and its value. Leaves the state alone. */
   opinion(state: GameState): { probabilities: number[][]; value: number } {
     if (!this.policy) return { probabilities: [], value: 0 };
-    this.observer.observe(state, 0).evaluate(this.policy, false, this.memory);
+    this.observer.observe(state, 0).evaluate(this.policy, false, this.remembered(this.policy, 0));
     const sizes = this.spec.actions.map((choice) => choice.options.length);
     return { probabilities: marginals(this.policy.probabilities, sizes), value: this.policy.value };
   }
@@ -228,14 +252,14 @@ export class Deciders {
   }
 
   /** (1 - a) old + a new while a blend lasts, a rising with show time. */
-  private faded(fresh: Float32Array, tick: number, freely: boolean): Float32Array {
+  private faded(fresh: Float32Array, tick: number, side: number, freely: boolean): Float32Array {
     if (!this.fading) return fresh;
     const a = (tick - this.swapTick) / ((this.blend / 1000) * this.spec.tick_rate);
     if (!(a >= 0 && a < 1)) {
       this.fading = null;
       return fresh;
     }
-    this.observer.evaluate(this.fading, freely, this.memory);
+    this.observer.evaluate(this.fading, freely, this.remembered(this.fading, side));
     const old = this.fading.probabilities;
     for (let k = 0; k < fresh.length; k++) this.mixed[k] = (1 - a) * old[k]! + a * fresh[k]!;
     return this.mixed;

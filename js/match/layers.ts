@@ -1,5 +1,5 @@
 /**
- * Reads a network's `layers`, as dshq_kernels/network/layers.py and dshq_widget/contract/layers.py define them: dense layers, an optional
+ * Reads a network's `layers`, as dshq_kernels/network/layers.py defines them: dense layers, an optional
  * front layer of the drill and an optional memory before the outputs, both written as negative numbers.
  */
 import { memoryOf } from "../contract/memory";

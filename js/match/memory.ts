@@ -1,5 +1,5 @@
 /**
- * The memory of a network, an LSTM layer as dshq_widget/contract/layers.py defines it: reads what the last hidden layer gives and what it
+ * The memory of a network, an LSTM layer as dshq_kernels/network/layers.py defines it: reads what the last hidden layer gives and what it
  * gave before itself. Its state is [h, c], all 0 when an episode begins.
  */
 export class Memory {

@@ -47,9 +47,14 @@ export class Policy {
     return this.memory !== null;
   }
 
+  /** Numbers of a memory's state, 0 without a memory. */
+  get stateSize(): number {
+    return 2 * (this.memory?.units ?? 0);
+  }
+
   /** A memory's state when an episode begins; empty without a memory. */
   fresh(): Float32Array<ArrayBuffer> {
-    return new Float32Array(2 * (this.memory?.units ?? 0));
+    return new Float32Array(this.stateSize);
   }
 
   /** The memory's state after the last forward(). */

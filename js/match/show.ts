@@ -338,7 +338,7 @@ export class Show {
       rng: this.deciders.rng.state,
       phase: this.phase,
       rest: this.rest,
-      ...(this.deciders.memory.length > 0 && { memory: this.deciders.memory.slice().buffer }),
+      ...(this.deciders.memory.length > 0 && { memory: this.deciders.memory.buffer }),
     };
   }
 

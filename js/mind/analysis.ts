@@ -16,7 +16,7 @@ export type Decide = (state: GameState, side: number) => number;
 
 export class PolicyAnalysis {
   weights: Readonly<Record<string, number>> = {}; // of reward terms by name; those left out weigh what the drill says
-  memory: () => Float32Array | undefined = () => undefined; // the state of the policy's memory in the match now
+  memory: (policy: Policy, side: number) => Float32Array | undefined = () => undefined; // the state of its memory in the match now
   private readonly observer: Observer;
   private readonly gradient: Float32Array;
   private readonly terms: Float32Array;
@@ -35,9 +35,9 @@ export class PolicyAnalysis {
   /**
    * The reward that `side` expects from here on. A network trained with potential-based shaping predicts V - phi (Ng, Harada and
    * Russell, 1999, "Policy invariance under reward transformations", section 4), so the potentials are added back. With a memory it is
-   * asked with `memory`, by default what the match's policy remembers now.
+   * asked with `memory`, by default what it remembers of the match now.
    */
-  value(policy: Policy, state: GameState, side: number, memory = this.memory()): number {
+  value(policy: Policy, state: GameState, side: number, memory = this.memory(policy, side)): number {
     this.observer.observe(state, side).evaluate(policy, false, memory);
     return policy.value + this.worth(state, side, "potential");
   }
@@ -57,7 +57,7 @@ export class PolicyAnalysis {
   }
 
   /** The `count` likeliest actions, likeliest first. */
-  likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES, memory = this.memory()): { action: number; probability: number }[] {
+  likeliest(policy: Policy, state: GameState, side: number, count = OUTCOMES, memory = this.memory(policy, side)): { action: number; probability: number }[] {
     this.observer.observe(state, side).evaluate(policy, false, memory);
     const all = Array.from(policy.probabilities, (probability, action) => ({ action, probability }));
     const possible = all.filter(({ probability }) => probability > 0); // a mask forbids the others
@@ -77,7 +77,7 @@ export class PolicyAnalysis {
       const decisions = Math.max(1, Math.round((SECONDS * this.spec.tick_rate) / actionRepeat));
       let reward = 0;
       let ended = false;
-      let memory = this.memory();
+      let memory = this.memory(policy, side);
       for (let k = 0; k < decisions && !ended; k++) {
         for (let player = 0; player < this.spec.sides; player++) {
           if (player !== side) copy.action[player] = others(copy, player);

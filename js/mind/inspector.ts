@@ -46,7 +46,7 @@ export class Inspector implements Overlay {
   constructor(private readonly show: Show) {
     const { game, spec, state, current } = show;
     this.analysis = new PolicyAnalysis(game, spec);
-    this.analysis.memory = () => show.deciders.memory;
+    this.analysis.memory = (policy, side) => show.deciders.remembered(policy, side);
     this.map = new ValueMap(this.analysis);
     this.eased = new EasedImage(new FieldImage(COLUMNS, ROWS, groundOf(game, spec, state, current.slice())), COLUMNS * ROWS);
     this.gate = new GateOverlay(show);

@@ -1,5 +1,6 @@
-/** The meaning of a network's `layers`: dense layers, and what may stand in front of them. dshq_kernels/network/layers.py. */
+/** The meaning of a network's `layers`: dense layers, what may stand in front of them, and a memory. dshq_kernels/network/layers.py. */
 import { memoryOf } from "../contract/memory";
+import { GATES } from "./tables";
 
 const WAYS = 4; // up, right, down, left
 const BLOCK = 8; // traits and parts of pairs are multiples of this
@@ -25,38 +26,44 @@ export type Front = Grid | Pairs;
 
 export interface Network {
   front: Front | null;
-  /** Sizes of the dense layers. With pairs the last one says a context and the value, not logits. */
+  /** Sizes of the dense layers, a memory left out. With pairs the last one says a context and the value, not logits. */
   dense: readonly number[];
+  /** Units of the memory before the outputs, 0 without one. */
+  memory: number;
 }
 
 /** Null where `layers`, whole numbers, are not those of a network. */
-export function parse(layers: readonly number[]): Network | null {
+export function parse(all: readonly number[]): Network | null {
+  const memory = memoryOf(all);
+  const layers = memory ? [...all.slice(0, -2), all.at(-1)!] : all;
   const behind = layers.slice(1).findIndex((n) => n > 0);
   const count = behind < 0 ? layers.length - 1 : behind;
   const front = count > 0 ? readFront(layers.slice(1, 1 + count).map((n) => -n)) : null;
   const dense = layers.slice(1 + count);
   if ((count > 0 && !front) || dense.length === 0) return null;
-  if (front && front.inputs > layers[0]!) return null;
+  if (front && (memory > 0 || front.inputs > layers[0]!)) return null;
   if (front?.kind === "pairs") {
     const [items, , spaces, , , width] = front.sizes;
     if (dense.at(-1) !== items * spaces + 1) return null;
     dense[dense.length - 1] = width + 1;
   }
   dense.unshift(front ? front.features + layers[0]! - front.inputs : layers[0]!);
-  return Math.min(layers[0]!, ...dense) < 1 ? null : { front, dense };
+  return Math.min(layers[0]!, ...dense) < 1 ? null : { front, dense, memory };
 }
 
 /** The same, of layers that are a network's. Throws an Error of one sentence for others. */
 export function asNetwork(layers: readonly number[]): Network {
-  if (memoryOf(layers) > 0) throw new Error("A network with a memory trains in a kernel only.");
   const network = parse(layers);
   if (!network) throw new Error(`These layers are not those of a network: ${layers.join(", ")}.`);
   return network;
 }
 
-/** Inputs and outputs of each layer, those in front first. */
-export function shapesOf({ front, dense }: Network): Shape[] {
-  return [...(front?.shapes ?? []), ...dense.slice(1).map((width, k): Shape => [dense[k]!, width])];
+/** Inputs and outputs of each layer, those in front first, a memory last but one. */
+export function shapesOf({ front, dense, memory }: Network): Shape[] {
+  const shapes = [...(front?.shapes ?? []), ...dense.slice(1).map((width, k): Shape => [dense[k]!, width])];
+  if (!memory) return shapes;
+  const [width, outputs] = shapes.pop()!;
+  return [...shapes, [width + memory, GATES * memory], [memory, outputs]];
 }
 
 /** Floats of the weights and biases of such layers. */

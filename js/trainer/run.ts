@@ -69,7 +69,6 @@ export class Run implements Steered {
     this.values = { ...job.values };
     this.settings = readSettings(this.values);
     const { activation, separate_value_net: separate, seed } = this.settings;
-    if (this.settings.memory > 0) throw new Error("A page trains networks without a memory: set Memory to 0, or train in a kernel.");
     const layers = layersOf(spec, this.settings);
     const given = job.file ?? job.policy;
     const fits = given !== null && given.activation === activation && String(given.layers) === String(layers);

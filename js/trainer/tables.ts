@@ -12,6 +12,9 @@ export const RECORDS = {
     "x_other",
     "allowed",
     "other_allowed",
+    "memory",
+    "other_memory",
+    "keep",
     "scratch",
     "result"
   ],
@@ -49,6 +52,7 @@ export const RECORDS = {
     "scene_words",
     "scene_share",
     "running",
+    "memories",
     "obs",
     "action",
     "log_prob",
@@ -56,6 +60,8 @@ export const RECORDS = {
     "advantage",
     "returns",
     "mask",
+    "begins",
+    "states",
     "first_unit",
     "stats",
     "scratch"
@@ -76,6 +82,9 @@ export const RECORDS = {
     "advantage",
     "returns",
     "mask",
+    "begins",
+    "states",
+    "length",
     "order",
     "importance",
     "n_order",
@@ -131,6 +140,8 @@ export const RECORDS = {
     "lengths",
     "returned",
     "actions",
+    "memories",
+    "other_memories",
     "scratch"
   ]
 } as const;
@@ -166,7 +177,7 @@ export const STATS = [
 
 export const KEPT_WORDS = 3 as const;
 
-export const PLAN_COLUMNS = 24 as const;
+export const PLAN_COLUMNS = 27 as const;
 
 export const PAIR_ENTRIES = [
   "mean_lanes",
@@ -190,7 +201,10 @@ export const PLAN = {
   "PLANES": 11,
   "MAPS": 12,
   "SWEEPS": 13,
-  "ITEMS": 14
+  "ITEMS": 14,
+  "MEMORY": 24,
+  "UNITS": 25,
+  "RECALL": 26
 } as const;
 
 export const ACTIVATIONS = {
@@ -200,6 +214,8 @@ export const ACTIVATIONS = {
 } as const;
 
 export const CHUNK = 4 as const;
+
+export const GATES = 4 as const;
 
 export const SUM_NAMES = [
   "loss_policy",
@@ -226,7 +242,8 @@ export const GAINS = {
   "policy": 0.01,
   "value": 1.0,
   "context": 1.0,
-  "grid": 0.3
+  "grid": 0.3,
+  "memory": 1.0
 } as const;
 
 export const MOST_SLOTS = 8 as const;

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.minibatches import SegmentPPO, segments, summary
-from dshq_widget.algorithms.ppo.learners.learner import Hyper
+from benchmarks.minibatches import SegmentPPO, summary
+from dshq_widget.algorithms.ppo.learners.learner import Hyper, sequences
 from dshq_widget.policy.network import PolicySpec
 
 GROUPS, LENGTH = 3, 4
@@ -28,11 +28,11 @@ def learner():
 
 def test_a_segment_is_one_half_of_a_group_in_the_order_of_play():
     units = np.arange(GROUPS * LENGTH * 2)
-    rows = segments(units, LENGTH)
+    rows = sequences(units, LENGTH)
     shaped = units.reshape(GROUPS, LENGTH, 2).transpose(0, 2, 1).reshape(-1, LENGTH)
     assert np.array_equal(rows, shaped)
     one_sided = units.reshape(GROUPS, LENGTH, 2)[:, :, 0].ravel()
-    assert np.array_equal(segments(one_sided, LENGTH), shaped[::2])
+    assert np.array_equal(sequences(one_sided, LENGTH), shaped[::2])
 
 
 def test_whole_segments_are_drawn_each_once_an_epoch(learner):
@@ -42,13 +42,13 @@ def test_whole_segments_are_drawn_each_once_an_epoch(learner):
     order, importance, bounds = learner._drawn(samples, units, hyper)
     assert bounds.tolist() == [0, 8, 16, 24, 32, 40, 48] and (importance == 1).all()
     for epoch in order.reshape(2, -1, LENGTH):
-        assert sorted(map(tuple, epoch)) == sorted(map(tuple, segments(units, LENGTH)))
+        assert sorted(map(tuple, epoch)) == sorted(map(tuple, sequences(units, LENGTH)))
 
 
 def test_priorities_are_of_segments(learner):
     units = np.arange(GROUPS * LENGTH * 2)
     advantage = np.zeros((len(units), 16), np.float32)
-    loud = segments(units, LENGTH)[3]
+    loud = sequences(units, LENGTH)[3]
     advantage[loud[1]] = 5.0
     hyper = Hyper(epochs=50, minibatch_size=LENGTH * 16, priority_alpha=1.0, priority_beta=1.0)
     order, importance, _ = learner._drawn(Advantages(advantage), units, hyper)

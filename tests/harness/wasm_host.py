@@ -12,7 +12,7 @@ import numpy as np
 
 from dshq_kernels.backends.wasm import STACK_TOP, verb_names
 from dshq_kernels.network.gradient import SUMS, learn_scratch
-from dshq_kernels.network.mlp import ITEMS, MEAN, make_plan, pack, play_scratch
+from dshq_kernels.network.mlp import ITEMS, MEAN, MEMORY, make_plan, pack, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
 from dshq_kernels.play.loops import scratch_floats
 from dshq_kernels.play.records import FORWARD, ROLLOUT, UPDATE, learner_module
@@ -86,7 +86,7 @@ class Host:
         """The fields of a network; a plan with pairs gets the indices of their functions in the table."""
         if plan[0, ITEMS] > 0:
             plan = plan.copy()
-            plan[0, MEAN:] = 1 + np.arange(len(ENTRIES))
+            plan[0, MEAN:MEMORY] = 1 + np.arange(len(ENTRIES))
         fields = {"plan": self.put(plan), "layers": len(plan), "activation": activation}
         return fields if params is None else {**fields, "params": self.put(params)}
 
@@ -109,6 +109,7 @@ class Host:
         written = {
             "tiles": self.put(games.tiles),
             "running": self.put(games.running),
+            "memories": self.put(games.memories) if games.memories.size else 0,
             "stats": self.put(games.new_stats()),
             **self.samples(samples),
         }
@@ -173,8 +174,9 @@ class Host:
                 **self.samples(samples),
                 **written,
                 "floats": state.shape[2],
-                "scratch": self.room(learn_scratch(plan)),
-                "scratch_floats": learn_scratch(plan),
+                "length": samples.length,
+                "scratch": self.room(learn_scratch(plan, samples.length)),
+                "scratch_floats": learn_scratch(plan, samples.length),
                 "order": self.put(order),
                 "importance": self.put(np.ones(len(order), np.float32)),
                 "n_order": len(order),

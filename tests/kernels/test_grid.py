@@ -88,6 +88,7 @@ def test_a_policy_looks_ahead_as_described_in_numpy_and_on_lanes():
         lanes[1].ctypes.data,
         0,
         0,
+        mlp.NO_MEMORY,
         scratch.ctypes.data,
     )
     begin = (out - scratch.ctypes.data) // 4

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dshq_kernels.network.gradient import SUMS, learn_scratch
-from dshq_kernels.network.mlp import forward_lanes, make_plan, pack, play_scratch
+from dshq_kernels.network.mlp import NO_MEMORY, forward_lanes, make_plan, pack, play_scratch
 from dshq_kernels.network.update import learn
 from dshq_kernels.play.records import FORWARD
 from dshq_kernels.play.rollout import Rollouts, Samples
 from dshq_kernels.simd.vector import aligned
+from dshq_widget.algorithms.ppo.learners.learner import sequences
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.binpack import BinPack
@@ -35,9 +36,9 @@ NUMBERS = {
 }
 
 
-def network(spec, hidden=(64, 64)):
-    """Plan, activation and padded weights of a network that is not at its beginning."""
-    shape = PolicySpec.for_drill(spec, hidden)
+def network(spec, memory=0):
+    """Layers, plan and padded weights of a network that is not at its beginning."""
+    shape = PolicySpec.for_drill(spec, (64, 64), memory=memory)
     weights = initial_weights(shape.layers, 1)
     weights += np.random.default_rng(2).standard_normal(weights.size).astype(np.float32) * 0.2
     plan = make_plan(shape.layers)
@@ -58,7 +59,8 @@ def test_forward(game, relaxed):
     layers, plan, params = network(drill.spec)
     x = np.random.default_rng(0).standard_normal((2, layers[0], 16)).astype(np.float32)
     scratch = aligned(play_scratch(plan) + 64)
-    at = forward_lanes(plan, 1, params.ctypes.data, x.ctypes.data, x[1].ctypes.data, 0, 0, scratch.ctypes.data)
+    places = (params.ctypes.data, x.ctypes.data, x[1].ctypes.data)
+    at = forward_lanes(plan, 1, *places, 0, 0, NO_MEMORY, scratch.ctypes.data)
     count = layers[-1] * 2 * 16
     wanted = np.ctypeslib.as_array((ctypes.c_float * count).from_address(at)).copy()
 
@@ -83,11 +85,13 @@ def games_of(drill, layers):
 
 
 @BUILDS
-def test_a_rollout_and_an_update(relaxed):
+@pytest.mark.parametrize("memory", [0, 20])
+def test_a_rollout_and_an_update(relaxed, memory):
     drill = compile_drill(Ball)
-    layers, plan, params = network(drill.spec)
+    layers, plan, params = network(drill.spec, memory)
     exact = relaxed and fuses(drill)
-    games, samples = games_of(drill, layers), Samples.new(games_of(drill, layers).units, *Samples.sizes(drill.spec))
+    games = games_of(drill, layers)
+    samples = Samples.new(games.units, *games.sizes)
     host = Host(drill, relaxed)
     written = host.rollout(games, params, samples, GAMMA, LAMBDA)
     stats = games.new_stats()
@@ -95,13 +99,16 @@ def test_a_rollout_and_an_update(relaxed):
     host.run()
     assert host.read(written["tiles"], games.tiles).tobytes() == games.tiles.tobytes(), "states have the same bits"
     assert host.read(written["action"], samples.action).tobytes() == samples.action.tobytes()
-    for name in SAMPLES[:-1]:
+    for name in SAMPLES:
         wanted = getattr(samples, name)
+        if wanted.size == 0:
+            continue
         compare(host.read(written[name], wanted), wanted, exact)
     compare(host.read(written["stats"], stats), stats, exact)
     compare(host.read(written["running"], games.running), games.running, exact)
 
-    order = np.random.default_rng(1).permutation(games.trainable)[:64]
+    rows = sequences(games.trainable, games.length) if memory else games.trainable
+    order = np.random.default_rng(1).permutation(rows, axis=0).ravel()[: 3 * 24]
     state = np.stack([params, params * 0.01, np.abs(params) * 0.001])[None]
     host = Host(drill, relaxed)
     numbers = {**NUMBERS, "target_kl": 0.0}
@@ -118,8 +125,8 @@ def test_a_rollout_and_an_update(relaxed):
         1,
         learned,
         gradients,
-        aligned((1, learn_scratch(plan))),
-        samples.addresses(),
+        aligned((1, learn_scratch(plan, samples.length))),
+        (*samples.addresses(), samples.length),
         order,
         np.ones(len(order), f32),
         np.array([0, len(order)]),

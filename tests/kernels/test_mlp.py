@@ -40,7 +40,7 @@ def over_lanes(plan, activation, weights, obs):
     params, scratch = mlp.pack(plan, weights), aligned(mlp.play_scratch(plan))
     first, second = (unit.ctypes.data for unit in obs)
     out = mlp.forward_lanes(
-        plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, 0, 0, scratch.ctypes.data
+        plan, mlp.ACTIVATIONS[activation], params.ctypes.data, first, second, 0, 0, mlp.NO_MEMORY, scratch.ctypes.data
     )
     start, n_out = (out - scratch.ctypes.data) // 4, plan[-1, mlp.N_OUT]
     return scratch[start : start + n_out * 32].reshape(n_out, 2, 16)
@@ -111,7 +111,7 @@ def test_tanh_within_its_stated_error():
     for x in np.linspace(-12, 12, 32 * 500).astype(np.float32).reshape(-1, 2, 1, 16):
         x = np.ascontiguousarray(x)
         out = mlp.forward_lanes(
-            plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, 0, 0, scratch.ctypes.data
+            plan, 1, params.ctypes.data, x[0].ctypes.data, x[1].ctypes.data, 0, 0, mlp.NO_MEMORY, scratch.ctypes.data
         )
         start = (out - scratch.ctypes.data) // 4
         worst = max(worst, np.abs(scratch[start : start + 32] - np.tanh(x.astype(np.float64)).ravel()).max())
@@ -175,7 +175,7 @@ def gradient(layers, activation, weights, samples, mean, scale, clip, clip_value
         state,
         slopes,
         aligned((1, learn_scratch(plan))),
-        samples.addresses(),
+        (*samples.addresses(), 1),
         units,
         np.ones(len(units), np.float32),
         np.array([0, len(units)]),

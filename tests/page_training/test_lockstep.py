@@ -45,6 +45,11 @@ RUNS = {
     ),
     "priorities": ("approach", {"priority_alpha": 0.6, "epochs": 3, "normalize_advantages": False}),
     "a mask": ("bandit", {}),
+    "a memory": ("lamp", {"num_envs": 64}),
+    "two who remember": (
+        "ball",
+        {"memory": 20, "hidden_sizes": (32,), "opponents": {"self": 0.5, "chaser": 0.5}, "priority_alpha": 0.5},
+    ),
     "a grid": ("maze", {"num_envs": 32}),
     "pairs": ("binpack", {"num_envs": 32}),
 }

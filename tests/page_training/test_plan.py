@@ -7,7 +7,7 @@ import pytest
 
 from dshq_kernels.network.gradient import learn_scratch
 from dshq_kernels.network.layers import Grid
-from dshq_kernels.network.mlp import ACTIVATIONS, ITEMS, MEAN, make_plan, pack, plan_floats, play_scratch
+from dshq_kernels.network.mlp import ACTIVATIONS, ITEMS, MEAN, MEMORY, make_plan, pack, plan_floats, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
 from dshq_widget.contract import settings
 from dshq_widget.drill.compiled import compile_drill
@@ -23,9 +23,9 @@ import { Generator } from "./js/trainer/numpy/random";
 
 const plan = ([layers, separate]: [number[], boolean]) => {
   try {
-    const { numbers, places, ...rest } = makePlan(layers, "relu", separate);
+    const { numbers, places, learnScratch, ...rest } = makePlan(layers, "relu", separate);
     const weights = [...untrained(layers, separate, Generator.seeded(5, 1))];
-    return { ...rest, numbers: [...numbers], places: [...places], weights };
+    return { ...rest, learnScratch: [1, 20].map(learnScratch), numbers: [...numbers], places: [...places], weights };
   } catch (error) {
     return { error: (error as Error).message };
   }
@@ -38,6 +38,7 @@ NETWORKS = {
     "dense": ((28, 64, 40, 31), False),
     "two side by side": ((9, 128, 128, 4), True),
     "a grid": ((80, *GRID, 16, 5), False),
+    "a memory": ((5, 12, 40, -33, 7), False),
     "pairs": ((31, *PAIRS, 32, 48, 9), False),
     "pairs and nothing else": ((26, *PAIRS, 9), False),
 }
@@ -53,7 +54,7 @@ def network(name):
     if name in NETWORKS:
         return NETWORKS[name]
     drill = compile_drill(get(name))
-    shape = PolicySpec.for_config(drill.spec, settings.of_drill(drill.spec).replace({"memory": 0}))
+    shape = PolicySpec.for_config(drill.spec, settings.of_drill(drill.spec))
     return shape.layers, shape.separate
 
 
@@ -69,12 +70,13 @@ def test_plans_are_pythons(page, name):
     layers, separate = network(name)
     plan, found = make_plan(layers, separate), page[name]
     if plan[0, ITEMS]:
-        plan[0, MEAN:] = 1 + np.arange(len(ENTRIES))  # of the function table
+        plan[0, MEAN:MEMORY] = 1 + np.arange(len(ENTRIES))  # of the function table
     assert (found["rows"], found["numbers"]) == (len(plan), plan.ravel().tolist())
     block = pack(plan, np.arange(len(found["places"]), dtype=np.float32))
     assert block[found["places"]].tolist() == list(range(len(found["places"])))
     assert found["floats"] == plan_floats(plan)
-    assert (found["playScratch"], found["learnScratch"]) == (play_scratch(plan), learn_scratch(plan))
+    assert found["playScratch"] == play_scratch(plan)
+    assert found["learnScratch"] == [learn_scratch(plan, length) for length in (1, 20)]
     assert found["activation"] == ACTIVATIONS["relu"]
 
 
@@ -100,8 +102,6 @@ def test_fresh_weights_are_as_large_as_pythons(page, name):
 def test_every_drill_is_trained_in_its_page(name):
     drill = compile_drill(get(name))
     assert page_training.why_not(SimpleNamespace(drill=drill, algorithm="ppo", config=settings.TrainConfig())) == ""
-    remembers = SimpleNamespace(drill=drill, algorithm="ppo", config=settings.TrainConfig(memory=8))
-    assert "a page trains networks without a memory" in page_training.why_not(remembers)
 
 
 @pytest.mark.parametrize("name", REFUSED)

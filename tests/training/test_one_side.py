@@ -14,7 +14,7 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import drills, get
 from dshq_widget.drills.bandit import Bandit
-from dshq_widget.policy.evaluate import evaluate_alone, opponent, player_of
+from dshq_widget.policy.evaluate import evaluate_alone, network, opponent
 from dshq_widget.training.trainer import Trainer
 
 PATIENCE = 300.0
@@ -90,7 +90,7 @@ def test_training_ends_with_the_policy_that_solved_it(name):
         metrics, newest = trainer.metrics, trainer.latest_policy()
     assert metrics["solved"] == 1 and metrics["evaluated_return"] >= target
     assert metrics["version"] == newest.version
-    found = evaluate_alone(trainer.drill, player_of(newest.layers, newest.activation, newest.weights), 200, seed=9)
+    found = evaluate_alone(trainer.drill, network(newest.layers, newest.activation, newest.weights), 200, seed=9)
     assert found["return_mean"] > 0.9 * target
 
 

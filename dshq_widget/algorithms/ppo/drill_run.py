@@ -60,7 +60,8 @@ class DrillPPO:
         self.drill = CompiledDrill.from_json(job["drill"])
         self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
         self.workers = int(job.get("workers", 0))
-        self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
+        alone = self.config.deterministic or self.config.memory  # the GPU's learner has no memory
+        self.device = choose_device("cpu" if alone else self.config.device)
         self.helper = compiling.Helper() if self.device == "cpu" else None
         self._say_compiling(1, f"the rules of {self.drill.spec['title']}")
         compiling.rules(self.drill, partial(self._say_compiling, 1, "the rules, in another process"))

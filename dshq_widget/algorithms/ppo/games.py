@@ -41,7 +41,7 @@ class OwnGames:
 
     def __init__(self, drill: CompiledDrill, config: TrainConfig, threads: int):
         self.rollouts: Rollouts = make_rollouts(drill, config, config.num_envs, config.seed, threads)
-        self.samples = Samples.new(self.rollouts.units, *Samples.sizes(drill.spec))
+        self.samples = Samples.new(self.rollouts.units, *self.rollouts.sizes)
         self.units = self.rollouts.trainable
         self.opponents = Opponents(self.rollouts.plan, slot_count(config, drill.spec))
         self.drill, self.threads = drill, threads
@@ -90,24 +90,27 @@ class OwnGames:
         self.rollouts.mend(samples)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The games' state for an exact continuation: every tile's bytes, running returns, the actions' generator."""
-        return {
+        """The games' state for an exact continuation: every tile's bytes, running returns, memories, the actions'
+        generator.
+        """
+        memories = {"train.memories": self.rollouts.memories.copy()} if self.rollouts.memories.size else {}
+        return memories | {
             "train.tiles": self.rollouts.tiles.view(np.uint8).ravel().copy(),
             "train.running": self.rollouts.running.copy(),
             "train.count": np.array(self.rollouts.count, np.int64),
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what `state` returned if the number of games and the rules are the same."""
-        tiles = self.rollouts.tiles.view(np.uint8).reshape(-1)
-        if (
-            "train.tiles" in state
-            and state["train.tiles"].shape == tiles.shape
-            and state["train.running"].shape == self.rollouts.running.shape
-        ):
-            tiles[:] = state["train.tiles"]
-            self.rollouts.running[:] = state["train.running"]
-            self.rollouts.count = int(state["train.count"])
+        """Restore what `state` returned if the number of games, the rules and the memory are the same."""
+        rollouts = self.rollouts
+        tiles = rollouts.tiles.view(np.uint8).reshape(-1)
+        places = {"train.tiles": tiles, "train.running": rollouts.running}
+        if rollouts.memories.size:
+            places["train.memories"] = rollouts.memories
+        if all(name in state and state[name].shape == place.shape for name, place in places.items()):
+            for name, place in places.items():
+                place[:] = state[name]
+            rollouts.count = int(state["train.count"])
 
 
 class RingGames:
@@ -129,8 +132,8 @@ class RingGames:
         self.lanes, self.shapes = [], []
         for count, offset in zip(games, offsets, strict=True):
             shape = make_rollouts(drill, config, count, 0, 1)
-            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec), offset))
-            self.shapes.append((shape.units, *Samples.sizes(spec)))
+            self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec, config), offset))
+            self.shapes.append((shape.units, *shape.sizes))
         self.turn, self.stale, self.oldest = 0, 0, 0
         self.memory = [0.0] * len(self.lanes)  # MB, as each process said last
 

@@ -28,7 +28,6 @@ LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runti
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
 CLUSTER_LEARNER = "dshq_widget.algorithms.ppo.cluster.run:run"
 JOINT_LEARNER = "dshq_widget.algorithms.ppo.joint.run:run"
-RECURRENT_LEARNER = "dshq_widget.algorithms.ppo.recurrent.run:run"
 COMPILER = "dshq_widget.algorithms.ppo.compiling:run"
 COMPILE_SECONDS = 600.0
 """The compiler holds the interpreter's lock for long."""
@@ -202,7 +201,7 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
         kinds = share_tiles(count // LANES, opponent_shares(config, spec))
         groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
-        fields.append(chunk_fields(units, spec))
+        fields.append(chunk_fields(units, spec, config))
     offsets, end = [], 0
     for field in fields:
         offsets.append(end)
@@ -215,7 +214,7 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
 
 def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
     """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
-    if not isinstance(drill, CompiledDrill) or config.device == "cuda" or config.memory:
+    if not isinstance(drill, CompiledDrill) or config.device == "cuda":
         return
     if not compiling.is_compiled(drill):
         supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
@@ -244,9 +243,6 @@ def start_processes(
         return OneProcess(CLUSTER_LEARNER, data, config, weights, job, on_message, on_exit, machine.size)
     if config.joint:
         return _joint(drill, config, weights, job, on_message, on_exit)
-    if isinstance(drill, CompiledDrill) and config.memory:
-        need_torch(f"training a memory on {drill.name}")
-        return OneProcess(RECURRENT_LEARNER, drill.to_json(), config, weights, job, on_message, on_exit)
     if isinstance(drill, CompiledDrill):
         return DrillProcesses(drill, config, weights, job, on_message, on_exit)
     need_torch(f"training on {drill.name}")

@@ -125,12 +125,12 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     if "num_envs" not in keep:
         doublings = int(math.log2(max(machine.cpu, 0.01) / REFERENCE_CPU) / 2)
         games = int(min(max(base.num_envs * 2.0**doublings, LEAST_GAMES), MOST_GAMES))
-        while games > LANES and sample_bytes(spec, games, 1) > machine.memory * SAMPLE_SHARE:
+        while games > LANES and sample_bytes(spec, games, 1, config.memory) > machine.memory * SAMPLE_SHARE:
             games //= 2
         games = max(LANES, games // LANES * LANES)
     if "rollout_length" not in keep:
         length = base.rollout_length
-        while length > 1 and sample_bytes(spec, games, length) > machine.memory * SAMPLE_SHARE:
+        while length > 1 and sample_bytes(spec, games, length, config.memory) > machine.memory * SAMPLE_SHARE:
             length //= 2
     chosen = {"num_envs": games, "rollout_length": length}
     if not {"num_envs", "minibatch_size"} & keep:
@@ -139,9 +139,10 @@ def fitted(config: TrainConfig, spec: Mapping[str, Any], keep: Collection[str], 
     return config.replace(chosen)
 
 
-def sample_bytes(spec: Mapping[str, Any], games: int, length: int) -> int:
+def sample_bytes(spec: Mapping[str, Any], games: int, length: int, memory: int = 0) -> int:
     """Upper limit of the memory of one rollout, in bytes: every side of every game learns."""
-    return 4 * Samples.floats(games // LANES * length * int(spec["sides"]), *Samples.sizes(spec))
+    units = games // LANES * length * int(spec["sides"])
+    return 4 * Samples.floats(units, *Samples.sizes(spec, memory, length))
 
 
 # ---- processes and threads

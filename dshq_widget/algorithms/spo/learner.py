@@ -170,7 +170,7 @@ class SpoLearner:
         numbers = np.array([self.dual_alpha.value, value_coef, share], np.float32)
         sums = np.zeros((self.threads, SUMS, LANES), np.float32)
         ring = replay.ring
-        data = (ring.obs, 0, 0, 0, 0, 0, ring.mask)
+        data = (ring.obs, 0, 0, 0, 0, 0, ring.mask, 0, 0, 1)
         self._gradients[:] = 0
 
         def work(thread: int) -> None:

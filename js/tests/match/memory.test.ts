@@ -120,12 +120,55 @@ describe("a network with a memory", () => {
     expect(stateHash(replay(loadRules(TOY.javascript), ALONE, recording).buffer)).toBe(recording.sha256);
   });
 
-  it("does not search, and plays one side only", () => {
+  it("remembers for each side what that side saw", () => {
+    const two = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
+    two.setMode("ai_vs_ai", "random");
+    two.setPolicy(newPolicy(1));
+    const policy = newPolicy(1);
+    const states = [policy.fresh(), policy.fresh()];
+    const observation = new Float32Array(3);
+    for (let k = 0; k < 6; k++) {
+      for (const side of [0, 1]) {
+        two.game.observe(two.state, side, observation);
+        policy.forward(observation, undefined, states[side]);
+        states[side] = policy.remembered.slice() as Float32Array<ArrayBuffer>;
+      }
+      two.stepBy("decision", 1);
+    }
+    expect(two.deciders.memories).toEqual(states);
+    expect(states[0]).not.toEqual(states[1]);
+    const mind = new PolicyAnalysis(two.game, TOY.spec);
+    mind.memory = (asked, side) => two.deciders.remembered(asked, side);
+    expect(mind.think(two.deciders.policy!, two.state, 1).probabilities.flat()).not.toEqual(
+      mind.think(two.deciders.policy!, two.state, 0).probabilities.flat(),
+    );
+    const other = new Show(loadRules(TOY.javascript), TOY.spec, 9, () => 0);
+    other.setMode("ai_vs_ai", "random");
+    other.setPolicy(newPolicy(1));
+    other.restore(two.snapshot());
+    expect(other.deciders.memories).toEqual(states);
+  });
+
+  it("forgets where another network plays the other side", () => {
+    const two = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
+    two.setPolicy(newPolicy(1));
+    two.deciders.setRival("older", newPolicy(7));
+    two.setMode("ai_vs_ai", "random");
+    two.stepBy("decision", 3);
+    const mine = [...two.deciders.memories[0]!];
+    expect(two.deciders.memories[1]!.some((x) => x !== 0)).toBe(true);
+    two.setMode("sandbox", "older");
+    expect([...two.deciders.memories[1]!]).toEqual(new Array(8).fill(0));
+    expect([...two.deciders.memories[0]!]).toEqual(mine);
+    two.deciders.setRival("older", newPolicy(8, [3, 6, -2, 7]));
+    two.stepBy("decision", 1);
+    expect(two.deciders.memories.map(({ length }) => length)).toEqual([8, 4]);
+  });
+
+  it("does not search", () => {
     const show = playing();
     show.deciders.searcher.set({ num_particles: 4, search_depth: 2, gamma: 1, weights: {} });
     expect(show.deciders.searching).toBe(-1);
     show.stepBy("decision", 2);
-    const two = new Show(loadRules(TOY.javascript), TOY.spec, 1, () => 0);
-    expect(() => two.setPolicy(newPolicy(1))).toThrow("a network with a memory plays drills of one side. Reset the training.");
   });
 });

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DrillSpec } from "../../contract/protocol";
 import { lacks } from "../../trainer/engines/gpu";
-import type { Modules } from "../../trainer/games/modules";
 import { asNetwork, countFloats, parse, parts, shapesOf } from "../../trainer/layers";
-import { Run } from "../../trainer/run";
 import type { Settings } from "../../trainer/settings";
 
 const GRID = [80, -5, -5, -2, -4, -6, 16, 5]; // 3 planes of 25 cells and 5 more observations
@@ -11,7 +9,7 @@ const PAIRS = [31, -2, -3, -4, -5, -8, -16, 32, 9]; // 26 observations of items 
 
 describe("layers", () => {
   it("are dense, or have a grid or pairs in front", () => {
-    expect(parse([5, 8, 4])).toEqual({ front: null, dense: [5, 8, 4] });
+    expect(parse([5, 8, 4])).toEqual({ front: null, dense: [5, 8, 4], memory: 0 });
     expect(parse(GRID)).toMatchObject({ front: { kind: "grid", inputs: 75, features: 16 }, dense: [21, 16, 5] });
     expect(parse(PAIRS)).toMatchObject({ front: { kind: "pairs", inputs: 26, features: 16 }, dense: [21, 32, 17] });
   });
@@ -42,10 +40,14 @@ describe("layers", () => {
     expect(() => asNetwork(layers)).toThrow("These layers are not those of a network");
   });
 
-  it("with a memory are for a kernel", () => {
-    expect(() => asNetwork([2, 32, -32, 4])).toThrow("A network with a memory trains in a kernel only.");
-    const job = { values: { memory: 8 } } as unknown as ConstructorParameters<typeof Run>[2];
-    expect(() => new Run(() => undefined, { spec: {} } as Modules, job)).toThrow("A page trains networks without a memory: set Memory to 0");
+  it("with a memory have one more layer, which reads what it gave before", () => {
+    expect(parse([2, 32, -16, 4])).toEqual({ front: null, dense: [2, 32, 4], memory: 16 });
+    expect(shapesOf(asNetwork([2, 32, -16, 4]))).toEqual([
+      [2, 32],
+      [48, 64],
+      [16, 4],
+    ]);
+    expect(parse([...GRID.slice(0, -1), -8, GRID.at(-1)!])).toBeNull();
   });
 
   it.each([GRID, PAIRS])("with something in front are not for the GPU", (...layers: number[]) => {

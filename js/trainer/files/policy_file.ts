@@ -5,7 +5,6 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { memoryOf } from "../../contract/memory";
 import type { Activation } from "../../contract/protocol";
 import { countFloats, parse, shapesOf } from "../layers";
 import { countConvolutionFloats } from "./convolutions";
@@ -173,7 +172,6 @@ function readLayers(metadata: Metadata): { layers: number[]; floats: number } {
   const layers = parsed<unknown[]>(text, "list of layers", Array.isArray);
   const good = layers.every((n) => typeof n === "number" && Number.isInteger(n) && Math.abs(n) >= 1 && Math.abs(n) <= MAX_WIDTH);
   const sized = good && !/[.e]/i.test(text) && layers.length >= 2 && layers.length <= MAX_LAYERS;
-  if (sized && memoryOf(layers as number[]) > 0) throw new PolicyFileError("its network has a memory, which trains in a kernel only");
   const network = sized ? parse(layers as number[]) : null;
   if (!network) throw new PolicyFileError("its list of layers is not one of a network");
   return { layers: layers as number[], floats: countFloats(shapesOf(network)) };

@@ -7,13 +7,11 @@ import type { FromLane, ToLane } from "./lanes";
 import type { Block } from "./memory";
 import { Modules } from "./modules";
 import { Rollouts } from "./rollouts";
-import { copyOut } from "./samples";
 
 export type Post = (message: FromLane, transfer: Transferable[]) => void;
 
 export class LaneThread {
   private constructor(
-    private readonly modules: Modules,
     private readonly rollouts: Rollouts,
     private readonly plan: ReturnType<typeof makePlan>,
     private readonly params: Block,
@@ -27,7 +25,7 @@ export class LaneThread {
     const settings = readSettings(order.values);
     const plan = makePlan(layersOf(order.spec, settings), settings.activation, settings.separate_value_net);
     const rollouts = new Rollouts(modules, plan, modules.memory.i64(plan.numbers), settings, order.games, order.seed);
-    return new LaneThread(modules, rollouts, plan, modules.memory.floats(plan.floats), post);
+    return new LaneThread(rollouts, plan, modules.memory.floats(plan.floats), post);
   }
 
   receive(message: ToLane): void {
@@ -35,7 +33,7 @@ export class LaneThread {
       case "PLAY": {
         pack(this.plan, message.weights, this.params.f32);
         const { samples, stats } = this.rollouts.play(this.params.at, message.settings);
-        const arrays = copyOut(samples, this.modules.spec, this.rollouts.unitCount);
+        const arrays = this.rollouts.copyOut(samples);
         this.post(
           { type: "PLAYED", arrays, stats },
           arrays.map(({ buffer }) => buffer),

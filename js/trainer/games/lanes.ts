@@ -8,7 +8,7 @@ import { readSettings, type Settings } from "../settings";
 import { STATS } from "../tables";
 import type { Experience, Games } from "./games";
 import type { Modules } from "./modules";
-import { copyIn, LANES, newSamples, type Samples } from "./samples";
+import { copyIn, LANES, newSamples, type Samples, type Shape } from "./samples";
 
 const START_MS = 10_000; // a thread that has not answered by then was refused silently
 
@@ -34,8 +34,8 @@ export class Lanes implements Games {
   private readonly units: Int32Array;
 
   private constructor(
-    private readonly spec: DrillSpec,
     modules: Modules,
+    private readonly shape: Shape,
     private readonly lanes: Lane[],
   ) {
     let from = 0;
@@ -45,7 +45,7 @@ export class Lanes implements Games {
       from += lane.units;
     }
     this.units = Int32Array.from(units);
-    this.samples = newSamples(modules.memory, spec, from);
+    this.samples = newSamples(modules.memory, shape, from);
   }
 
   /** With a thread behind each of `ports`; null where one of them does not answer. */
@@ -62,7 +62,7 @@ export class Lanes implements Games {
       }),
     );
     const there = lanes.filter((lane) => lane !== null);
-    return there.length === count ? new Lanes(spec, modules, there) : null;
+    return there.length === count ? new Lanes(modules, { spec, memory: settings.memory, length: settings.rollout_length }, there) : null;
   }
 
   get threads(): number {
@@ -75,7 +75,7 @@ export class Lanes implements Games {
     const played = await Promise.all(this.lanes.map((lane) => lane.played!));
     let from = 0;
     for (const [k, { arrays }] of played.entries()) {
-      copyIn(this.samples, this.spec, arrays, from);
+      copyIn(this.samples, this.shape, arrays, from);
       from += this.lanes[k]!.units;
     }
     const newest = weights();

@@ -48,11 +48,14 @@ export class Matches {
         const plan = player.kind <= POLICY ? this.plan : this.nobody;
         const block = memory.floats(plan.floats);
         if (player.weights) pack(plan, player.weights, block.f32);
+        const remembered = memory.floats(count * 2 * plan.memory * LANES);
+        remembered.f32.fill(0);
         return {
           [`${prefix}plan`]: memory.i64(plan.numbers).at,
           [`${prefix}layers`]: plan.rows,
           [`${prefix}activation`]: plan.activation,
           [`${prefix}params`]: block.at,
+          [`${prefix}memories`]: remembered.at,
           [`${prefix}kind`]: player.kind,
         };
       };

@@ -10,7 +10,7 @@ import type { Block } from "./memory";
 import { type Modules, wordOf } from "./modules";
 import { kindOf } from "./opponents";
 import { POLICY, SELF } from "./players";
-import { LANES, newSamples, places, type Samples } from "./samples";
+import { copyOut, LANES, newSamples, places, type Samples, type Shape } from "./samples";
 
 const POOL = "pool";
 /** Different earlier policies that play at once; 0 without a pool. */
@@ -68,6 +68,8 @@ export class Rollouts implements Games {
   readonly unitCount: number; // of a rollout
   private readonly tiles: Block;
   private readonly running: Block; // f32 [tiles, sides, 16]: returns of the unfinished episodes
+  private readonly memories: Block; // f32 [tiles, sides, 2 units, 16]
+  private readonly shape: Shape; // of the samples
   private readonly samples: Samples;
   private readonly stats: Block;
   private readonly groups: readonly number[][];
@@ -101,10 +103,13 @@ export class Rollouts implements Games {
         Array.from({ length: length * 2 }, (_, k) => (keep(group, k & 1) ? g * length * 2 + k : -1)).filter((unit) => unit >= 0),
       ),
     );
-    this.samples = newSamples(memory, spec, units);
+    this.shape = { spec, memory: plan.memory, length };
+    this.samples = newSamples(memory, this.shape, units);
     this.unitCount = units;
     this.tiles = memory.take(tiles * modules.tileBytes);
     this.running = memory.floats(tiles * sides * LANES);
+    this.memories = memory.floats(tiles * sides * 2 * plan.memory * LANES);
+    this.memories.f32.fill(0);
     this.stats = memory.take(8 * (STATS.length + terms.length));
     const slots = slotCount(settings);
     this.policies = slots ? memory.floats(slots * plan.floats) : null;
@@ -134,6 +139,7 @@ export class Rollouts implements Games {
       seed: seed >>> 0,
       scene_words: tileWords,
       running: this.running.at,
+      memories: plan.memory ? this.memories.at : 0,
       ...places(this.samples),
       stats: this.stats.at,
       scratch: this.scratch.at,
@@ -202,28 +208,40 @@ export class Rollouts implements Games {
           if (!range(length).some(bad) && !range(observations).some(blind)) continue;
           this.modules.reset(this.tiles.at + tile * tileBytes, lane);
           for (let side = 0; side < sides; side++) running[(tile * sides + side) * LANES + lane] = 0;
+          const rows = 2 * this.plan.memory * sides;
+          for (let row = 0; row < rows; row++) this.memories.f32[(tile * rows + row) * LANES + lane] = 0;
         }
       }
     }
   }
 
-  /** Every tile's bytes, running returns, the actions' generator. */
+  /** A copy of a rollout's samples, to send to another thread. */
+  copyOut(samples: Samples): Uint32Array<ArrayBuffer>[] {
+    return copyOut(samples, this.shape, this.unitCount);
+  }
+
+  /** Every tile's bytes, running returns, memories, the actions' generator. */
   state(): Tensors {
     const tiles = this.games / LANES;
-    const shape = [tiles, this.modules.spec.sides, LANES];
+    const { sides } = this.modules.spec;
+    const shape = [tiles, sides, LANES];
+    const remembered = [tiles, sides, 2 * this.plan.memory, LANES];
     return {
+      ...(this.plan.memory && { "train.memories": tensor("F32", this.memories.f32.slice(0, product(remembered)), remembered) }),
       "train.tiles": tensor("U8", this.tiles.u8.slice(0, tiles * this.modules.tileBytes)),
       "train.running": tensor("F32", this.running.f32.slice(0, product(shape)), shape),
       "train.count": number("I64", this.count),
     };
   }
 
-  /** Takes over what `state` returned if the number of games and the rules are the same. */
+  /** Takes over what `state` returned if the number of games, the rules and the memory are the same. */
   restore(state: Tensors): void {
-    const [tiles, running, count] = [state["train.tiles"], state["train.running"], state["train.count"]];
+    const [tiles, running, memories, count] = [state["train.tiles"], state["train.running"], state["train.memories"], state["train.count"]];
     const number = this.games / LANES;
     if (!tiles || !running || !count || tiles.data.length !== number * this.modules.tileBytes) return;
-    if (running.data.length !== number * this.modules.spec.sides * LANES) return;
+    const each = number * this.modules.spec.sides * LANES;
+    if (running.data.length !== each || (memories?.data.length ?? 0) !== each * 2 * this.plan.memory) return;
+    if (memories) this.memories.f32.set(memories.data as Float32Array);
     this.tiles.u8.set(tiles.data as Uint8Array);
     this.running.f32.set(running.data as Float32Array);
     this.count = Number(count.data[0]);

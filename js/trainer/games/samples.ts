@@ -3,35 +3,49 @@ import type { DrillSpec } from "../../contract/protocol";
 import type { Block, Memory } from "./memory";
 
 export const LANES = 16;
-const ARRAYS = ["obs", "action", "log_prob", "value", "advantage", "returns", "mask"] as const;
+const ARRAYS = ["obs", "action", "log_prob", "value", "advantage", "returns", "mask", "begins", "states"] as const;
+type Name = (typeof ARRAYS)[number];
 
-/** `[units, ..., 16]` each. */
-export type Samples = Record<(typeof ARRAYS)[number], Block | null>;
-
-/** 4-byte words of one unit in each array. */
-export function wordsOf(spec: DrillSpec): Record<keyof Samples, number> {
-  const mask = spec.masked ? LANES * Math.ceil(spec.n_actions / 32) : 0;
-  return { obs: LANES * spec.n_obs, action: LANES, log_prob: LANES, value: LANES, advantage: LANES, returns: LANES, mask };
+/** What their sizes depend on: units of the network's memory, 0 without one, and decisions of a rollout. */
+export interface Shape {
+  spec: DrillSpec;
+  memory: number;
+  length: number;
 }
 
-export function newSamples(memory: Memory, spec: DrillSpec, units: number): Samples {
-  const words = wordsOf(spec);
-  return Object.fromEntries(ARRAYS.map((name) => [name, words[name] ? memory.floats(units * words[name]) : null])) as Samples;
+/** `[units, ..., 16]` each, of memories `[sequences, ..., 16]`; null for arrays without numbers. */
+export interface Samples extends Record<Name, Block | null> {
+  /** Decisions of a sequence; 1 without a memory. */
+  length: number;
 }
 
-/** Address of each array, 0 for a mask without words. */
+/** 4-byte words of so many units in each array. */
+export function wordsOf({ spec, memory, length }: Shape, units: number): Record<Name, number> {
+  const one = LANES * units;
+  const mask = spec.masked ? one * Math.ceil(spec.n_actions / 32) : 0;
+  const remembered = { begins: memory ? one : 0, states: 2 * memory * (one / length) };
+  return { obs: one * spec.n_obs, action: one, log_prob: one, value: one, advantage: one, returns: one, mask, ...remembered };
+}
+
+export function newSamples(memory: Memory, shape: Shape, units: number): Samples {
+  const words = wordsOf(shape, units);
+  const arrays = ARRAYS.map((name) => [name, words[name] ? memory.floats(words[name]) : null]);
+  return { ...(Object.fromEntries(arrays) as Record<Name, Block | null>), length: shape.memory ? shape.length : 1 };
+}
+
+/** Address of each array, 0 for one without numbers. */
 export function places(samples: Samples): Record<string, number> {
   return Object.fromEntries(ARRAYS.map((name) => [name, samples[name]?.at ?? 0]));
 }
 
 /** A copy of the first units' words, array by array, to send to another thread. */
-export function copyOut(samples: Samples, spec: DrillSpec, units: number): Uint32Array<ArrayBuffer>[] {
-  const words = wordsOf(spec);
-  return ARRAYS.map((name) => samples[name]?.u32.slice(0, units * words[name]) ?? new Uint32Array(0));
+export function copyOut(samples: Samples, shape: Shape, units: number): Uint32Array<ArrayBuffer>[] {
+  const words = wordsOf(shape, units);
+  return ARRAYS.map((name) => samples[name]?.u32.slice(0, words[name]) ?? new Uint32Array(0));
 }
 
 /** Puts such a copy behind the first `from` units. */
-export function copyIn(samples: Samples, spec: DrillSpec, arrays: readonly Uint32Array[], from: number): void {
-  const words = wordsOf(spec);
-  for (const [k, name] of ARRAYS.entries()) samples[name]?.u32.set(arrays[k]!, from * words[name]);
+export function copyIn(samples: Samples, shape: Shape, arrays: readonly Uint32Array[], from: number): void {
+  const words = wordsOf(shape, from);
+  for (const [k, name] of ARRAYS.entries()) samples[name]?.u32.set(arrays[k]!, words[name]);
 }

@@ -8,7 +8,7 @@ import { LANES, places, type Samples } from "../games/samples";
 import { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { ADAM_EPSILON, KL_MARGIN, SUM_NAMES } from "../tables";
-import { planMinibatches } from "./minibatches";
+import { planMinibatches, planSequences } from "./minibatches";
 import { learningMask } from "./network";
 import { Normalizer } from "./normalizer";
 import { type Plan, pack, unpack } from "./plan";
@@ -44,7 +44,7 @@ export class Learner {
     this.planBlock = memory.i64(plan.numbers);
     this.params = memory.floats(3 * plan.floats);
     this.gradients = memory.floats(2 * (plan.floats + 16));
-    this.scratch = memory.floats(plan.learnScratch);
+    this.scratch = memory.floats(plan.learnScratch(settings.rollout_length));
     this.trained = plan.separate ? memory.floats(plan.floats) : null;
     if (this.trained) pack(plan, learningMask(plan.layers), this.trained.f32);
     this.normal = memory.floats(2 * plan.layers[0]!);
@@ -61,7 +61,10 @@ export class Learner {
   update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
     const { normalizer, plan, modules } = this;
     if (normalizer.active) this.set(normalizer.unfold(this.weights));
-    const { order, importance, bounds } = planMinibatches(this.generator, units, samples.advantage!.f32, hyper);
+    const advantage = samples.advantage!.f32;
+    const { order, importance, bounds } = plan.memory
+      ? planSequences(this.generator, units, advantage, samples.length, hyper)
+      : planMinibatches(this.generator, units, advantage, hyper);
     const { mean, deviation, explained } = moments(units, samples);
     const inputs = normalizer.inputs;
     this.normal.f32.set(inputs);
@@ -80,8 +83,9 @@ export class Learner {
       floats: plan.floats,
       gradients: this.gradients.at,
       scratch: this.scratch.at,
-      scratch_floats: plan.learnScratch,
+      scratch_floats: this.scratch.bytes / 4,
       ...places(samples),
+      length: samples.length,
       order: place.order.at,
       importance: place.importance.at,
       n_order: order.length,

@@ -10,7 +10,7 @@ export interface Minibatches {
 }
 
 /** `advantage` is f32 `[all units, 16]`. */
-export function planMinibatches(generator: Generator, units: Int32Array, advantage: Float32Array, hyper: Hyper): Minibatches {
+export function planMinibatches(generator: Generator, units: Int32Array, advantage: Float32Array | Float64Array, hyper: Hyper): Minibatches {
   const { epochs } = hyper;
   const count = minibatchCount(units.length, hyper.minibatch_size);
   const bounds = new Int32Array(epochs * count + 1);
@@ -40,13 +40,44 @@ export function planMinibatches(generator: Generator, units: Int32Array, advanta
   return { order, importance, bounds };
 }
 
+/** The same with whole sequences of `length` decisions instead of single units: `plan_sequences` there. */
+export function planSequences(generator: Generator, units: Int32Array, advantage: Float32Array, length: number, hyper: Hyper): Minibatches {
+  const rows = sequences(units, length);
+  const together = new Float64Array(rows.length * LANES); // `priorities` adds up what stands in a row
+  for (const [k, row] of rows.entries()) {
+    for (const unit of row) for (let lane = 0; lane < LANES; lane++) together[k * LANES + lane]! += Math.abs(advantage[unit * LANES + lane]!);
+  }
+  const whole = { ...hyper, minibatch_size: Math.max(LANES, Math.floor(hyper.minibatch_size / length)) };
+  const { order, importance, bounds } = planMinibatches(
+    generator,
+    Int32Array.from(rows, (_, k) => k),
+    together,
+    whole,
+  );
+  return {
+    order: Int32Array.from([...order].flatMap((k) => [...rows[k]!])),
+    importance: Float32Array.from({ length: importance.length * length }, (_, k) => importance[Math.floor(k / length)]!),
+    bounds: bounds.map((bound) => bound * length),
+  };
+}
+
+/** Units of whole sequences, each in its order. They lie as `[groups, length, 2]`. */
+function sequences(units: Int32Array, length: number): number[][] {
+  const found = new Map<number, number[]>();
+  for (const unit of units) {
+    const sequence = Math.floor(unit / (2 * length)) * 2 + (unit % 2);
+    found.set(sequence, [...(found.get(sequence) ?? []), unit]);
+  }
+  return [...found].sort(([a], [b]) => a - b).map(([, row]) => row);
+}
+
 /** Minibatches of an epoch over that many units, of about `size` agent steps each. */
 export function minibatchCount(units: number, size: number): number {
   return Math.min(Math.max(1, roundHalfEven((units * LANES) / size)), units);
 }
 
 /** How likely each unit is drawn, and by which factor its advantages then count; the original says whose rule it is. */
-function priorities(units: Int32Array, advantage: Float32Array, alpha: number, beta: number): { chance: Float64Array; factor: Float64Array } {
+function priorities(units: Int32Array, advantage: Float32Array | Float64Array, alpha: number, beta: number): { chance: Float64Array; factor: Float64Array } {
   const weight = Float64Array.from(units, (unit) => {
     let size = 0;
     for (let lane = 0; lane < LANES; lane++) size += Math.abs(advantage[unit * LANES + lane]!);

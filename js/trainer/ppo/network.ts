@@ -5,10 +5,10 @@ import type { Generator } from "../numpy/random";
 import type { Settings } from "../settings";
 import { GAINS } from "../tables";
 
-/** Observations, what stands in front, hidden sizes, actions and the value. */
-export function layersOf(spec: DrillSpec, settings: Pick<Settings, "hidden_sizes" | "separate_value_net">): number[] {
+/** Observations, what stands in front, hidden sizes, a memory, actions and the value. */
+export function layersOf(spec: DrillSpec, settings: Pick<Settings, "hidden_sizes" | "separate_value_net" | "memory">): number[] {
   const hidden = settings.hidden_sizes.map((size) => size * (settings.separate_value_net ? 2 : 1));
-  return [spec.n_obs, ...(spec.front ?? []), ...hidden, spec.n_actions + 1];
+  return [spec.n_obs, ...(spec.front ?? []), ...hidden, ...(settings.memory ? [-settings.memory] : []), spec.n_actions + 1];
 }
 
 /** A block of a matrix in flat weights: rows and columns from `row`, `column` on. */
@@ -55,7 +55,13 @@ export function untrained(layers: readonly number[], separate: boolean, generato
     fill(weights, piece, (i, j) => matrix[i * piece.columns + j]! * gain);
   };
   for (const network of all) for (const piece of network.slice(0, -1)) put(piece, GAINS.hidden);
-  const { front } = asNetwork(layers);
+  const { front, memory } = asNetwork(layers);
+  if (memory) {
+    const piece = all[0]!.at(-2)!;
+    const inputs = piece.rows - memory;
+    put({ ...piece, rows: inputs }, GAINS.memory);
+    put({ ...piece, row: inputs, rows: memory }, GAINS.memory);
+  }
   if (front?.kind === "grid") {
     const { inputs, outputs } = parts(layers)[0]!;
     for (let k = 0; k < (inputs + 1) * outputs; k++) weights[k] = normal(generator) * GAINS.grid;

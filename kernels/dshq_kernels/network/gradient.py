@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from dshq_kernels.network.grid import spread_slope
+from dshq_kernels.network.memory import recall_slopes, remember_rows
 from dshq_kernels.network.mlp import (
     BIASES,
     COLUMNS,
@@ -21,21 +22,25 @@ from dshq_kernels.network.mlp import (
     JUDGE_SLOPE,
     MAPS,
     MEAN_SLOPE,
+    MEMORY,
     N_ACTIONS,
     N_IN,
     N_OBS,
     N_OUT,
     OUT_WIDTH,
     PLANES,
+    RECALL,
     ROWS,
     SPACES,
     SWEEPS,
     TRAITS,
+    UNITS,
     WEIGHTS,
     WIDTH,
     front_units,
     half_of,
     in_front,
+    padded,
     pair_sizes,
     plan_floats,
     plan_width,
@@ -60,20 +65,27 @@ from dshq_kernels.simd.vector import (
 
 CHUNK = 4
 """Units of 16 samples that learning takes through the network at once; with a 2x64 network they fit the second
-cache."""
+cache. With a memory it takes all units of a sequence."""
 SUMS = 5
 """Sums over samples that the loss keeps: policy loss, squared value error, entropy, approximate KL, clipped samples."""
 
 
-def learn_scratch(plan: np.ndarray) -> int:
-    """Number of floats of scratch memory for `add_gradient`: activations, two slopes, one unit of logits and of slopes,
-    weights transposed; what stands in front: of a grid two maps and the ways of its sweeps, of pairs one unit of traits
-    and parts, their slopes, and what the dense layers say.
+def learn_scratch(plan: np.ndarray, length: int = 1) -> int:
+    """Number of floats of scratch memory for `add_gradient`, with a memory for sequences of `length` decisions:
+    activations, two slopes, one unit of logits and of slopes, weights transposed; what stands in front: of a grid two
+    maps and the ways of its sweeps, of pairs one unit of traits and parts, their slopes, and what the dense layers say;
+    of a memory what it gave, four arrays like that, and a unit's slopes of its state.
     """
     widths = int(plan[:, OUT_WIDTH].sum() + plan[0, IN_WIDTH] + 2 * plan_width(plan))
+    if plan[0, UNITS]:
+        wide = padded(plan[0, UNITS])
+        return length * 16 * (widths + 5 * wide) + 16 * (2 * wide + int(plan[-1, OUT_WIDTH])) + _fixed_scratch(plan)
     front = 2 * front_units(plan) + CHUNK * int(plan[0, ROWS] * plan[0, COLUMNS] * plan[0, MAPS] * plan[0, SWEEPS])
-    units = front + int(plan[-1, OUT_WIDTH]) + 2 * int(outputs_width.py_func(plan))
-    return CHUNK * 16 * widths + 16 * units + plan_floats(plan)
+    return CHUNK * 16 * widths + 16 * (front + int(plan[-1, OUT_WIDTH])) + _fixed_scratch(plan)
+
+
+def _fixed_scratch(plan: np.ndarray) -> int:
+    return 32 * int(outputs_width.py_func(plan)) + plan_floats(plan)
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
@@ -84,11 +96,15 @@ def outputs_width(plan):
 
 @compiled
 def _transpose_weights(plan, params, target):
-    """The weights of every layer whose input has a slope as `[n_out, n_in]` at the same places of the block at address
-    `target`."""
-    for layer in range(0 if plan[0, ROWS] + plan[0, ITEMS] > 0 else 1, plan.shape[0]):
-        n_in, n_out = plan[layer, IN_WIDTH], plan[layer, OUT_WIDTH]
-        base = plan[layer, WEIGHTS] * 4
+    """The weights of every layer whose input has a slope, and those of a memory's own outputs, as `[n_out, n_in]` at
+    the same places of the block at address `target`."""
+    first, layers = 0 if plan[0, ROWS] + plan[0, ITEMS] > 0 else 1, plan.shape[0]
+    for layer in range(first, layers + (plan[0, UNITS] > 0)):
+        row = plan[0, MEMORY] if layer == layers else layer
+        n_in, n_out = plan[row, IN_WIDTH], plan[row, OUT_WIDTH]
+        base = plan[row, WEIGHTS] * 4
+        if layer == layers:
+            n_in, base = n_out // 4, plan[0, RECALL] * 4
         for k in range(0, n_in, 16):
             for j in range(0, n_out, 16):
                 transpose(
@@ -186,11 +202,13 @@ def add_gradient(
     0) for PPO's; else the address of the C function of another one (search_loss.py), and of what it reads.
 
     `data`: addresses of obs f32 `[unit, n_obs, 16]`, action i32, log_prob, value, advantage and return f32 `[unit,
-    16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none. `importance`: f32 per entry of `units`.
+    16]`, mask u32 `[unit, ceil(n_actions / 32), 16]` or 0 where there is none, then begins f32 `[unit, 16]`, the states
+    of memories f32 `[sequence, 2 units, 16]` and the number of decisions in a sequence, 0, 0 and 1 without a memory:
+    with one, `units` are whole sequences, each in its order (`Samples`). `importance`: f32 per entry of `units`.
     `normal`: f32 `[n_obs, 2]`, mean and 1 / deviation of the observations, or of length 0 where they are taken as they
     are. `scaling`, `hyper`, `sums`: see `_loss_unit`. `scratch`: address of `learn_scratch` floats.
     """
-    obs, action, log_prob, value, advantage, target, mask = data
+    obs, action, log_prob, value, advantage, target, mask, begins, states, length = data
     layers = plan.shape[0]
     n_obs, in_width, out_width = plan[0, N_OBS], plan[0, IN_WIDTH], plan[layers - 1, OUT_WIDTH]
     n_in, grid, pairs = plan[0, N_IN], plan[0, ROWS] > 0, plan[0, ITEMS] > 0
@@ -199,15 +217,19 @@ def add_gradient(
     width = in_width
     for layer in range(layers):
         width = max(width, plan[layer, OUT_WIDTH])
+    remembers, memory_row, wide_memory = plan[0, UNITS], plan[0, MEMORY], 0
+    if remembers > 0:
+        wide_memory = plan[memory_row, OUT_WIDTH] // 4
+    chunk = length if remembers > 0 else CHUNK
     slope_in = scratch
-    slope_out = slope_in + CHUNK * 64 * width
-    unit_logits = slope_out + CHUNK * 64 * width
+    slope_out = slope_in + chunk * 64 * width
+    unit_logits = slope_out + chunk * 64 * width
     unit_slopes = unit_logits + 64 * outputs
     transposed = unit_slopes + 64 * outputs
     inputs = transposed + (plan[layers - 1, BIASES] + out_width) * 4
-    front = inputs + CHUNK * 64 * in_width  # behind the activations
+    front = inputs + chunk * 64 * (in_width + wide_memory)  # behind the activations
     for layer in range(layers):
-        front = front + CHUNK * 64 * plan[layer, OUT_WIDTH]
+        front = front + chunk * 64 * plan[layer, OUT_WIDTH]
     chosen = front + 2 * plan[0, ROWS] * plan[0, COLUMNS] * 64
     chosen_bytes = plan[0, MAPS] * plan[0, SWEEPS] * plan[0, ROWS] * plan[0, COLUMNS] * 64
     said, said_slopes, memory = unit_logits, unit_slopes, front + 64 * out_width
@@ -216,10 +238,10 @@ def add_gradient(
         said, said_slopes = front, front  # behind context and value both are 0
 
     _transpose_weights(plan, params, transposed)
-    for begin in range(0, units.size, CHUNK):
-        count = min(CHUNK, units.size - begin)
+    for begin in range(0, units.size, chunk):
+        count = min(chunk, units.size - begin)
         samples = count * 16
-        for u in range(begin + CHUNK, min(begin + 2 * CHUNK, units.size)):
+        for u in range(begin + chunk, min(begin + 2 * chunk, units.size)):
             _bring_near(data, n_obs, units[u])
         for u in range(count):
             seen = obs + units[begin + u] * n_obs * 64
@@ -243,7 +265,7 @@ def add_gradient(
         for layer in range(layers):
             row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
             depth = plan[layer, N_IN] // halves
-            result = source + CHUNK * 16 * row
+            result = source + chunk * 16 * row
             for j in range(0, wide, 128):
                 first = half_of(j, wide, halves) * depth
                 for r in range(0, samples, 8):
@@ -258,9 +280,23 @@ def add_gradient(
                         wide,
                         64,
                         params + plan[layer, BIASES] * 4 + j,
-                        activation if layer < layers - 1 else 0,
+                        activation if layer < layers - 1 and layer != memory_row else 0,
                     )
             source = result
+            if layer == memory_row:
+                source = result + chunk * 16 * wide
+                remember_rows(
+                    wide_memory,
+                    remembers,
+                    params + plan[0, RECALL] * 4,
+                    result,
+                    source,
+                    front,
+                    count,
+                    chunk,
+                    begins + units[begin] * 64,
+                    states + (units[begin] // (2 * length) * 2 + units[begin] % 2) * remembers * 128,
+                )
 
         for u in range(count):
             for j in range(0, out_width, 16):
@@ -303,7 +339,24 @@ def add_gradient(
         for layer in range(layers - 1, -1, -1):
             row, wide, halves = plan[layer, IN_WIDTH] * 4, plan[layer, OUT_WIDTH] * 4, plan[layer, HALVES]
             depth = plan[layer, N_IN] // halves
-            source = source - CHUNK * 16 * row
+            if layer == memory_row:
+                source = source - chunk * 16 * wide
+                recall_slopes(
+                    wide_memory,
+                    remembers,
+                    transposed + plan[0, RECALL] * 4,
+                    source,
+                    slope_out,
+                    slope_in,
+                    front,
+                    front + chunk * 256 * wide_memory,
+                    count,
+                    chunk,
+                    begins + units[begin] * 64,
+                    gradient + plan[0, RECALL] * 4,
+                )
+                slope_in, slope_out = slope_out, slope_in
+            source = source - chunk * 16 * row
             weights = gradient + plan[layer, WEIGHTS] * 4
             for j in range(0, wide, 128):
                 first = half_of(j, wide, halves) * depth
@@ -332,7 +385,7 @@ def add_gradient(
                             row,
                             64,
                             source + r * row + k,
-                            activation if layer > 0 else 0,
+                            activation if layer > 0 and layer != memory_row + 1 else 0,
                         )
                 slope_in, slope_out = slope_out, slope_in
         if grid or pairs:

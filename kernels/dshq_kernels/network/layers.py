@@ -1,4 +1,5 @@
-"""The meaning of a network's `layers`: dense layers, and the special layer that a drill may put in front of them.
+"""The meaning of a network's `layers`: dense layers, the special layer that a drill may put in front of them, and the
+memory that may stand behind the hidden ones.
 
 `Grid` looks ahead, for games on cells: maps of values that spread from cell to cell. Each map has a source and a cost
 in every cell, linear in the planes that are seen there (the cost through softplus, so that it is positive). Values
@@ -21,6 +22,13 @@ and from the sum of parts to the logit.
 In `layers` either is written between the observations and the hidden sizes, as negative numbers: -rows, -columns,
 -planes, -maps, -sweeps for a grid; -items, -numbers seen of each, -spaces, -numbers seen of each, -traits, -width of a
 part for pairs. Observations behind those that it reads go on to the next layer unchanged, behind its features.
+
+A *memory* is an LSTM layer behind the hidden layers, where only dense layers stand before it. One of n units is written
+as -n before the outputs: `(28, 64, -32, 31)`. The layer (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997;
+the forget gate of Gers et al., 2000) reads what the last hidden layer gives, x, and what it gave before, h. Its weights
+are those of one dense layer from `[x, h]` to the gates `[i, f, g, o]`, in torch's order, n each: c' = sigmoid(f) c +
+sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). The outputs read h'. A memory's state is `[h, c]`, 2 n numbers, all 0 when
+an episode begins.
 """
 
 from __future__ import annotations
@@ -35,6 +43,8 @@ WAYS = 4
 """Up, right, down, left."""
 OUTSIDE = -1.0
 """Stands for the difference to a missing neighbour."""
+GATES = 4
+"""Of a memory: i, f, g, o."""
 BLOCK = 8
 """Traits and parts are multiples of this many numbers (block.py)."""
 
@@ -130,11 +140,16 @@ def written(front: Front | None) -> tuple[int, ...]:
     return tuple(-n for n in astuple(front)) if front else ()
 
 
+def memory_of(layers: Sequence[int]) -> int:
+    """Units of the memory; 0 for a network without one."""
+    return -int(layers[-2]) if len(layers) > 3 and layers[-2] < 0 < layers[-3] else 0
+
+
 def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
-    """The layer in front of a network's dense layers, or None, and the sizes of the dense layers. Raises ValueError for
-    sizes that do not fit.
+    """The layer in front of a network's dense layers, or None, and the sizes of the dense layers, a memory left out.
+    Raises ValueError for sizes that do not fit.
     """
-    layers = tuple(int(n) for n in layers)
+    layers = without_memory(layers)
     numbers = tuple(itertools.takewhile(lambda n: n <= 0, layers[1:]))
     if not numbers:
         return None, layers
@@ -154,19 +169,29 @@ def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
     return front, (front.features + layers[0] - front.inputs, *dense)
 
 
+def without_memory(layers: Sequence[int]) -> tuple[int, ...]:
+    """The same network with no memory between its hidden layers and its outputs."""
+    layers = tuple(int(n) for n in layers)
+    return (*layers[:-2], layers[-1]) if memory_of(layers) else layers
+
+
 def is_network(layers: Sequence[int]) -> bool:
     """Whether these are sizes of a network."""
     try:
-        _, dense = parse(layers)
+        front, dense = parse(layers)
     except ValueError:
         return False
-    return len(dense) >= 2 and min(dense) >= 1 and layers[0] >= 1
+    return len(dense) >= 2 and min(dense) >= 1 and layers[0] >= 1 and not (front and memory_of(layers))
 
 
 def shapes(layers: Sequence[int]) -> list[tuple[int, int]]:
-    """Inputs and outputs of the weights of each layer, those in front first."""
-    front, dense = parse(layers)
-    return [*(front.shapes if front else ()), *itertools.pairwise(dense)]
+    """Inputs and outputs of the weights of each layer, those in front first, the memory last but one."""
+    (front, dense), units = parse(layers), memory_of(layers)
+    found = [*(front.shapes if front else ()), *itertools.pairwise(dense)]
+    if units:
+        width, outputs = found.pop()
+        found += [(width + units, GATES * units), (units, outputs)]
+    return found
 
 
 def sweep(grid: Grid, k: int) -> range:

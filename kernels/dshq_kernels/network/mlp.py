@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 from dshq_kernels.network.grid import spread_lanes
-from dshq_kernels.network.layers import Front, Grid, Pairs, parse
+from dshq_kernels.network.layers import GATES, Front, Grid, Pairs, memory_of, parse
+from dshq_kernels.network.memory import remember_lanes
 from dshq_kernels.network.pairs import addresses, scratch_units
 from dshq_kernels.simd import vector
 from dshq_kernels.simd.block import play_block
@@ -28,11 +29,16 @@ N_IN, IN_WIDTH, N_OUT, OUT_WIDTH, WEIGHTS, BIASES, HALVES, N_OBS, N_ACTIONS = ra
 ROWS, COLUMNS, PLANES, MAPS, SWEEPS = range(9, 14)
 ITEMS, OF_ITEM, SPACES, OF_SPACE, TRAITS, WIDTH = range(14, 20)
 MEAN, MEAN_SLOPE, JUDGE, JUDGE_SLOPE = range(20, 24)
+MEMORY, UNITS, RECALL = range(24, 27)
+PLAN_COLUMNS = 27
 """Columns of a plan: a dense layer's sizes, padded sizes, and where its weights and biases begin (in floats); in how
 many halves it is calculated, 2 where two networks lie side by side with nothing between them, else 1. In the first row
 also the observations and actions, and the grid (grid.py) or the pairs (pairs.py), 0 where there are none: their weights
 begin the block. Behind the pairs stand the addresses of their code in this process; in WebAssembly, its indices in the
-function table."""
+function table. Last the memory (memory.py): its row, its units, and where the weights of its own outputs begin; -1, 0
+and 0 without one. Its outputs are four gates, each padded by itself."""
+NO_MEMORY = (0, 0, 0)
+"""The argument `memory` of `forward_lanes` for a network without one."""
 ACTIVATIONS = {"none": 0, "tanh": 1, "relu": 2}
 FORBIDDEN = -1e9
 """The logit of an action that a mask forbids: its probability is 0 in float32."""
@@ -51,8 +57,15 @@ def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
     if len(dense) < 2 or min(dense) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
     offset = padded(front_floats(front)) if front else 0
-    plan = np.zeros((len(dense) - 1, JUDGE_SLOPE + 1), np.int64)
+    units = memory_of(layers)
+    plan = np.zeros((len(dense) - 1 + (units > 0), PLAN_COLUMNS), np.int64)
     for layer, (n_in, n_out) in enumerate(itertools.pairwise(dense)):
+        if units and layer == len(dense) - 2:
+            gates, recall = GATES * padded(units), offset + padded(n_in) * GATES * padded(units)
+            biases = recall + padded(units) * gates
+            plan[layer, :N_OBS] = n_in, padded(n_in), gates, gates, offset, biases, 1
+            plan[0, UNITS], plan[0, RECALL] = units, recall
+            layer, n_in, offset = layer + 1, units, biases + gates
         biases = offset + padded(n_in) * padded(n_out)
         between = 0 < layer < len(plan) - 1 and n_in % 64 == n_out % 64 == 0  # halves of whole blocks
         plan[layer, :N_OBS] = n_in, padded(n_in), n_out, padded(n_out), offset, biases, 1 + (separate and between)
@@ -61,7 +74,8 @@ def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
     if front:
         begin, end = (ROWS, ITEMS) if isinstance(front, Grid) else (ITEMS, MEAN)
         plan[0, begin:end] = astuple(front)
-        plan[0, MEAN:] = 0 if isinstance(front, Grid) else addresses()
+        plan[0, MEAN:MEMORY] = 0 if isinstance(front, Grid) else addresses()
+    plan[0, MEMORY] = len(plan) - 2 if units else -1
     return plan
 
 
@@ -100,11 +114,17 @@ def unpack(plan: np.ndarray, params: np.ndarray) -> np.ndarray:
 @functools.lru_cache(maxsize=64)
 def _places(layout: bytes) -> np.ndarray:
     """Where in the block each number of the blob stands, int64, for the plan of these bytes."""
-    plan = np.frombuffer(layout, np.int64).reshape(-1, JUDGE_SLOPE + 1)
+    plan = np.frombuffer(layout, np.int64).reshape(-1, PLAN_COLUMNS)
     block = np.arange(plan_floats(plan))
     front = front_of(plan)
     parts = [block[: front_floats(front)]] if front else []
-    for n_in, in_width, n_out, out_width, w, b in plan[:, :HALVES].tolist():
+    for layer, (n_in, in_width, n_out, out_width, w, b) in enumerate(plan[:, :HALVES].tolist()):
+        if layer == plan[0, MEMORY]:
+            units, recall, wide = int(plan[0, UNITS]), int(plan[0, RECALL]), out_width // GATES
+            for begin, rows, count in ((w, in_width, n_in), (recall, wide, units), (b, 1, 1)):
+                gates = block[begin : begin + rows * out_width].reshape(rows, GATES, wide)
+                parts.append(gates[:count, :, :units].ravel())
+            continue
         parts.append(block[w : w + in_width * out_width].reshape(in_width, out_width)[:n_in, :n_out].ravel())
         parts.append(block[b : b + n_out])
     return np.concatenate(parts)
@@ -164,12 +184,14 @@ def half_of(column, columns, halves):
 
 
 @compiled
-def forward_lanes(plan, activation, params, x, x_other, allowed, other_allowed, scratch):
+def forward_lanes(plan, activation, params, x, x_other, allowed, other_allowed, memory, scratch):
     """Runs two units of 16 games at addresses `x`, `x_other` (f32 `[n_obs, 16]`) through the network at address
     `params`.
 
     `allowed`, `other_allowed`: addresses of their masks, i32 `[n_actions, 16]`, or 0; the logits that they forbid may
-    be left out. Returns the address, within `scratch`, of f32 `[n_outputs, 2, 16]`: logits, then the value, of both.
+    be left out. `memory`: addresses of the states of their memories, f32 `[2 units, 16]`, and whether the next states
+    are written there (1 or 0); `NO_MEMORY` without any. Returns the address, within `scratch`, of f32 `[n_outputs, 2,
+    16]`: logits, then the value, of both.
     """
     width = 0
     for layer in range(plan.shape[0]):
@@ -187,6 +209,12 @@ def forward_lanes(plan, activation, params, x, x_other, allowed, other_allowed, 
         row_bytes = plan[layer, OUT_WIDTH] * 4
         weights, biases = params + plan[layer, WEIGHTS] * 4, params + plan[layer, BIASES] * 4
         target = scratch + (layer & 1) * 128 * width
+        if layer == plan[0, MEMORY]:
+            sizes = (plan[layer, N_IN], plan[layer, OUT_WIDTH] // 4, plan[0, UNITS])
+            places = (weights, params + plan[0, RECALL] * 4, biases)
+            remember_lanes(sizes, places, source, target, memory)
+            source, source_row, source_half = target, 128, 64
+            continue
         depth = plan[layer, N_IN] // plan[layer, HALVES]
         for j in range(0, plan[layer, N_OUT], 8):
             first = half_of(j, plan[layer, N_OUT], plan[layer, HALVES]) * depth

@@ -84,7 +84,8 @@ def learn(
 
     `meeting_point`: address of an int64 that is 0. `state`: f32 `[threads, 3, n]` of parameters and Adam's two
     moments, equal in all threads. `gradients`: f32 `[2, threads, n + 16]`. `scratch`: f32 `[threads, learn_scratch]`.
-    `order`: int64 units in learning order; minibatch i is `order[bounds[i]:bounds[i + 1]]`; `importance`: f32, a factor
+    `order`: int64 units in learning order, whole sequences with a memory; minibatch i is `order[bounds[i]:bounds[i +
+    1]]`; `importance`: f32, a factor
     of the advantages for each. `normal`: see `add_gradient`. `scaling`: advantage mean and 1 / deviation, factor of
     values and returns. `mask`: f32 `[n]`, 0 where nothing is to be learned, or of length 0. `adam`: (learning rate,
     epsilon, max gradient norm, largest approximate KL or 0, steps taken so far). `metrics`: f64 `[threads, SUMS + 4]`,
@@ -93,14 +94,16 @@ def learn(
     Threads add their gradients in a fixed order and each applies the same step to its own copy: one meeting a
     minibatch.
     """
-    n = plan[-1, BIASES] + plan[-1, OUT_WIDTH]
+    n, length = plan[-1, BIASES] + plan[-1, OUT_WIDTH], data[-1]
     learning_rate, epsilon, max_norm, target_kl, step = adam
     params, moment, square = (state[thread, 0].ctypes.data, state[thread, 1].ctypes.data, state[thread, 2].ctypes.data)
     stride = gradients.strides[1]
     sums = carray(pointer(stack_words(SUM_WORDS)), (SUMS, 16), np.float32)  # nothing is allocated: WebAssembly cannot
     for i in range(bounds.size - 1):
         units = bounds[i + 1] - bounds[i]
-        first, last = bounds[i] + units * thread // threads, bounds[i] + units * (thread + 1) // threads
+        sequences = units // length
+        first = bounds[i] + sequences * thread // threads * length
+        last = bounds[i] + sequences * (thread + 1) // threads * length
         mine = gradients[i & 1, thread]
         mine[:] = 0
         sums[:] = 0

@@ -27,7 +27,10 @@ OPTIONS = {"nopython": True, "error_model": "numpy", "cache": True}
 def forward(at):
     r = record_at(at, FORWARD)
     plan = carray(pointer(r.plan), (r.layers, PLAN_COLUMNS), i64)
-    r.result = forward_lanes(plan, r.activation, r.params, r.x, r.x_other, r.allowed, r.other_allowed, r.scratch)
+    memory = (r.memory, r.other_memory, r.keep)
+    r.result = forward_lanes(
+        plan, r.activation, r.params, r.x, r.x_other, r.allowed, r.other_allowed, memory, r.scratch
+    )
 
 
 @cfunc(ONE, **OPTIONS)
@@ -56,7 +59,8 @@ def play(at):
         carray(pointer(r.scenes), (r.n_scenes, r.scene_words), u32),
         f32(r.scene_share),
         carray(pointer(r.running), (r.n_tiles, r.sides, 16), f32),
-        (r.obs, r.action, r.log_prob, r.value, r.advantage, r.returns, r.mask),
+        r.memories,
+        (r.obs, r.action, r.log_prob, r.value, r.advantage, r.returns, r.mask, r.begins, r.states),
         r.first_unit,
         carray(pointer(r.stats), len(loops.STATS) + r.n_terms, f64),
         r.scratch,
@@ -75,7 +79,7 @@ def learn(at):
         carray(pointer(r.state), (1, 3, r.floats), f32),
         carray(pointer(r.gradients), (2, 1, r.floats + 16), f32),
         carray(pointer(r.scratch), (1, r.scratch_floats), f32),
-        (r.obs, r.action, r.log_prob, r.value, r.advantage, r.returns, r.mask),
+        (r.obs, r.action, r.log_prob, r.value, r.advantage, r.returns, r.mask, r.begins, r.states, r.length),
         carray(pointer(r.order), r.n_order, i64),
         carray(pointer(r.importance), r.n_order, f32),
         carray(pointer(r.bounds), r.n_bounds, i64),
@@ -112,5 +116,6 @@ def matches(at):
         carray(pointer(r.lengths), (r.n_tiles, 16), i32),
         carray(pointer(r.returned), (r.n_tiles, 16), f32),
         r.actions,
+        (r.memories, r.other_memories),
         r.scratch,
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, RESET, STATUS, TERMS, TICK, mask_verb
-from dshq_kernels.network.mlp import N_ACTIONS, forward_lanes, play_scratch
+from dshq_kernels.network.mlp import N_ACTIONS, UNITS, forward_lanes, play_scratch
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, keep_mask, play_side, uniform
 from dshq_kernels.play.returns import gae_lanes
 from dshq_kernels.simd.vector import (
@@ -28,6 +28,7 @@ from dshq_kernels.simd.vector import (
     load_u32,
     peek_f32,
     peek_i32,
+    poke_f32,
     select,
     splat,
     store,
@@ -102,6 +103,13 @@ def put_scene(tile, lane, scene, words):
 
 
 @compiled
+def forget(memories, rows, lane):
+    """Empties the memories of one lane's game: `rows` rows of f32 `[16]` from the address `memories` on."""
+    for row in range(rows):
+        poke_f32(memories + (row * 16 + lane) * 4, 0.0)
+
+
+@compiled
 def weighted_reward(before, after, terminated, weights, potential, gamma, keep_terminal, reward, term_sums):
     """Weighted reward of one side's 16 lanes into f32[16] at `reward`; `before`, `after`: f32 `[n_terms, 16]`, all by
     address.
@@ -147,6 +155,7 @@ def play(
     scenes,
     scene_share,
     running,
+    memories,
     samples,
     first_unit,
     stats,
@@ -159,13 +168,15 @@ def play(
     side, tile, side; a second tile of -1: none. opponents: int64 per tile. params: address of the padded parameters;
     policies: address of further blocks, `policy_bytes` apart. weights f32 and potential bool per term. seed,
     first_count: of the actions' generator. running: f32 `[tiles, sides, 16]`, returns so far. scenes: u32 `[n, words]`,
-    and the f32 share of new episodes that begin as one of them. samples: addresses of obs, action, log_prob, value,
-    advantage, return; group g's decision t is units `first_unit + (g length + t) 2` and the next. stats: f64
+    and the f32 share of new episodes that begin as one of them. memories: address of the states of the players'
+    memories, f32 `[tiles, sides, 2 units, 16]`, or 0. samples: addresses of obs, action, log_prob, value, advantage,
+    return, mask, begins, states; group g's decision t is units `first_unit + (g length + t) 2` and the next. stats: f64
     `[len(STATS) + n_terms]`, added to. scratch: address of `play_scratch_floats`.
     """
     sides, n_obs, time_limit, repeat, mask = shape
-    obs, action, log_prob, value, advantage, returns, bits = samples
+    obs, action, log_prob, value, advantage, returns, bits, begins, starts = samples
     n_actions = plan[0, N_ACTIONS]
+    memory_bytes = 128 * plan[0, UNITS]
     n_terms = weights.size
     obs_bytes, term_bytes = n_obs * 64, n_terms * 64
     wide = scratch  # [2 tiles, sides, n_obs, 16]
@@ -196,6 +207,14 @@ def play(
             store(term_sums + k * 64, 0.0)
         for d in range(distinct):
             call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
+        mine = memories + (index[0] * sides + side[0]) * memory_bytes
+        other = mine if alone else memories + (index[1] * sides + side[1]) * memory_bytes
+        if memory_bytes > 0:
+            sequence = first_unit // length + 2 * g
+            copy_bytes(starts + sequence * memory_bytes, mine, memory_bytes)
+            copy_bytes(starts + (sequence + 1) * memory_bytes, other, memory_bytes)
+            for h in range(halves):
+                store(begins + (first_unit + g * length * 2 + h) * 64, 0.0)
 
         for t in range(length + 1):
             unit = first_unit + (g * length + t) * 2
@@ -217,7 +236,15 @@ def play(
             first_mask = masks + side[0] * mask_bytes if mask > 0 else 0
             second_mask = masks + ((0 if both else second) * sides + side[second]) * mask_bytes if mask > 0 else 0
             out = forward_lanes(
-                plan, activation, params, here, here + second * obs_bytes, first_mask, second_mask, rest
+                plan,
+                activation,
+                params,
+                here,
+                here + second * obs_bytes,
+                first_mask,
+                second_mask,
+                (mine, other, 1),
+                rest,
             )
             for h in range(halves):
                 at = (unit + h) * 64
@@ -253,6 +280,11 @@ def play(
                         first_count + t,
                         masks + d * sides * mask_bytes if mask > 0 else 0,
                         masks + e * sides * mask_bytes if mask > 0 else 0,
+                        (
+                            memories + (index[d] * sides + 1 - side[d]) * memory_bytes,
+                            memories + (index[e] * sides + 1 - side[e]) * memory_bytes,
+                            1,
+                        ),
                         rest,
                     )
 
@@ -287,7 +319,7 @@ def play(
             if late:
                 for d in range(distinct):
                     call2(verbs[OBSERVE], tile[d], wide + d * sides * obs_bytes)
-                out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, rest)
+                out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, (mine, other, 0), rest)
                 for h in range(halves):
                     terminated = load_u32(status + (0 if both else h) * 128) != 0
                     store(final + (t * 2 + h) * 64, select(terminated, 0.0, load(out + n_actions * 128 + h * 64)))
@@ -315,6 +347,7 @@ def play(
                             stats[RETURN_MIN] = min(stats[RETURN_MIN], gain)
                             stats[RETURN_MAX] = max(stats[RETURN_MAX], gain)
                     call2(verbs[RESET], tile[d], lane)
+                    forget(memories + index[d] * sides * memory_bytes, sides * memory_bytes // 64, lane)
                     if scenes.shape[0] > 0:
                         drawn = peek_f32(chance + lane * 4)
                         if drawn < scene_share:
@@ -324,8 +357,11 @@ def play(
                     call2(verbs[TERMS], tile[d], before + d * sides * term_bytes)
                 else:
                     copy_bytes(before + d * sides * term_bytes, after + d * sides * term_bytes, sides * term_bytes)
+            if memory_bytes > 0 and t + 1 < length:
+                for h in range(halves):
+                    copy_bytes(begins + (unit + 2 + h) * 64, over + (t * 2 + h) * 64, 64)
 
-        out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, rest)
+        out = forward_lanes(plan, activation, params, seen[0], seen[1], 0, 0, (mine, other, 0), rest)
         for h in range(halves):
             at = (first_unit + g * length * 2 + h) * 64
             gae_lanes(
@@ -375,13 +411,15 @@ def match_tiles(
     lengths,
     returns,
     actions,
+    memories,
     scratch,
 ):
     """Plays every lane of the tiles once, from reset to its end, for the first player's side `side_of[tile]`.
 
     kinds, plans, activations, params: pairs, of the first and the second player. results i32, lengths i32 (decisions)
     and returns f32 (weighted rewards of the first player; `weights` 0 for potentials) are `[tiles, 16]`. actions: the
-    address of i32 `[tiles, decisions, sides, 16]` to keep them in, or 0.
+    address of i32 `[tiles, decisions, sides, 16]` to keep them in, or 0. memories: a pair of addresses of the states of
+    the players' memories, f32 `[tiles, 2 units, 16]` of 0, or 0.
     """
     sides, n_obs, time_limit, repeat, mask = shape
     n_terms = weights.size
@@ -412,6 +450,7 @@ def match_tiles(
                     call2(verbs[mask], other, masks + mask_bytes)
             for player in range(sides):
                 side, other_side = side_of[b] ^ player, side_of[e] ^ player
+                memory_bytes = 128 * plans[player][0, UNITS]
                 play_side(
                     kinds[player],
                     verbs,
@@ -432,6 +471,7 @@ def match_tiles(
                     t,
                     masks if mask > 0 else 0,
                     masks + (e - b) * mask_bytes if mask > 0 else 0,
+                    (memories[player] + b * memory_bytes, memories[player] + e * memory_bytes, 1),
                     rest,
                 )
             for i in range(b, e + 1):

@@ -121,11 +121,12 @@ def play_side(
     count,
     masks,
     other_masks,
+    memory,
     scratch,
 ):
     """Writes the actions of one side of two tiles into their records; `obs`: addresses of f32 `[sides, n_obs, 16]`.
 
-    `masks`: addresses of i32 `[sides, n_actions, 16]`, or 0.
+    `masks`: addresses of i32 `[sides, n_actions, 16]`, or 0. `memory`: see `forward_lanes`.
     """
     if kind <= POLICY:
         n_actions = plan[0, N_ACTIONS]
@@ -141,6 +142,7 @@ def play_side(
             other_obs + other_side * n_obs * 64,
             allowed,
             other_allowed,
+            memory,
             network,
         )
         store(chance, uniform(seed, stream, count))

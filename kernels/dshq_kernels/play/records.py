@@ -11,18 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from dshq_kernels.backends.wasm import LEARNER_DATA, compiled_module
-from dshq_kernels.network.mlp import JUDGE_SLOPE
 from dshq_kernels.network.pairs import ENTRIES
 
 EXPORTS = ("forward", "play", "learn", "matches")
-PLAN_COLUMNS = JUDGE_SLOPE + 1
 REALS = (
     *("gamma", "gae_lambda", "scene_share", "advantage_mean", "advantage_scale", "reward_scale", "clip", "value_coef"),
     *("entropy_coef", "learning_rate", "epsilon", "max_norm", "target_kl"),
 )
 NETWORK = "plan layers activation params"
 GAME = "verbs n_verbs tiles tile_bytes n_tiles sides n_obs time_limit action_repeat mask_verb"
-SAMPLES = "obs action log_prob value advantage returns mask"
+SAMPLES = "obs action log_prob value advantage returns mask begins states"
 
 
 def record(fields: str) -> np.dtype:
@@ -30,20 +28,20 @@ def record(fields: str) -> np.dtype:
     return np.dtype([(name, "<f8" if name in REALS else "<i8") for name in fields.split()])
 
 
-FORWARD = record(f"{NETWORK} x x_other allowed other_allowed scratch result")
+FORWARD = record(f"{NETWORK} x x_other allowed other_allowed memory other_memory keep scratch result")
 ROLLOUT = record(
     f"{GAME} groups n_groups opponents length {NETWORK} policies policy_bytes weights potential n_terms gamma "
-    f"gae_lambda keep_terminal seed first_count scenes n_scenes scene_words scene_share running {SAMPLES} first_unit "
-    "stats scratch"
+    f"gae_lambda keep_terminal seed first_count scenes n_scenes scene_words scene_share running memories {SAMPLES} "
+    "first_unit stats scratch"
 )
 UPDATE = record(
-    f"plan layers activation state floats gradients scratch scratch_floats {SAMPLES} order importance n_order bounds "
-    "n_bounds normal n_normal advantage_mean advantage_scale reward_scale trained n_trained clip clip_value value_coef "
-    "entropy_coef learning_rate epsilon max_norm target_kl steps metrics n_metrics"
+    f"plan layers activation state floats gradients scratch scratch_floats {SAMPLES} length order importance n_order "
+    "bounds n_bounds normal n_normal advantage_mean advantage_scale reward_scale trained n_trained clip clip_value "
+    "value_coef entropy_coef learning_rate epsilon max_norm target_kl steps metrics n_metrics"
 )
 MATCHES = record(
     f"{GAME} side_of kind other_kind {NETWORK} other_plan other_layers other_activation other_params n_actions greedy "
-    "seed weights n_terms results lengths returned actions scratch"
+    "seed weights n_terms results lengths returned actions memories other_memories scratch"
 )
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dshq_kernels.network.mlp import make_plan, pack
+from dshq_kernels.network.mlp import UNITS, make_plan, pack
 from dshq_kernels.play.loops import (
     AGENT_STEPS,
     DECISIONS,
@@ -76,38 +77,54 @@ class Samples:
     advantage: np.ndarray  # f32 [units, 16]
     returns: np.ndarray  # f32 [units, 16]
     mask: np.ndarray  # u32 [units, words, 16]: bit k % 32 of word k // 32 allows action k; no words without a mask
+    begins: np.ndarray  # f32 [units, 16]: 1 where an episode begins, so that a memory is empty; no units without one
+    states: np.ndarray  # f32 [sequences, 2 memory, 16]: the memories before each sequence; none without a memory
 
     @staticmethod
-    def sizes(spec: Mapping[str, Any]) -> tuple[int, int]:
-        """Observations and words of the mask of a compiled drill."""
-        return int(spec["n_obs"]), -(-int(spec["n_actions"]) // 32) if spec.get("masked") else 0
+    def sizes(spec: Mapping[str, Any], memory: int = 0, length: int = 1) -> tuple[int, int, int, int]:
+        """Observations and words of the mask of a compiled drill, units of the memory, decisions of a sequence."""
+        words = -(-int(spec["n_actions"]) // 32) if spec.get("masked") else 0
+        return int(spec["n_obs"]), words, memory, length
 
-    @staticmethod
-    def floats(units: int, n_obs: int, mask_words: int = 0) -> int:
+    @classmethod
+    def floats(cls, units: int, n_obs: int, mask_words: int = 0, memory: int = 0, length: int = 1) -> int:
         """Number of 4-byte words in `units` units."""
-        return units * LANES * (n_obs + 5 + mask_words)
+        return sum(map(math.prod, cls._shapes(units, n_obs, mask_words, memory, length)))
+
+    @staticmethod
+    def _shapes(units: int, n_obs: int, mask_words: int, memory: int, length: int) -> list[tuple[int, ...]]:
+        remembered = [(units, LANES), (units // length, 2 * memory, LANES)] if memory else [(0, LANES), (0, 0, LANES)]
+        return [(units, n_obs, LANES), *[(units, LANES)] * 5, (units, mask_words, LANES), *remembered]
 
     @classmethod
-    def over(cls, memory: np.ndarray, units: int, n_obs: int, mask_words: int = 0) -> Samples:
-        """Views of the first `floats(units, n_obs, mask_words)` words of a float32 array."""
-        memory = memory[: cls.floats(units, n_obs, mask_words)]
-        obs, rows, mask = np.split(memory, np.cumsum([units * n_obs * LANES, 5 * units * LANES]))
-        action, log_prob, value, advantage, returns = rows.reshape(5, units, LANES)
-        obs, action = obs.reshape(units, n_obs, LANES), action.view(np.int32)
-        mask = mask.view(np.uint32).reshape(units, mask_words, LANES)
-        return cls(obs, action, log_prob, value, advantage, returns, mask)
+    def over(
+        cls, block: np.ndarray, units: int, n_obs: int, mask_words: int = 0, memory: int = 0, length: int = 1
+    ) -> Samples:
+        """Views of the first words of a float32 array, as many as `floats` says."""
+        shapes = cls._shapes(units, n_obs, mask_words, memory, length)
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = zip(np.split(block[: ends[-1]], ends[:-1]), shapes, strict=True)
+        obs, action, *rows, mask, begins, states = (part.reshape(shape) for part, shape in parts)
+        return cls(obs, action.view(np.int32), *rows, mask.view(np.uint32), begins, states)
 
     @classmethod
-    def new(cls, units: int, n_obs: int, mask_words: int = 0) -> Samples:
-        """Samples in new memory."""
-        return cls.over(aligned(cls.floats(units, n_obs, mask_words)), units, n_obs, mask_words)
+    def new(cls, units: int, *sizes: int) -> Samples:
+        """Samples in new memory; `sizes` as for `over`."""
+        return cls.over(aligned(cls.floats(units, *sizes)), units, *sizes)
+
+    @property
+    def length(self) -> int:
+        """Decisions of a sequence; 1 without a memory. Those of sequence s are the units `(s // 2 * length + t) 2 + s %
+        2`.
+        """
+        return len(self.action) // len(self.states) if len(self.states) else 1
 
     def mean_return(self, units: np.ndarray) -> float:
         """Mean of the `returns` of these units, int64 indices."""
         return float(np.mean(self.returns[units]))
 
     def addresses(self) -> tuple[int, ...]:
-        """Address of each array, in the order of the fields; 0 for a mask without words."""
+        """Address of each array, in the order of the fields; 0 for one without numbers."""
         return self._addresses
 
     @functools.cached_property
@@ -201,6 +218,7 @@ class Rollouts:
         self.weights = np.array([term["weight"] for term in spec["terms"]], np.float32)
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
         self.running = aligned((self.n_tiles, self.sides, LANES))
+        self.memories = aligned((self.n_tiles, self.sides, 2 * int(self.plan[0, UNITS]), LANES))
         floats = scratch_floats(self.plan, spec, length)
         self.scratch = aligned((parts, floats))
         self.tiles = game.new(self.n_tiles)
@@ -217,6 +235,11 @@ class Rollouts:
     def units(self) -> int:
         """Units of 16 samples that one rollout fills."""
         return len(self.groups) * self.length * 2
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """What `Samples.new` and `Samples.over` are told besides the number of units."""
+        return Samples.sizes(self.spec, int(self.plan[0, UNITS]), self.length)
 
     @property
     def trainable(self) -> np.ndarray:
@@ -277,6 +300,7 @@ class Rollouts:
             self.scenes,
             np.float32(self.scene_share),
             self.running,
+            self.memories.ctypes.data if self.memories.size else 0,
             samples.addresses(),
             int(low) * self.length * 2,
             stats,
@@ -302,6 +326,7 @@ class Rollouts:
         pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
         reset_lanes(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], pairs)
         self.running[pairs[:, 0], :, pairs[:, 1]] = 0
+        self.memories[pairs[:, 0], :, :, pairs[:, 1]] = 0
         return len(pairs)
 
 
@@ -398,6 +423,7 @@ def play_matches(
     actions = np.zeros((count, most, sides, LANES), np.int32)
     start = tiles.view(np.uint32).reshape(count, -1, LANES).copy()
     scratch = aligned(max(scratch_floats(plan, spec, 1) for plan in plans))
+    memories = [aligned((count, 2 * int(plan[0, UNITS]), LANES)) for plan in plans]
     match_tiles(
         game.verbs,
         tiles.ctypes.data,
@@ -416,6 +442,7 @@ def play_matches(
         lengths,
         returns,
         actions.ctypes.data if keep_actions else 0,
+        tuple(memory.ctypes.data if memory.size else 0 for memory in memories),
         scratch.ctypes.data,
     )
     start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dshq_kernels.backends.cpu import DECIDE, OBSERVE, STATUS, TERMS, TICK
 from dshq_kernels.backends.lanes import hash32
-from dshq_kernels.network.mlp import N_ACTIONS, forward_lanes
+from dshq_kernels.network.mlp import N_ACTIONS, NO_MEMORY, forward_lanes
 from dshq_kernels.play.loops import weighted_reward
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
 from dshq_kernels.search.weights import draw_parents, gather, mix_prior, weigh
@@ -114,7 +114,9 @@ def _look_at_roots(game, network, side, root, memory):
         call2(game.verbs[mask], root, memory.root_mask)
         allowed = memory.root_mask + side * n_actions * 64
     seen = memory.root_obs + side * n_obs * 64
-    out = forward_lanes(network.plan, network.activation, network.params, seen, seen, allowed, allowed, memory.rest)
+    out = forward_lanes(
+        network.plan, network.activation, network.params, seen, seen, allowed, allowed, NO_MEMORY, memory.rest
+    )
     for j in range(n_actions + 1):
         store(memory.prior + j * 64, load(out + j * 128))
 
@@ -305,6 +307,7 @@ def _ask(game, network, side, memory, q, e):
         memory.obs + (e * sides + side) * n_obs * 64,
         allowed,
         other_allowed,
+        NO_MEMORY,
         memory.rest,
     )
     for j in range(n_actions + 1):
@@ -337,6 +340,7 @@ def _move_other(game, network, side, kind, memory, q, e, stream, other_stream, s
         count,
         memory.masks + q * mask_bytes if mask > 0 else 0,
         memory.masks + e * mask_bytes if mask > 0 else 0,
+        NO_MEMORY,
         memory.rest,
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dshq_kernels.network.mlp import FORBIDDEN, N_ACTIONS, N_OBS, forward_lanes, play_scratch
+from dshq_kernels.network.mlp import FORBIDDEN, N_ACTIONS, N_OBS, NO_MEMORY, forward_lanes, play_scratch
 from dshq_kernels.play.returns import gae_lanes
 from dshq_kernels.simd.elementary import exp
 from dshq_kernels.simd.lanes import LANES
@@ -127,6 +127,7 @@ def study(plan, activation, params, ring, sequences, length, first, last, gamma,
                 ring.obs + there * n_obs * 64,
                 mask,
                 other,
+                NO_MEMORY,
                 network,
             )
             store(values + t * 64, load(out + n_actions * 128))
@@ -143,7 +144,7 @@ def study(plan, activation, params, ring, sequences, length, first, last, gamma,
             late = peek_i32(ring.final_at + unit * 8)
             if late >= 0:
                 seen = ring.finals + late * n_obs * 64
-                out = forward_lanes(plan, activation, params, seen, seen, 0, 0, network)
+                out = forward_lanes(plan, activation, params, seen, seen, 0, 0, NO_MEMORY, network)
                 terminated = load(ring.terminated + unit * 64) > 0.0
                 store(final + t * 64, select(terminated, 0.0, load(out + n_actions * 128)))
             _count_targets(ring, unit, n_actions, lesson.targets + (s * length + t) * n_actions * 64)

@@ -112,3 +112,4 @@ forward_block = _make_block(
 )
 input_slope_block = _make_block("samples as rows, inputs as columns", rows_adjacent=False, start="zero", finish="slope")
 weight_slope_block = _make_block("inputs as rows, outputs as columns", rows_adjacent=True, start="c", finish="keep")
+add_block = _make_block("samples as rows, added to outputs as columns", rows_adjacent=False, start="c", finish="keep")

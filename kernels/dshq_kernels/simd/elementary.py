@@ -72,6 +72,23 @@ def exp(x):
 
 
 @njit(inline="always")
+def tanh(x):
+    """tanh of a f32x16, as the activations have it."""
+    x = minimum(maximum(x, -TANH_LIMIT), TANH_LIMIT)
+    square = x * x
+    above = fma(square, TANH_P[4], TANH_P[3])
+    above = fma(fma(fma(above, square, TANH_P[2]), square, TANH_P[1]), square, TANH_P[0])
+    below = fma(fma(fma(square, TANH_Q[3], TANH_Q[2]), square, TANH_Q[1]), square, TANH_Q[0])
+    return x * above / below
+
+
+@njit(inline="always")
+def sigmoid(x):
+    """1 / (1 + e^-x) of a f32x16, by tanh(x / 2)."""
+    return fma(tanh(x * 0.5), 0.5, 0.5)
+
+
+@njit(inline="always")
 def log(x):
     """Natural logarithm of a positive, normal f32x16, error 2e-7 (measured): 2 artanh((m - 1) / (m + 1)) with m in
     0.7..1.4."""

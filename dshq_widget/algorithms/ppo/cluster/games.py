@@ -41,9 +41,9 @@ class ClusterGames:
 
     resident = False
 
-    def __init__(self, ray: Any, drill: CompiledDrill, crew: Crew) -> None:
+    def __init__(self, ray: Any, drill: CompiledDrill, crew: Crew, config: TrainConfig) -> None:
         self.crew, self.dropped = crew, 0
-        self._ray, self._sizes = ray, Samples.sizes(drill.spec)
+        self._ray, self._sizes = ray, Samples.sizes(drill.spec, config.memory, config.rollout_length)
         self._oldest = 0
         self._weights: tuple[int, Any] = (-1, None)  # the version that was put last, and its reference
         self._opponents: tuple[int, Any] = (0, None)  # the number of the set, and its reference
@@ -72,19 +72,24 @@ class ClusterGames:
         if len(self._taken) < count:
             return None
         taken, self._taken = self._taken, []
-        samples, first = self._room(taken), np.cumsum([0, *(chunk.rows for chunk in taken)])
-        for chunk, row in zip(taken, first, strict=False):
-            for field, array in zip(dataclasses.fields(Samples), chunk.samples, strict=True):
-                getattr(samples, field.name)[row : row + chunk.rows] = array
+        first = np.cumsum([0, *(chunk.rows for chunk in taken)])
+        samples = self._joined(taken, first)
         units = np.concatenate([row + chunk.units for chunk, row in zip(taken, first, strict=False)])
         lag = version - min(chunk.version for chunk in taken)
         return Experience(samples, units, merge([chunk.stats for chunk in taken]), lag)
 
-    def _room(self, chunks: Sequence[Chunk]) -> Samples:
-        """Samples of this process, because what Ray hands out is read-only and belongs to its store."""
-        rows = sum(chunk.rows for chunk in chunks)
-        if self._samples is None or len(self._samples.obs) != rows:
-            self._samples = Samples.new(rows, *self._sizes)
+    def _joined(self, chunks: Sequence[Chunk], first: np.ndarray) -> Samples:
+        """The samples of rollouts, which begin at the rows `first`. Of a single one nothing is copied: what Ray hands
+        out is read-only, and lies in its store until nobody holds it any more.
+        """
+        if len(chunks) == 1:
+            return Samples(*chunks[0].samples)
+        if self._samples is None or len(self._samples.obs) != first[-1]:
+            self._samples = Samples.new(int(first[-1]), *self._sizes)
+        for chunk, row in zip(chunks, first, strict=False):
+            for field, array in zip(dataclasses.fields(Samples), chunk.samples, strict=True):
+                at = row * len(array) // chunk.rows  # memories have one row for each sequence
+                getattr(self._samples, field.name)[at : at + len(array)] = array
         return self._samples
 
     def _ask(self, learner: Player, config: TrainConfig, version: int) -> None:

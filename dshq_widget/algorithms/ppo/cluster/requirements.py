@@ -32,7 +32,6 @@ def _check_run(drill: Any, config: TrainConfig) -> None:
     if not isinstance(drill, CompiledDrill):
         raise RuntimeError(f"engine=ray plays drills only, and {drill.name} is an environment: leave out engine=ray")
     for key, why in (
-        ("memory", "networks with memory are played by the learner's process"),
         ("joint", "processes of torchrun play their own games"),
         ("deterministic", "no run on a cluster can be repeated exactly"),
     ):

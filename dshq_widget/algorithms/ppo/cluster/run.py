@@ -64,7 +64,7 @@ class ClusterPPO(DrillPPO):
         return self.config.num_envs * self.workers
 
     def _make_source(self, learner: Learner, blocks: Mapping[str, SharedBlock]) -> ClusterGames:
-        return ClusterGames(self._ray, self.drill, self.crew)
+        return ClusterGames(self._ray, self.drill, self.crew, self.config)
 
     def _tune(self, training: Run) -> dict[str, Any]:
         """Wait for the first node. There is nothing to choose."""

@@ -36,7 +36,7 @@ class FusedPPO:
         floats = mlp.plan_floats(self.plan)
         self._state = aligned((threads, 3, floats))  # parameters and Adam's two moments, a copy per thread
         self._gradients = aligned((2, threads, floats + 16))
-        self._scratch = aligned((threads, learn_scratch(self.plan)))
+        self._scratch = aligned((threads, learn_scratch(self.plan)))  # with a memory for sequences of one decision
         self._mask = mlp.pack(self.plan, spec.mask()) if spec.separate else aligned(0)
         self._meeting = aligned(8, np.int64)
         self._step = 0
@@ -58,6 +58,7 @@ class FusedPPO:
         mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
         sums = np.zeros((self.threads, SUMS + 4))
         self._meeting[0] = 0
+        self._make_room(samples.length)
 
         def work(thread: int) -> None:
             self._learn(
@@ -77,7 +78,9 @@ class FusedPPO:
         return {**metrics, "explained_variance": explained}
 
     def _drawn(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `learner.plan_minibatches`."""
+        """See `learner.plan_minibatches`, with a memory `learner.plan_sequences`."""
+        if self.spec.memory:
+            return learner.plan_sequences(self._rng, units, samples.advantage, samples.length, hyper)
         return learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
@@ -85,9 +88,11 @@ class FusedPPO:
         state, gradients = aligned((1, *self._state.shape[1:])), aligned((2, 1, self._gradients.shape[2]))
         state[0, 0] = mlp.pack(self.plan, self.normalizer.unfold(self.blob()))
         mean, deviation, _ = moments(units, samples.advantage, samples.value, samples.returns)
-        order, importance, bounds = units.astype(np.int64), np.ones(len(units), np.float32), np.array([0, len(units)])
+        order = (learner.sequences(units, samples.length).ravel() if self.spec.memory else units).astype(np.int64)
+        importance, bounds = np.ones(len(units), np.float32), np.array([0, len(units)])
         still = dataclasses.replace(hyper, learning_rate=0.0, target_kl=0.0)
         sums = np.zeros((1, SUMS + 4))
+        self._make_room(samples.length)
         self._learn(0, state, gradients, samples, order, importance, bounds, mean, deviation, still, sums)
         return mlp.unpack(self.plan, gradients[0, 0]), self._parts(sums)
 
@@ -119,7 +124,7 @@ class FusedPPO:
             state,
             gradients,
             self._scratch,
-            samples.addresses(),
+            (*samples.addresses(), samples.length),
             order,
             importance,
             bounds,
@@ -136,6 +141,12 @@ class FusedPPO:
             ),
             sums,
         )
+
+    def _make_room(self, length: int) -> None:
+        """Scratch memory for sequences of `length` decisions."""
+        floats = learn_scratch(self.plan, length)
+        if self._scratch.shape[1] < floats:
+            self._scratch = aligned((len(self._scratch), floats))
 
     def _parts(self, sums: np.ndarray) -> dict[str, float]:
         """The parts of the loss, from the threads' sums; the value loss is in reward units."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.learning.schedule import clip_factor, rate_factor, share_done
 from dshq_widget.policy.network import PolicySpec
@@ -137,6 +138,26 @@ def plan_minibatches(
         order = np.concatenate([rng.permutation(units) if shuffled else units for _ in range(hyper.epochs)])
         importance = np.ones(len(order))
     return order.astype(np.int64), importance.astype(np.float32), bounds.astype(np.int64)
+
+
+def plan_sequences(
+    rng: np.random.Generator, units: np.ndarray, advantage: np.ndarray, length: int, hyper: Hyper
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `plan_minibatches`, with whole sequences of `length` decisions instead of single units: all steps of sixteen
+    games of one side, in their order. A sequence's priority is that of all its advantages.
+    """
+    rows = sequences(units, length)
+    whole = dataclasses.replace(hyper, minibatch_size=max(LANES, hyper.minibatch_size // length))
+    order, importance, bounds = plan_minibatches(
+        rng, np.arange(len(rows)), advantage[rows].reshape(len(rows), length * LANES), whole
+    )
+    return rows[order].ravel(), importance.repeat(length), bounds * length
+
+
+def sequences(units: np.ndarray, length: int) -> np.ndarray:
+    """Units of whole sequences as int64 `[sequences, length]`. They lie as `[groups, length, 2]` (`Samples.length`)."""
+    of_sequence = units // (2 * length) * 2 + units % 2
+    return units[np.lexsort((units, of_sequence))].reshape(-1, length)
 
 
 def check(spec: PolicySpec, blob: np.ndarray) -> None:

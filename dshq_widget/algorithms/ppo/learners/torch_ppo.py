@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from dshq_kernels.network.layers import Grid, Pairs
+from dshq_kernels.network.layers import Grid, Pairs, shapes
 from dshq_kernels.network.mlp import FORBIDDEN
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners import learner, losses
 from dshq_widget.algorithms.ppo.learners.fronts import judge_pairs, look_ahead, mean_traits
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
-from dshq_widget.contract.layers import shapes
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 from dshq_widget.policy.network import PolicySpec
 

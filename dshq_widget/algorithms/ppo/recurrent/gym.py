@@ -23,13 +23,13 @@ class GymSequences(GymSamples):
 
     begins: NDArray
     """f32 `[units, 16]`: 1 where an episode begins, so that the memory is empty before the decision; else 0."""
-    state: NDArray
+    states: NDArray
     """f32 `[tiles, 16, 2 memory]`: the memories before the rollout's first decision."""
 
     @property
     def length(self) -> int:
         """Decisions of the rollout."""
-        return len(self.action) // len(self.state)
+        return len(self.action) // len(self.states)
 
 
 class RecurrentGymPPO(RecurrentPPO, GymPPO):
@@ -75,7 +75,7 @@ class RecurrentGymGames(GymGames):
 
     def _samples(self, seen: NDArray, *rows: NDArray) -> GymSequences:
         steps = len(seen)
-        state = self._start.reshape(-1, LANES, self._start.shape[1])
+        states = self._start.reshape(-1, LANES, self._start.shape[1])
         obs, *others = (_by_tile(field) for field in (seen, *rows, np.stack(self._begins[:steps])))
         action, log_prob, value, advantage, returns, begins = others
         return GymSequences(
@@ -86,7 +86,7 @@ class RecurrentGymGames(GymGames):
             advantage=advantage,
             returns=returns,
             begins=begins,
-            state=state,
+            states=states,
         )
 
 

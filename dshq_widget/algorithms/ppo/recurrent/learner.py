@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -12,7 +12,18 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.learners import learner
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.torch_ppo import TorchPPO
-from dshq_widget.algorithms.ppo.recurrent.samples import Sequences
+
+
+class Sequences(Protocol):
+    """Samples of sequences; unit `tile * length + t` is decision t of sixteen games."""
+
+    advantage: np.ndarray
+    """f32 `[units, 16]`."""
+
+    @property
+    def length(self) -> int:
+        """Decisions of a sequence."""
+        ...
 
 
 class Seen(NamedTuple):
@@ -67,10 +78,10 @@ class RecurrentPPO(TorchPPO):
         self, fields: dict[str, torch.Tensor], units: torch.Tensor, importance: torch.Tensor, mean: float, scale: float
     ) -> dict[str, Any]:
         batch: dict[str, Any] = super()._batch(fields, units, importance, mean, scale)
-        length = len(fields["action"]) // len(fields["state"])
+        length = len(fields["action"]) // len(fields["states"])
         tiles = units[::length] // length
         begins = fields["begins"].view(-1, length, LANES)[tiles]
-        return batch | {"obs": Seen(batch["obs"], begins, fields["state"][tiles])}
+        return batch | {"obs": Seen(batch["obs"], begins, fields["states"][tiles])}
 
 
 def by_step(rows: torch.Tensor, tiles: int, length: int) -> torch.Tensor:
@@ -79,7 +90,7 @@ def by_step(rows: torch.Tensor, tiles: int, length: int) -> torch.Tensor:
 
 
 def remember(gates: torch.Tensor, matrix: torch.Tensor, state: torch.Tensor, going: torch.Tensor) -> torch.Tensor:
-    """What the memory gives at each decision, `[T, N, memory]` (contract/layers.py).
+    """What the memory gives at each decision, `[T, N, memory]` (dshq_kernels/network/layers.py).
 
     `gates` `[T, N, 4 memory]` is what its inputs and biases give, `matrix` `[memory, 4 memory]` the weights of its own
     outputs, `state` `[N, 2 memory]` that before the first decision, `going` `[T, N, 1]` 0 where an episode begins.

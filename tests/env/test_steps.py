@@ -1,0 +1,86 @@
+"""A step of many games in one compiled call, beside the same written with arrays over `Batch`."""
+
+import numpy as np
+import pytest
+
+from dshq_widget.drills import drills
+from dshq_widget.env.batch import Batch
+from dshq_widget.env.gym_envs import DrillVectorEnv
+
+STEPS, GAMES = 40, 19  # a tile, and a part of one
+
+
+class Reference:
+    """What `DrillVectorEnv.step` says, step by step and array by array."""
+
+    def __init__(self, env, same_step):
+        self.batch, self.opponent, self.learning, self.same_step = env.batch, env.opponent, env.learning, same_step
+        self.batch = Batch(env.batch.drill, GAMES, 5, practice=True)
+        self.batch.weights, self.batch.gamma = env.batch.weights, env.batch.gamma
+        self.finished = np.zeros(GAMES, bool)
+
+    def rows(self, values):
+        return np.ascontiguousarray(values[:, : self.learning]).reshape(GAMES * self.learning, *values.shape[2:])
+
+    def step(self, actions):
+        batch, rows = self.batch, actions.reshape(GAMES, self.learning)
+        if self.learning < batch.sides:
+            rows = np.concatenate([rows, batch.scripted(self.opponent)[:, 1:]], 1)
+        resting = self.finished.copy()
+        batch.reset(resting)
+        kept = batch.snapshot(np.flatnonzero(resting))
+        rewards, paid, terminated, truncated = batch.step(rows)
+        batch.restore(np.flatnonzero(resting), kept)
+        for array in (rewards, paid, terminated, truncated):
+            array[resting] = 0
+        done = terminated | truncated
+        found = {"terms": paid, "winner": batch.winners(), "done": done}
+        if self.same_step:
+            found["last"] = self.rows(batch.observe())
+            batch.reset(done)
+        self.finished = np.zeros_like(done) if self.same_step else done
+        found |= {"mask": self.rows(batch.mask()), "seen": self.rows(batch.observe()), "rewards": self.rows(rewards)}
+        return found | {"terminated": terminated, "truncated": truncated}
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("name", drills)
+def test_a_step_says_what_arrays_say(name, autoreset):
+    """With the first script, with both sides, with random play; episodes begin late, so that some end by time."""
+    for opponent in (None, "self", "random", "idle") if drills[name].sides == 2 else (None,):
+        env = DrillVectorEnv(name, GAMES, opponent=opponent, autoreset=autoreset, practice=True, shaping=True, seed=5)
+        reference = Reference(env, autoreset == "same_step")
+        for batch in (env.batch, reference.batch):
+            batch.tiles["ticks"] = batch.spec["time_limit"] - batch.spec["action_repeat"] * np.arange(1, 17)
+        rng, repeat = np.random.default_rng(3), env.learning
+        ended = 0
+        for _ in range(STEPS):
+            allowed = env.action_masks()
+            actions = np.array([rng.choice(np.flatnonzero(row)) for row in allowed])
+            seen, rewards, terminated, truncated, infos = env.step(actions)
+            found = reference.step(actions)
+            ended += int(found["done"].sum())
+            assert np.array_equal(seen, found["seen"]) and np.array_equal(rewards, found["rewards"])
+            assert np.array_equal(terminated, np.repeat(found["terminated"], repeat))
+            assert np.array_equal(truncated, np.repeat(found["truncated"], repeat))
+            for k, term in enumerate(env.batch.spec["terms"]):
+                assert np.array_equal(infos[f"reward_{term['name']}"], reference.rows(found["terms"])[:, k])
+            if env.batch.game.masked:
+                assert infos["action_mask"].dtype == np.int8 and np.array_equal(infos["action_mask"], found["mask"])
+            assert ("winner" in infos) == found["done"].any()
+            if found["done"].any():
+                assert np.array_equal(infos["winner"], np.repeat(found["winner"], repeat))
+            if autoreset == "same_step" and found["done"].any():
+                for row in np.flatnonzero(np.repeat(found["done"], repeat)):
+                    assert np.array_equal(infos["final_obs"][row], found["last"][row])
+            assert env.batch.tiles.tobytes() == reference.batch.tiles.tobytes()
+        assert ended > 10
+
+
+def test_an_action_that_is_none_changes_nothing():
+    env = DrillVectorEnv("cartpole", 3)
+    env.reset(seed=0)
+    before = env.batch.tiles.tobytes()
+    with pytest.raises(ValueError, match=r"expected actions 0\.\.1, got some in 0\.\.2"):
+        env.step(np.array([0, 2, 1]))
+    assert env.batch.tiles.tobytes() == before
