@@ -14,6 +14,7 @@ from dshq_kernels.backends.wasm import STACK_TOP, verb_names
 from dshq_kernels.network.gradient import SUMS, learn_scratch
 from dshq_kernels.network.mlp import ITEMS, MEAN, MEMORY, make_plan, pack, play_scratch
 from dshq_kernels.network.pairs import ENTRIES
+from dshq_kernels.play import records
 from dshq_kernels.play.loops import scratch_floats
 from dshq_kernels.play.records import FORWARD, ROLLOUT, UPDATE, learner_module
 from dshq_kernels.play.rollout import Rollouts, Samples
@@ -21,7 +22,7 @@ from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.trace import node
 
 SCRIPT = Path(__file__).with_name("wasm_host.js")
-SAMPLES = ("obs", "action", "log_prob", "value", "advantage", "returns", "mask")
+SAMPLES = records.SAMPLES.split()
 
 
 class Host:

@@ -12,10 +12,10 @@ from numba.core import types
 
 from dshq_kernels.backends.lanes import pointer, record_at
 from dshq_kernels.network import pairs
-from dshq_kernels.network.mlp import forward_lanes
+from dshq_kernels.network.mlp import PLAN_COLUMNS, forward_lanes
 from dshq_kernels.network.update import learn as learn_on
 from dshq_kernels.play import loops
-from dshq_kernels.play.records import FORWARD, MATCHES, PLAN_COLUMNS, ROLLOUT, UPDATE
+from dshq_kernels.play.records import FORWARD, MATCHES, ROLLOUT, UPDATE
 
 f32, f64, i32, i64, u32 = np.float32, np.float64, np.int32, np.int64, np.uint32
 ONE = types.void(types.int64)

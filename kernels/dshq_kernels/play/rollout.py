@@ -104,8 +104,9 @@ class Samples:
         shapes = cls._shapes(units, n_obs, mask_words, memory, length)
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         parts = zip(np.split(block[: ends[-1]], ends[:-1]), shapes, strict=True)
-        obs, action, *rows, mask, begins, states = (part.reshape(shape) for part, shape in parts)
-        return cls(obs, action.view(np.int32), *rows, mask.view(np.uint32), begins, states)
+        arrays = [part.reshape(shape) for part, shape in parts]
+        arrays[1], arrays[6] = arrays[1].view(np.int32), arrays[6].view(np.uint32)
+        return cls(*arrays)
 
     @classmethod
     def new(cls, units: int, *sizes: int) -> Samples:
