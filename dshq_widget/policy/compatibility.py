@@ -63,9 +63,6 @@ def check_memory(spec: Mapping[str, Any], config: TrainConfig) -> None:
     """Raises ConfigError for a memory where there can be none."""
     wrong = {
         "this drill's network has other layers than dense ones": bool(spec.get("front")),
-        "drills learn it on the processor only, so device must not be cuda": (
-            config.device == "cuda" and not spec.get("environment")
-        ),
         "policy and value share it, so separate_value_net must be false": config.separate_value_net,
     }
     for why, applies in wrong.items():

@@ -18,7 +18,7 @@ from dshq_widget import ConfigError, ExportError, Trainer, evaluate, load_policy
 from dshq_widget.algorithms.algorithm import Refused
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
-from dshq_widget.algorithms.ppo.learners.learner import Hyper, sequences
+from dshq_widget.algorithms.ppo.learners.learner import Hyper
 from dshq_widget.algorithms.ppo.learners.normalizer import Normalizer
 from dshq_widget.algorithms.ppo.recurrent.gym import RecurrentGymGames, RecurrentGymPPO
 from dshq_widget.algorithms.ppo.recurrent.learner import RecurrentPPO
@@ -36,6 +36,7 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.policy.recurrent import RecurrentNetwork, RecurrentPolicy
 from dshq_widget.runtime.opponents import opponent_shares
 from dshq_widget.widget import page_protocol
+from tests.harness.games.samples import by_sequence
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, assert_same
 
@@ -70,32 +71,6 @@ def played(config=None, drill=LAMP, spec=None, rollouts=1, policies=None):
         games.play(learner.params, samples, games.new_stats(), **given)
         games.advance()
     return learner, games, samples
-
-
-@dataclasses.dataclass
-class Rows:
-    """Samples sequence after sequence, as the learner in torch takes them (`RecurrentPPO`)."""
-
-    obs: np.ndarray
-    action: np.ndarray
-    log_prob: np.ndarray
-    value: np.ndarray
-    advantage: np.ndarray
-    returns: np.ndarray
-    mask: np.ndarray
-    begins: np.ndarray
-    states: np.ndarray
-
-    @property
-    def length(self):
-        return len(self.action) // len(self.states)
-
-
-def by_sequence(samples, units):
-    order = sequences(units, samples.length)
-    fields = {field.name: getattr(samples, field.name) for field in dataclasses.fields(Rows)}
-    states = fields.pop("states")[order[:, 0] // (2 * samples.length) * 2 + order[:, 0] % 2].transpose(0, 2, 1)
-    return Rows(**{name: array[order.ravel()] for name, array in fields.items()}, states=states.copy())
 
 
 class TestLayer:

@@ -101,7 +101,14 @@ def test_on_lanes_it_is_the_same_function(layers, masked):
     masks = aligned(allowed.shape, np.int32)
     masks[:] = allowed
     given = [masks[0].ctypes.data, masks[1].ctypes.data] if masked else [0, 0]
-    places = [params.ctypes.data, lanes[0].ctypes.data, lanes[1].ctypes.data, *given, scratch.ctypes.data]
+    places = [
+        params.ctypes.data,
+        lanes[0].ctypes.data,
+        lanes[1].ctypes.data,
+        *given,
+        mlp.NO_MEMORY,
+        scratch.ctypes.data,
+    ]
     begin = (mlp.forward_lanes(plan, mlp.ACTIVATIONS["relu"], *places) - scratch.ctypes.data) // 4
     found = scratch[begin : begin + layers[-1] * 32].reshape(-1, 2, 16).transpose(1, 2, 0).reshape(32, -1)
     matters = np.c_[allowed.transpose(0, 2, 1).reshape(32, -1), np.ones((32, 1), bool)]

@@ -333,8 +333,7 @@ def test_what_a_collapsed_policy_played_is_thrown_away():
     block, offsets = _ring(drill, config, (16,))
     games = RingGames(drill, config, block, [16], offsets, None)
     rollouts = make_rollouts(drill, config, 16, 0, 1)
-    spec = drill.spec
-    producer = Lane.attach(block, chunk_fields(rollouts.units, spec), offsets[0])
+    producer = Lane.attach(block, chunk_fields(rollouts.units, drill.spec, config), offsets[0])
     for version in (4, 5):
         chunk = producer.reserve()
         chunk.arrays["stats"][:] = version

@@ -25,14 +25,16 @@ EXAMPLES = DOCS / "examples"
 class Watched(DrillVectorEnv):
     """Refuses actions that its last mask forbade."""
 
-    def _masks(self):
-        self.allowed = super()._masks()
-        return self.allowed
+    def reset(self, **options):
+        seen, infos = super().reset(**options)
+        self.allowed = infos["action_mask"]
+        return seen, infos
 
     def step(self, actions):
-        mask = self.allowed["action_mask"]
-        assert mask[np.arange(len(mask)), actions].all()
-        return super().step(actions)
+        assert self.allowed[np.arange(len(self.allowed)), actions].all()
+        found = super().step(actions)
+        self.allowed = found[-1]["action_mask"]
+        return found
 
 
 @pytest.fixture

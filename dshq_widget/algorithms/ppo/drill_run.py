@@ -60,8 +60,11 @@ class DrillPPO:
         self.drill = CompiledDrill.from_json(job["drill"])
         self.threads = int(job.get("threads") or os.environ.get("OMP_NUM_THREADS") or 1)
         self.workers = int(job.get("workers", 0))
-        alone = self.config.deterministic or self.config.memory  # the GPU's learner has no memory
-        self.device = choose_device("cpu" if alone else self.config.device)
+        self.device = choose_device("cpu" if self.config.deterministic else self.config.device)
+        if self.config.memory and self.device == "cuda":
+            self.device = "cpu"
+            if self.config.device == "cuda":
+                warn(channel, "a network with a memory learns on the processor: the GPU's learner has none")
         self.helper = compiling.Helper() if self.device == "cpu" else None
         self._say_compiling(1, f"the rules of {self.drill.spec['title']}")
         compiling.rules(self.drill, partial(self._say_compiling, 1, "the rules, in another process"))
