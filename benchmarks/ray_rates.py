@@ -4,7 +4,8 @@ cores, sizes and rates of the messages, and a model of larger clusters made of t
 `python -m benchmarks.ray_rates` writes benchmarks/results/ray_rates-*.json; it needs the extra `ray`. The nodes of
 `tests/harness/processes/ray_cluster.py` share this machine's cores with the learner, so their rates show the overhead,
 not a gain. Prediction, stated before measuring: on two cores Ray with one node reaches half of the local rate or more,
-and more nodes change little.
+and more nodes change little. Asked: three quarters. `processor_seconds` says who used the cores during each run: the
+learner's command, the players, Ray's own processes by name.
 
 The model. A rollout has S agent steps and C bytes, weights have W bytes. One node plays a rollout in t_p seconds; the
 learner fetches and copies it in t_c seconds and learns from it in t_u seconds; a network carries B bytes/s each way at
@@ -21,13 +22,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.machine import describe, write
 from dshq_widget.algorithms.ppo.cluster.connection import connected
@@ -46,14 +50,40 @@ MESSAGES = 30
 KEPT = ("agent_steps_per_second", "updates_per_second", "policy_lag", "rollout_ms", "update_ms", "dropped_chunks")
 
 
-def train(drill: str, seconds: float, flags: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """One command."""
+def train(drill: str, seconds: float, flags: list[str], cluster: RayCluster | None = None) -> dict[str, Any]:
+    """One command, and who used the processors meanwhile."""
     command = [sys.executable, "-m", "dshq_widget.cli", "train", drill, "--seconds", str(seconds), "--json", *flags]
-    environment = {**os.environ, **environment}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    trained = json.loads(done.stdout.splitlines()[-1])
+    environment = {**os.environ, **(cluster.environment if cluster else {})}
+    before, mine = used(cluster), resource.getrusage(resource.RUSAGE_CHILDREN)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+        after = dict(before)
+        while run.poll() is None:  # players end with the run
+            time.sleep(0.25)
+            after |= {name: max(value, after.get(name, 0.0)) for name, value in used(cluster).items()}
+        assert run.stdout
+        said = run.stdout.read()
+    if run.returncode:
+        raise subprocess.CalledProcessError(run.returncode, command)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    trained = json.loads(said.splitlines()[-1])
     metrics = {name: trained["metrics"].get(name) for name in KEPT}
-    return {**metrics, "agent_steps_per_second": trained["agent_steps"] / trained["seconds"]}
+    processors = {name: value - before.get(name, 0.0) for name, value in after.items()}
+    processors["learner's command"] = spent.ru_utime + spent.ru_stime - mine.ru_utime - mine.ru_stime
+    rate = trained["agent_steps"] / trained["seconds"]
+    return {**metrics, "agent_steps_per_second": rate, "processor_seconds": processors}
+
+
+def used(cluster: RayCluster | None) -> dict[str, float]:
+    """Processor seconds of the cluster's processes so far, by name."""
+    found: dict[str, float] = {}
+    for process in cluster.processes() if cluster else []:
+        try:
+            words, times = process.cmdline(), process.cpu_times()
+        except psutil.Error:
+            continue
+        name = "players" if "NodePlayer" in " ".join(words) else Path(words[0] if words else "").name
+        found[name] = found.get(name, 0.0) + times.user + times.system
+    return found
 
 
 def messages(drill: str, cluster: RayCluster) -> dict[str, float]:
@@ -107,11 +137,11 @@ def main() -> None:
     options = parser.parse_args()
     machine, rows = describe(), []
     for _ in range(options.rounds):
-        rows.append({"nodes": 0, **train(options.drill, options.seconds, ["--workers", "0"], {})})
+        rows.append({"nodes": 0, **train(options.drill, options.seconds, ["--workers", "0"])})
         for nodes in NODES:
             with RayCluster(nodes=nodes) as cluster:
                 flags = ["--engine", "ray", "--ray-address", cluster.address]
-                rows.append({"nodes": nodes, **train(options.drill, options.seconds, flags, cluster.environment)})
+                rows.append({"nodes": nodes, **train(options.drill, options.seconds, flags, cluster)})
             print(json.dumps(rows[-1]), flush=True)
     with RayCluster(nodes=1) as cluster:
         os.environ.update(cluster.environment)
