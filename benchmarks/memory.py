@@ -92,7 +92,7 @@ def lamp(seeds: list[int]) -> list[dict[str, Any]]:
             now = trainer.metrics
             rows.append({"memory": UNITS, "seed": seed, "agent_steps": now["agent_steps"], "seconds": now["seconds"]})
             rows[-1] |= {"solved": bool(now["solved"]), "evaluated_return": now["evaluated_return"]}
-    most = 10 * max(row["agent_steps"] for row in rows)
+    most = int(10 * max(row["agent_steps"] for row in rows))
     for seed in seeds:
         with Trainer("lamp", seed=seed, memory=0) as trainer:
             trainer.train_for(agent_steps=most, progress=False)

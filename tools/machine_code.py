@@ -48,11 +48,15 @@ def levels() -> list[str]:
 def fill(drills: Sequence[str]) -> None:
     """Do with each drill what a person does first, so that numba keeps what that takes."""
     from dshq_widget.env.batch import Batch
+    from dshq_widget.env.gym_envs import DrillVectorEnv
     from dshq_widget.training.trainer import Trainer
 
     for name in drills:
         batch = Batch(name, 32)
         batch.step(batch.scripted("random"))
+        env = DrillVectorEnv(name, 32, autoreset="same_step")
+        env.reset(seed=0)
+        env.step(env.batch.scripted("random")[:, 0])
     kinds = [name for name in (DENSE, ONE_SIDE, GRID, PAIRS) if name in drills] or drills[:1]
     for name in kinds:
         for workers in (0, 1):

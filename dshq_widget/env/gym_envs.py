@@ -139,7 +139,7 @@ class DrillVectorEnv(VectorEnv):
             batch.tiles.itemsize,
             self._shape,
             self._who,
-            rows.astype(np.int64),
+            np.ascontiguousarray(rows, np.int64),
             self._finished,
             batch.weights,
             batch.kinds,
