@@ -99,6 +99,11 @@ def kept(found: Sequence[tuple[float, float]]) -> dict[str, float]:
     return {"best": best, "least_share_of_best": worst, "seconds_below": longest}
 
 
+def against_its_best(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """`kept` of the score and of the points against each pinned opponent."""
+    return {"score": kept(windows(rows)), **{who: kept(windows(rows, who)) for who in PINNED}}
+
+
 def run(hyper: dict[str, Any], seed: int, arguments: argparse.Namespace, note: dict[str, Any]) -> dict[str, Any]:
     """One training run with all its looks."""
     rows: list[dict[str, Any]] = []
@@ -122,7 +127,7 @@ def run(hyper: dict[str, Any], seed: int, arguments: argparse.Namespace, note: d
             )
         champion = next((player["name"] for player in trainer.league if player.get("champion")), None)
         rate = trainer.metrics["agent_steps"] / trainer.metrics["seconds"]
-    summary = {"score": kept(windows(rows)), **{who: kept(windows(rows, who)) for who in PINNED}}
+    summary = against_its_best(rows)
     print(f"  against its own best, windows of {WINDOW:g} s: {json.dumps(summary)}\n  {warnings}", flush=True)
     return {
         "agent_steps_per_second": rate,
@@ -143,7 +148,7 @@ def collected(paths: Sequence[Path]) -> list[dict[str, Any]]:
             looks.setdefault((row.pop("setting"), row.pop("seed")), []).append(row)
     runs = []
     for (name, seed), rows in sorted(looks.items()):
-        summary = {"score": kept(windows(rows)), **{who: kept(windows(rows, who)) for who in PINNED}}
+        summary = against_its_best(rows)
         print(f"{name}, seed {seed}, {rows[-1]['agent_steps'] / 1e6:.0f} M agent steps: {json.dumps(summary)}")
         runs.append({"setting": name, "hyper": SETTINGS[name], "seed": seed, "kept": summary, "marks": rows})
     return runs

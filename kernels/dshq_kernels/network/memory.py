@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from numba import njit
 
+from dshq_kernels.network.layers import GATES
 from dshq_kernels.simd.block import add_block, input_slope_block, play_block, weight_slope_block
 from dshq_kernels.simd.elementary import sigmoid, tanh
 from dshq_kernels.simd.vector import fma, load, peek_f32, store, transpose
-
-GATES = 4
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
