@@ -19,6 +19,7 @@ import numpy as np
 from dshq_kernels.backends.cpu import CpuGame, python_source
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
+from dshq_kernels.backends.llvm_source import llvm_source
 from dshq_kernels.backends.wasm import drill_module
 from dshq_kernels.backends.wgsl import wgsl_source
 from dshq_kernels.language.rules import Source, translate
@@ -31,12 +32,13 @@ from dshq_widget.drill.declaration import Drill
 @dataclass(frozen=True)
 class CompiledDrill:
     """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
-    JavaScript, CUDA and WGSL source.
+    JavaScript, LLVM, CUDA and WGSL source.
     """
 
     spec: dict[str, Any]
     python: str
     javascript: str
+    llvm: str
     cuda: str = ""
     wgsl: str = ""
 
@@ -49,9 +51,9 @@ class CompiledDrill:
         """Changes when the rules, the observations or the actions change."""
         return self.spec["rules_hash"]
 
-    def game(self, processes: int = 1) -> CpuGame:
-        """Compile for this machine, by up to `processes` processes, or load the cached machine code."""
-        return CpuGame(self.python, self.spec, processes)
+    def game(self) -> CpuGame:
+        """Compile for this machine, or load the cached machine code."""
+        return CpuGame(self.llvm, self.spec)
 
     def cuda_game(self) -> CudaGame:
         """The same for the GPU. Raises RuntimeError if there is none."""
@@ -61,7 +63,7 @@ class CompiledDrill:
         """The same as a WebAssembly module; `relaxed`: one that may use relaxed SIMD. Raises RuntimeError if this numba
         or llvmlite cannot make one.
         """
-        return drill_module(self.python, self.spec, relaxed)
+        return drill_module(self.llvm, self.spec, relaxed)
 
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
         """f32 (n_terms,): the drill's weights, with some replaced by name. Raises ValueError for an unknown term."""
@@ -78,6 +80,7 @@ class CompiledDrill:
             "spec": self.spec,
             "python": self.python,
             "javascript": self.javascript,
+            "llvm": self.llvm,
             "cuda": self.cuda,
             "wgsl": self.wgsl,
         }
@@ -85,7 +88,7 @@ class CompiledDrill:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
-            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "cuda", "wgsl"))
+            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl"))
         )
 
 
@@ -173,7 +176,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
-    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda, wgsl_source(program))
+    spec["rules_hash"] = digest[:16]
+    return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program))
 
 
 def _first_paragraph(rule: Callable) -> str:

@@ -95,7 +95,7 @@ def by_chance(monkeypatch):
 
 
 def fresh(seed: int, capacity: int | None = None, spec: dict[str, Any] = SPEC) -> League:
-    made = League(CompiledDrill(spec, "", ""), PolicySpec((1, 1, 2), "tanh"), seed)
+    made = League(CompiledDrill(spec, "", "", ""), PolicySpec((1, 1, 2), "tanh"), seed)
     made.capacity = capacity or made.capacity
     return made
 
@@ -201,7 +201,7 @@ def test_large_networks_have_a_smaller_pool():
     probe = 'import { League } from "./js/trainer/league/league";\nexport const main = ({ drill, sizes }: any) =>\n'
     probe += "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }).capacity);"
     specs = [PolicySpec((9, width, 4), "tanh") for width in (4, 64, 2000, 5000, 30_000)]
-    wanted = [League(CompiledDrill(SPEC, "", ""), spec, 0).capacity for spec in specs]
+    wanted = [League(CompiledDrill(SPEC, "", "", ""), spec, 0).capacity for spec in specs]
     assert run(probe, {"drill": SPEC, "sizes": [spec.floats for spec in specs]}) == wanted
     assert len(set(wanted)) > 2
 

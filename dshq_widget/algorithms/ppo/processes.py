@@ -212,12 +212,20 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     return block, offsets
 
 
+_compilers: dict[int, Child] = {}
+"""Process -> what it started last to compile; a fork has another number."""
+
+
 def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
-    """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
-    if not isinstance(drill, CompiledDrill) or config.device == "cuda":
+    """Compile the learner in the background, unless that has been done on this machine, or is being done for another
+    drill of this process.
+    """
+    if not isinstance(drill, CompiledDrill) or config.device == "cuda" or compiling.is_compiled():
         return
-    if not compiling.is_compiled(drill):
-        supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
+    pid = os.getpid()
+    if pid not in _compilers or not _compilers[pid].alive:
+        job = compiling.job_of(drill, config)
+        _compilers[pid] = supervisor(pid).start(COMPILER, job, stuck_seconds=COMPILE_SECONDS)
 
 
 def start_processes(

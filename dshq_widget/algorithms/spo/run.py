@@ -32,12 +32,10 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(SpoSettings, "spo", job.get("algorithm_settings"))
     threads = int(job.get("threads") or 1)
-    announce(channel, f"compiling the rules of {drill.spec['title']} (1 of 3; slow only the first time on a machine)")
-    drill.game()
-    announce(channel, "compiling the search (2 of 3; slow only the first time on a machine)")
+    announce(channel, "compiling the search (1 of 2; slow only the first time on a machine)")
     spec = PolicySpec.for_config(drill.spec, config)
     warm_up(drill, config, settings, spec)
-    announce(channel, "preparing the replay (3 of 3)")
+    announce(channel, "preparing the replay (2 of 2)")
     games = SearchedGames(drill, config, settings, spec, threads)
     training = Run(
         channel,
