@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from tests.harness.apart import BROWSER, TESTS, BrowserApart
+from tests.harness.costs import plugin as costs
 from tests.harness.counts import go_easy
 
 LONGEST = (
@@ -28,8 +29,9 @@ LONGEST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Without the slow tests the others repeat themselves less."""
+    """Without the slow tests the others repeat themselves less. Every run says what it cost."""
     go_easy("not slow" in config.option.markexpr)
+    costs.register(config)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:
