@@ -45,7 +45,9 @@ def text(versions: dict[str, str]) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         install.CONSTRAINTS.write_text(text(newest(Path(folder))))
-    print(f"{install.CONSTRAINTS.relative_to(install.ROOT)} is new: run `make test` before you commit it", file=sys.stderr)
+    print(
+        f"{install.CONSTRAINTS.relative_to(install.ROOT)} is new: run `make test` before you commit it", file=sys.stderr
+    )
 
 
 if __name__ == "__main__":

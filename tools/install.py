@@ -111,7 +111,7 @@ def has_torch(python: Path) -> bool:
     """Whether that version of PyTorch is installed, as whichever build."""
     ask = "import importlib.metadata as about; print(about.version('torch').partition('+')[0])"
     said = subprocess.run([python, "-c", ask], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return TORCH == f"torch=={said.strip()}"
+    return f"torch=={said.strip()}" == TORCH
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """JupyterLab, and beside it the compiling that the first Train would wait for. Takes the arguments of `jupyter lab`.
 
-    python -m tools.lab [--no-browser ...]
+python -m tools.lab [--no-browser ...]
 """
 
 from __future__ import annotations

@@ -9,53 +9,34 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import hashlib
 import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from dshq_kernels.simd import shipped
-from dshq_kernels.simd.vector import SOURCES
+from dshq_kernels.simd import kept, shipped
+from dshq_kernels.simd.folders import cache_dir, write_whole
 
 LONG = 400
 """Lines of a module from which a second process is worth its start: it takes about 1.5 s (measured)."""
 COMPILES = "import sys; from dshq_kernels.backends.generated import _help; _help(*sys.argv[1:])"
 
 
-def cache_dir() -> Path:
-    """Folder of generated modules and their machine code: $DSHQ_CACHE_DIR, else the user's cache folder, else a
-    temporary one.
-    """
-    chosen = os.environ.get("DSHQ_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
-    for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
-        try:
-            (folder / "rules").mkdir(parents=True, exist_ok=True)
-            if os.access(folder / "rules", os.W_OK):
-                return folder
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="dshq-"))
-
-
 def load_module(source: str, processes: int = 1) -> ModuleType:
-    """Import generated source through a file in the cache folder, so that numba finds earlier machine code next to it.
-    The name changes when this package, which the code calls, changes. Up to `processes` compile it.
+    """Import generated source through a file in the cache folder, whose name changes when the source changes or a file
+    of this package that it imports. Earlier machine code is found by it. Up to `processes` compile it.
     """
-    digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
-    name = f"dshq_rules_{digest}"
+    name = f"{kept.RULES}{kept.fingerprint(source)[:20]}"
     if name in sys.modules:
         return sys.modules[name]
     path = cache_dir() / "rules" / f"{name}.py"
     if not path.exists() or path.read_text() != source:
-        shipped.write_whole(path, source.encode())
-    there = shipped.unpack(name, path, SOURCES)
+        write_whole(path, source.encode())
+    there = shipped.unpack(name, path, kept.SOURCES)
     compiled = path.with_suffix(".compiled")
     if there or processes < 2 or source.count("\n") < LONG or compiled.exists():
         return _imported(path, 0, 1)
