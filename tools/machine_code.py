@@ -68,20 +68,20 @@ def fill(drills: Sequence[str]) -> None:
                 trainer.train_for(updates=2, progress=False)
 
 
-def collect(numba_cache: Path, rules: Path) -> dict[str, dict[str, bytes]]:
-    """Archive -> the files in it, from caches that were filled: the kernels', and each module of rules."""
-    from numba.core.caching import UserProvidedCacheLocator
-
+def collect(numba_cache: Path) -> dict[str, dict[str, bytes]]:
+    """Archive -> the files in it, from a cache that was filled: the kernels', and each module of rules."""
+    from dshq_kernels.simd import kept
     from dshq_kernels.simd.shipped import KERNELS
 
     archives: dict[str, dict[str, bytes]] = {KERNELS: {}}
-    folder = UserProvidedCacheLocator.get_suitable_cache_subpath
-    for top in (ROOT / "kernels", ROOT):
-        for package in sorted({path.parent for path in top.glob("dshq_*/**/*.py")}):
-            for path in sorted((numba_cache / folder(str(package / "x.py"))).glob("*.nb[ic]")):
-                archives[KERNELS][f"{package.relative_to(top).as_posix()}/{path.name}"] = path.read_bytes()
-    for path in sorted((numba_cache / folder(str(rules / "x.py"))).glob("*.nb[ic]")):
-        archives.setdefault(path.name.partition(".")[0], {})[path.name] = path.read_bytes()
+    for place in sorted((numba_cache / "code").iterdir()):
+        module = place.name.rpartition("-")[0]
+        files = {path.name: path.read_bytes() for path in sorted(place.glob("*.nb[ic]"))}
+        if module.startswith(kept.RULES):
+            archives[module] = files
+        else:
+            package = module.rpartition(".")[0].replace(".", "/")
+            archives[KERNELS] |= {f"{package}/{name}": content for name, content in files.items()}
     return archives
 
 
@@ -114,14 +114,14 @@ def make(level: str, drills: Iterable[str], folder: Path) -> None:
         if done.returncode:
             raise RuntimeError(f"the machine code for {level} cannot be made:\n{done.stdout[-4000:]}")
         (folder / level).mkdir(parents=True)
-        for name, files in collect(Path(caches, "numba"), Path(caches, "dshq", "rules")).items():
+        for name, files in collect(Path(caches, "numba")).items():
             (folder / level / f"{name}.tar.xz").write_bytes(archive(files))
 
 
 def write(folder: Path, drills: Sequence[str] = ()) -> list[str]:
     """Everything, for these drills or for all; returns the levels. Nothing is written where there is none."""
     from dshq_kernels.simd import shipped
-    from dshq_kernels.simd.vector import SOURCES
+    from dshq_kernels.simd.kept import SOURCES
     from dshq_widget.drills import drills as known
 
     made = levels()

@@ -9,12 +9,13 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from dshq_kernels.backends.generated import cache_dir
 from dshq_kernels.simd import shipped
-from dshq_kernels.simd.vector import SOURCES
+from dshq_kernels.simd.folders import cache_dir
+from dshq_kernels.simd.kept import SOURCES
 from dshq_widget.algorithms.ppo import tuning
 from dshq_widget.contract.settings import of_drill
 from dshq_widget.env.batch import compiled
@@ -190,21 +191,20 @@ def _dev_shm() -> tuple[str, bool, str, str]:
 
 
 def _cache() -> tuple[str, bool, str, str]:
-    folder, code = cache_dir(), os.environ.get("NUMBA_CACHE_DIR", "")
-    if Path(code).name.startswith("dshq-numba-"):
+    folder, wanted = cache_dir(), os.environ.get("DSHQ_CACHE_DIR")
+    if wanted is None and Path(tempfile.gettempdir()) in folder.parents:
         advice = (
-            "Compiled code goes to a temporary folder and is lost on reboot. Set NUMBA_CACHE_DIR and DSHQ_CACHE_DIR"
+            "Compiled code goes to a temporary folder and is lost on reboot. Set DSHQ_CACHE_DIR to a folder that can"
         )
-        return "cache", False, "temporary", f"{advice} to a folder that can be written."
+        return "cache", False, "temporary", f"{advice} be written."
     ok = os.access(folder, os.W_OK)
-    wanted = os.environ.get("DSHQ_CACHE_DIR")
     lost = wanted is not None and Path(wanted) != folder
     return (
         "cache",
         ok and not lost,
         "writable" if ok else "not writable",
         (
-            f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled rules go to a temporary folder and are lost on "
+            f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled code goes to a temporary folder and are lost on "
             "reboot. Set DSHQ_CACHE_DIR to a writable folder."
         )
         if lost

@@ -17,8 +17,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numba
 
-from dshq_kernels.backends.generated import cache_dir
-from dshq_kernels.simd.vector import SOURCES
+from dshq_kernels.simd.folders import cache_dir
+from dshq_kernels.simd.kept import SOURCES
 
 try:
     import fcntl
@@ -32,7 +32,7 @@ def stamp(piece: str, source: str = "") -> Path:
     """The file that says that `piece` has been compiled on this machine; `source` is what it depends on besides the
     kernels.
     """
-    parts = (piece, source, SOURCES, numba.__version__, platform.python_version(), llvm.get_host_cpu_name(), __file__)
+    parts = (piece, source, SOURCES, numba.__version__, platform.python_version(), llvm.get_host_cpu_name())
     where = os.environ.get("NUMBA_CACHE_DIR", "")
     digest = hashlib.sha256("\n".join((*parts, where)).encode()).hexdigest()[:20]
     return cache_dir() / "compiled" / f"{piece}-{digest}"

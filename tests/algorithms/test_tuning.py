@@ -134,11 +134,17 @@ def test_rates_are_kept_by_machine_version_and_rules(tmp_path, monkeypatch):
 # ---- real ones
 
 
+def with_code_of(cache, folder):
+    """Give a cache folder the generated modules and the machine code of another one."""
+    for name in ("rules", "code"):
+        (cache / name).mkdir(exist_ok=True)
+        (folder / name).symlink_to(cache / name)
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor leaves nothing to choose")
 def test_the_first_training_measures_and_says_so(tmp_path, monkeypatch):
     """In a cache of its own, but with the machine code that the other tests have left."""
-    shared = tuning.cache_dir()
-    (tmp_path / "rules").symlink_to(shared / "rules")
+    with_code_of(tuning.cache_dir(), tmp_path)
     monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path))
     said, known = [], False
     with Trainer("ball") as t:
@@ -164,7 +170,7 @@ def test_the_first_training_measures_and_says_so(tmp_path, monkeypatch):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor leaves nothing to choose")
 def test_another_team_takes_over_and_knows_what_the_first_was_told(tmp_path, monkeypatch):
     """The first one is made of one thread, which the learner finds wrong once it has measured."""
-    (tmp_path / "rules").symlink_to(tuning.cache_dir() / "rules")
+    with_code_of(tuning.cache_dir(), tmp_path)
     monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path))
     teams = []
 

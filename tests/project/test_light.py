@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import dshq_kernels
-
 ROOT = Path(__file__).parents[2]
 BLOCKER = """
 import sys
@@ -87,22 +85,6 @@ def test_torch_is_an_extra_by_its_exact_version():
     readme = (ROOT / "README.md").read_text()
     assert f"pip install {wanted}" in readme and "[lab,torch]" in readme
     assert "dshq-widget[torch]" in project["optional-dependencies"]["test"]
-
-
-def test_code_is_kept_in_a_temporary_folder_where_nothing_else_can_be_written(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
-    writable = dshq_kernels._writable
-    monkeypatch.setattr(dshq_kernels.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(dshq_kernels, "_writable", lambda folder: tmp_path in folder.parents and writable(folder))
-    import numba
-
-    monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
-    folder = dshq_kernels.ensure_cache()
-    assert folder is not None and folder.parent == tmp_path and os.environ["NUMBA_CACHE_DIR"] == str(folder)
-    assert str(folder) == numba.config.CACHE_DIR
-    monkeypatch.setattr(dshq_kernels, "_writable", lambda folder: False)
-    with pytest.raises(RuntimeError, match="Set TMPDIR, NUMBA_CACHE_DIR and DSHQ_CACHE_DIR"):
-        dshq_kernels.ensure_cache()
 
 
 def test_scripts_of_an_environment_beside_the_page_are_not_taken_for_modules():

@@ -128,9 +128,9 @@ def test_what_came_with_a_wheel_is_not_compiled_again(wheel: Path, tmp_path: Pat
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | caches
     probe = """if True:
         import tarfile
-        from dshq_kernels.simd import shipped, vector
+        from dshq_kernels.simd import kept, shipped
         from dshq_widget.training.trainer import Trainer
-        level, _ = shipped.level(vector.SOURCES)
+        level, _ = shipped.level(kept.SOURCES)
         with Trainer("bandit", num_envs=64, rollout_length=8, minibatch_size=128) as trainer:
             trainer.train_for(updates=2, progress=False)
         names = [name for path in (shipped.FOLDER / level).iterdir() for name in tarfile.open(path).getnames()]

@@ -12,7 +12,10 @@ import math
 import numpy as np
 from numba import njit
 
+from dshq_kernels.simd import kept
 from dshq_widget.algorithms.gate.shape import CHUNKS, COLUMNS
+
+kept.register()
 
 HIVE = 190
 FARTHEST = math.sqrt(19.0**2 + 19.0**2)

@@ -72,15 +72,30 @@ class Helper:
 
 
 def _help() -> None:
-    """The helper's own work; its input ends when the process that started it ends."""
+    """The helper's own work."""
+    end_with_input()
+    learn()
+    os._exit(0)
+
+
+def end_with_input() -> None:
+    """End this process when its input ends, as it does with the process that started this one."""
 
     def follow() -> None:
         sys.stdin.buffer.read()
         os._exit(0)
 
     threading.Thread(target=follow, daemon=True).start()
-    learn()
-    os._exit(0)
+
+
+def everything(drill: CompiledDrill, config: TrainConfig) -> None:
+    """Compile all of it, in two processes where there are two processors."""
+    helper = Helper()
+    spec = PolicySpec.for_config(drill.spec, config)
+    learner = learners["fused"](spec, seed=0, threads=1)
+    play(drill, config, learner)
+    Evaluator(drill, spec, 0).warm_up(learner.blob())
+    helper.close()
 
 
 @role
@@ -88,13 +103,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     """Compile everything, at the low priority that every child has. `job`: the drill and settings, as a learner gets
     them.
     """
-    drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
-    helper = Helper()
-    spec = PolicySpec.for_config(drill.spec, config)
-    learner = learners["fused"](spec, seed=0, threads=1)
-    play(drill, config, learner)
-    Evaluator(drill, spec, 0).warm_up(learner.blob())
-    helper.close()
+    everything(CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"]))
 
 
 def job_of(drill: CompiledDrill, config: TrainConfig) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from dshq_kernels.backends.generated import cache_dir
 from dshq_kernels.play.rollout import Samples
+from dshq_kernels.simd.folders import cache_dir
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.algorithms.ppo.games import OwnGames
 from dshq_widget.algorithms.ppo.learners.learner import Hyper, Learner

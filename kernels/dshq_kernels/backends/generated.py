@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import os
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from dshq_kernels.simd import shipped
-from dshq_kernels.simd.vector import SOURCES
-
-
-def cache_dir() -> Path:
-    """Folder of generated modules and their machine code: $DSHQ_CACHE_DIR, else the user's cache folder, else a
-    temporary one.
-    """
-    chosen = os.environ.get("DSHQ_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
-    for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
-        try:
-            (folder / "rules").mkdir(parents=True, exist_ok=True)
-            if os.access(folder / "rules", os.W_OK):
-                return folder
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="dshq-"))
+from dshq_kernels.simd import kept, shipped
+from dshq_kernels.simd.folders import cache_dir, write_whole
 
 
 def load_module(source: str) -> ModuleType:
-    """Import generated source through a file in the cache folder, so that numba finds earlier machine code next to it.
-    The name changes when this package, which the code calls, changes.
+    """Import generated source through a file in the cache folder, whose name changes when the source changes or a file
+    of this package that it imports. Earlier machine code is found by it.
     """
-    digest = hashlib.sha256((SOURCES + source).encode()).hexdigest()[:20]
-    name = f"dshq_rules_{digest}"
+    name = f"{kept.RULES}{kept.fingerprint(source)[:20]}"
     if name in sys.modules:
         return sys.modules[name]
     path = cache_dir() / "rules" / f"{name}.py"
     if not path.exists() or path.read_text() != source:
-        shipped.write_whole(path, source.encode())
-    shipped.unpack(name, path, SOURCES)
+        write_whole(path, source.encode())
+    shipped.unpack(name, path, kept.SOURCES)
     return _imported(path)
 
 

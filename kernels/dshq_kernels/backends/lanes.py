@@ -13,8 +13,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from dshq_kernels.simd import kept
 from dshq_kernels.simd.lanes import LANES
 
+kept.register()
 u32 = np.uint32
 
 

@@ -10,8 +10,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
-from dshq_kernels.backends.generated import cache_dir
-from dshq_kernels.simd.shipped import write_whole
+from dshq_kernels.simd.folders import cache_dir, write_whole
 
 OWN_TEXT = Path(__file__).read_text()
 """Part of the name under which machine code is kept: how it is made stands in this file."""

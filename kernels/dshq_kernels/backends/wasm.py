@@ -19,12 +19,11 @@ import llvmlite.binding as llvm
 import numba
 
 from dshq_kernels.backends.cpu import verb_names
-from dshq_kernels.backends.generated import cache_dir
 from dshq_kernels.backends.machine_code import optimised
 from dshq_kernels.backends.wasm_module import linked
 from dshq_kernels.backends.wasm_numba import TRIPLE, features
-from dshq_kernels.simd.shipped import write_whole
-from dshq_kernels.simd.vector import SOURCES
+from dshq_kernels.simd.folders import cache_dir, write_whole
+from dshq_kernels.simd.kept import SOURCES
 
 DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
 """Addresses: the constants of a drill's module, those of the learner's, and the end of the stack, which grows down to

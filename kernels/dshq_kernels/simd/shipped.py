@@ -1,4 +1,4 @@
-"""Machine code that came with the package, put where numba looks for what it compiled: nothing is left to compile.
+"""Machine code that came with the package, put where `kept` keeps what numba compiled: nothing is left to compile.
 
 A wheel has a folder `machine_code`, written by tools/machine_code.py: for each level of processors (x86-64-v3 and
 x86-64-v4) an archive of the kernels and one of each drill's rules. They fit one Python, one numba and one version of
@@ -13,11 +13,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import pickletools
 import sysconfig
 import tarfile
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -26,18 +24,13 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
+from dshq_kernels.simd import kept
+from dshq_kernels.simd.folders import write_whole
+
 FOLDER = Path(__file__).parents[1] / "machine_code"
 MANIFEST = "manifest.json"
 KERNELS = "kernels"
 """The archive of the code that is the same for every drill."""
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file of the cache so that nobody ever sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(temporary, path)
 
 
 def conditions(sources: str) -> dict[str, str]:
@@ -75,7 +68,7 @@ def unpack(group: str, source: Path, sources: str) -> bool:
     """
     chosen, _ = level(sources)
     archive = FOLDER / chosen / f"{group}.tar.xz"
-    place = _cache_of(source) if chosen and archive.is_file() else None
+    place = _place(source) if chosen and archive.is_file() else None
     if place is None:
         return False
     digest = hashlib.sha256(f"{archive} {archive.stat().st_size} {sources}".encode()).hexdigest()[:20]
@@ -105,7 +98,7 @@ def _put(name: str, files: Mapping[str, bytes], source: Path) -> None:
         if spec is None or spec.origin is None:
             return
         source = Path(spec.origin).parent.joinpath(*folders, f"{inside.partition('.')[0]}.py")
-    place = _cache_of(source)
+    place = _place(source)
     if place is None:
         return
     index = Index(files[name])
@@ -165,11 +158,9 @@ def _here() -> tuple[str, str]:
     return cpu_target.target_context.codegen().magic_tuple()[1:]
 
 
-@cache
-def _cache_of(source: Path) -> Path | None:
-    """The folder in which numba keeps the machine code of a file's functions; None if it can keep it nowhere."""
-    from numba.core.caching import CacheImpl
-
-    found = (kind.from_function(write_whole, str(source)) for kind in CacheImpl._locator_classes)
-    locator = next(filter(None, found), None)
-    return Path(locator.get_cache_path()) if locator else None
+def _place(source: Path) -> Path | None:
+    """The folder in which the machine code of a file is kept; None if it can be kept nowhere."""
+    try:
+        return kept.place(source)
+    except OSError:
+        return None

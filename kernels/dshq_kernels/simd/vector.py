@@ -8,7 +8,6 @@ serves every drill and every network shape. Nothing here checks a bound: callers
 
 from __future__ import annotations
 
-import hashlib
 import math
 import operator
 from collections.abc import Callable
@@ -22,26 +21,16 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
-from dshq_kernels.simd import shipped
+from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.lanes import LANES
 
+kept.register()
 intrinsic: Any = extending.intrinsic  # Any: callers do not pass the typing context that a type checker sees
-
-_FILES = sorted(Path(__file__).parents[1].rglob("*.py"))
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in _FILES)).hexdigest()
-"""Hash of this package's files."""
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """`@njit` without the GIL, cached on disk until any file of this package changes.
-
-    numba itself looks only at the file of the function, not at the files of what it calls.
-    """
-    dispatcher: Any = njit(nogil=True, error_model="numpy", cache=True)(function)
-    cache_file = getattr(dispatcher._cache, "_cache_file", None)
-    if cache_file is not None:  # numba 0.61 to 0.68; with another inside the cache is numba's own
-        cache_file._source_stamp = (cache_file._source_stamp, SOURCES)
-    return dispatcher
+    """`@njit` without the GIL, kept on disk (simd/kept.py)."""
+    return njit(nogil=True, error_model="numpy", cache=True)(function)
 
 
 _I1, _I32, _I64, _F32 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
@@ -461,4 +450,4 @@ def aligned(shape, dtype=np.float32) -> np.ndarray:
     return raw[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
 
 
-shipped.unpack(shipped.KERNELS, Path(__file__), SOURCES)
+shipped.unpack(shipped.KERNELS, Path(__file__), kept.SOURCES)

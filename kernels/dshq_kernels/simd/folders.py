@@ -1,0 +1,71 @@
+"""The folder of what is made once on a machine: generated modules, machine code, measurements."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """$DSHQ_CACHE_DIR, else the user's cache folder, else a temporary one; it has a folder `rules`. Code in it is run, so
+    a folder that was not chosen must be this user's. Raises RuntimeError if none can be written.
+    """
+    for folder, private in _candidates():
+        try:
+            folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+            (folder / "rules").mkdir(exist_ok=True)
+            if os.access(folder / "rules", os.W_OK) and (not private or is_own(folder)):
+                return folder
+        except OSError:
+            continue
+    return _of_this_process()
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder, and not a link to one, is this user's, and nobody's who shares no group with him to write."""
+    about = folder.lstat()
+    return (
+        stat.S_ISDIR(about.st_mode)
+        and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
+        and not about.st_mode & stat.S_IWOTH
+    )
+
+
+def _candidates() -> Iterator[tuple[Path, bool]]:
+    """Each folder in turn, and whether it must be this user's own."""
+    chosen = os.environ.get("DSHQ_CACHE_DIR")
+    if chosen:
+        yield Path(chosen), False
+    else:
+        yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "dshq", True
+    try:
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        yield Path(tempfile.gettempdir()) / f"dshq-{user}", True
+    except FileNotFoundError:
+        return
+
+
+@cache
+def _of_this_process() -> Path:
+    """A folder that no other process finds."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="dshq-"))
+    except FileNotFoundError as error:
+        raise RuntimeError(
+            "compiled code can be kept nowhere: no folder can be written, not even a temporary one. Set TMPDIR or "
+            "DSHQ_CACHE_DIR to a folder that can be"
+        ) from error
+    (folder / "rules").mkdir()
+    return folder
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of the cache so that nobody ever sees half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    os.replace(temporary, path)

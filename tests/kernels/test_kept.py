@@ -1,0 +1,201 @@
+"""Machine code is kept by what it was made of: copies of the sources share it, an edit makes anew what it concerns."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dshq_kernels.simd import folders, kept
+
+KERNELS = Path(kept.__file__).parents[1]
+CHILD = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from numba.core import event
+compiled = []
+
+
+class Listener(event.Listener):
+    def on_start(self, seen):
+        compiled.append(str(seen.data["dispatcher"].py_func.__name__))
+
+    def on_end(self, seen):
+        pass
+
+
+event.register("numba:compile", Listener())
+from dshq_kernels.network import caller, alone
+print(json.dumps([int(caller.caller(1)), int(alone.alone(1)), compiled, str(caller.caller._cache.cache_path)]))
+"""
+FILES = {
+    "called": "from dshq_kernels.simd.vector import compiled\n\n\n@compiled\ndef called(x):\n    return x + 1\n",
+    "between": "from dshq_kernels.network.called import called\n",
+    "caller": (
+        "from dshq_kernels.network.between import called\nfrom dshq_kernels.simd.vector import compiled\n\n\n"
+        "@compiled\ndef caller(x):\n    return called(x) * 10\n"
+    ),
+    "alone": "from dshq_kernels.simd.vector import compiled\n\n\n@compiled\ndef alone(x):\n    return x + 5\n",
+}
+
+
+def copied(folder: Path) -> Path:
+    """The package's lowest room and four small files of another, as a package in `folder`."""
+    shutil.copytree(KERNELS / "simd", folder / "dshq_kernels" / "simd", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(KERNELS / "folders.py", folder / "dshq_kernels")
+    (folder / "dshq_kernels" / "network").mkdir()
+    for package in ("", "network"):
+        (folder / "dshq_kernels" / package / "__init__.py").write_text("")
+    for name, text in FILES.items():
+        (folder / "dshq_kernels" / "network" / f"{name}.py").write_text(text)
+    return folder
+
+
+def child(folder: Path, cache: Path, **variables: str) -> tuple[list[int], list[str], Path]:
+    """Call `caller(1)` and `alone(1)` of the copy in a process: results, what was compiled, the caller's folder."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NUMBA_CACHE_DIR")}
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(folder)],
+        env=environment | {"DSHQ_CACHE_DIR": str(cache)} | variables,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    *results, compiled, place = json.loads(done.stdout)
+    return results, compiled, Path(place)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Two copies of the same sources in two folders, and a cache."""
+    return copied(tmp_path / "one"), copied(tmp_path / "two"), tmp_path / "cache"
+
+
+def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two):
+    first, second, cache = two
+    results, compiled, place = child(first, cache)
+    assert results == [20, 6] and {"caller", "called", "alone"} <= set(compiled)
+    assert place.is_relative_to(cache / "code")
+    assert not list(first.rglob("*.nbi")), "nothing is kept beside the sources"
+    os.utime(second / "dshq_kernels" / "network" / "caller.py", (1, 1))
+    assert child(second, cache) == ([20, 6], [], place), "neither path nor time counts"
+
+    called = second / "dshq_kernels" / "network" / "called.py"
+    called.write_text(called.read_text().replace("x + 1", "x + 2"))
+    results, compiled, other = child(second, cache)
+    assert results == [30, 6], "a function that calls what was edited, through a third file, is not stale"
+    assert "alone" not in compiled and other != place
+    assert child(first, cache) == ([20, 6], [], place), "the first copy has its own still"
+
+
+def test_a_folder_that_cannot_be_written_is_begun_with(two, tmp_path):
+    """An image's cache that its users may read. `place` is asked, since root may write everything."""
+    first, _, cache = two
+    _, _, place = child(first, cache)
+    file = next(path for path in place.iterdir() if path.suffix == ".nbi")
+    own = tmp_path / "own" / "code" / place.name
+    own.mkdir(parents=True)
+    os.environ["DSHQ_CACHE_DIR"], before = str(cache), os.environ.get("DSHQ_CACHE_DIR")
+    try:
+        kept._copy(own)
+    finally:
+        os.environ.pop("DSHQ_CACHE_DIR") if before is None else os.environ.update(DSHQ_CACHE_DIR=before)
+    assert (own / file.name).read_bytes() == file.read_bytes()
+    assert {path.name for path in own.iterdir()} == {path.name for path in place.iterdir()}
+
+
+def test_what_is_imported_is_found_as_python_finds_it():
+    """Every import of the kernels is in the hash of the files that import it."""
+    for path in KERNELS.rglob("*.py"):
+        wanted = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(kept.OWN):
+                wanted |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, "imports name the package"
+            elif isinstance(node, ast.Import):
+                wanted |= {alias.name for alias in node.names if alias.name.startswith(kept.OWN)}
+        missing = wanted - kept.imported(path.read_text())
+        assert not missing, f"{path}: {missing}"
+
+
+def test_a_file_that_is_written_while_a_process_runs_is_not_taken_for_what_it_has_imported(monkeypatch):
+    text = "from dshq_kernels.network import mlp\n"
+    before = kept.fingerprint(text)
+    assert kept.fingerprint(text) == before
+    monkeypatch.setattr(kept, "BEGUN", 0.0)
+    own = kept.fingerprint(text)
+    assert own != before
+    monkeypatch.setattr(kept, "ALONE", "another process")
+    assert kept.fingerprint(text) not in (before, own)
+
+
+def test_old_versions_go(tmp_path: Path):
+    folder, week = tmp_path / "code", time.time() - 7 * kept.DAY
+    names = [f"dshq_kernels.network.mlp-{k:020x}" for k in range(kept.KEPT + 3)]
+    others = ["dshq_kernels.network.mlp_like-" + "0" * 20, "dshq_kernels.network.mlp", "mine"]
+    for k, name in enumerate([*names, *others]):
+        (folder / name).mkdir(parents=True)
+        os.utime(folder / name, (week + k, week + k))
+    os.utime(folder / names[0])
+    kept._prune(folder / names[-1])
+    left = {path.name for path in folder.iterdir()}
+    assert left == {names[0], *names[4:], *others}, "the last ones, and what was used today"
+
+
+def test_files_with_functions_on_disk_have_them_kept_there():
+    """They import one that has said so. In `pixels`, which knows no kernels, numba keeps its one function its own way."""
+    root = KERNELS.parents[1]
+    found = [
+        path for top in (KERNELS, root / "dshq_widget") for path in top.rglob("*.py") if "pixels" not in path.parts
+    ]
+    marked = [path for path in found if "@compiled" in path.read_text() or "jit(cache=True" in path.read_text()]
+    assert len(marked) > 10
+    for path in marked:
+        waiting, said = kept.imported(path.read_text()), set()
+        while waiting:
+            name = waiting.pop()
+            said.add(name)
+            file = kept._file(name)
+            waiting |= (kept._read(file)[1] if file else set()) - said
+        assert "dshq_kernels.simd.kept" in said, path
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users here")
+def test_a_temporary_folder_must_be_ones_own(tmp_path: Path, monkeypatch):
+    monkeypatch.delenv("DSHQ_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    expected = tmp_path / f"dshq-{os.getuid()}"
+    assert folders.cache_dir() == expected
+    assert expected.stat().st_mode & 0o777 == 0o700
+    expected.chmod(0o777)
+    assert folders.cache_dir() != expected, "anyone may put code there"
+    expected.chmod(0o700)
+    expected.rename(tmp_path / "elsewhere")
+    expected.symlink_to(tmp_path / "elsewhere")
+    assert folders.cache_dir() != expected, "a link may be anyone's"
+
+
+def test_a_chosen_folder_is_taken_as_it_is(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path / "chosen"))
+    assert folders.cache_dir() == tmp_path / "chosen"
+
+
+def test_without_any_folder_the_error_says_what_to_set(monkeypatch):
+    def nowhere(**_: str) -> str:
+        raise FileNotFoundError
+
+    folders._of_this_process.cache_clear()
+    monkeypatch.setenv("DSHQ_CACHE_DIR", "/proc/nowhere")
+    monkeypatch.setattr(folders.tempfile, "gettempdir", nowhere)
+    monkeypatch.setattr(folders.tempfile, "mkdtemp", nowhere)
+    with pytest.raises(RuntimeError, match="Set TMPDIR or DSHQ_CACHE_DIR"):
+        folders.cache_dir()

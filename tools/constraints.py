@@ -1,0 +1,54 @@
+"""Writes tools/constraints.txt: one version of every package that the Makefile's verbs install.
+
+    python -m tools.constraints
+
+Installs all of it without constraints into an environment of its own, in a temporary folder (gigabytes, minutes), and
+notes what came. `make test` shows whether it works.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+from tools import install
+
+HEAD = """\
+# Versions that the Makefile installs, so that this checkout stays as it was tested. Written by `make constraints`.
+"""
+LIST = """
+import importlib.metadata, json
+print(json.dumps({dist.name: dist.version for dist in importlib.metadata.distributions()}))
+"""
+
+
+def newest(folder: Path) -> dict[str, str]:
+    """Name -> version of what is installed where nothing is held back but PyTorch, in an environment in `folder`."""
+    venv.create(folder, with_pip=True, symlinks=True)
+    python = folder / "bin" / "python"
+    install.torch_wheel(python, folder / "wheels")
+    install.torch(python, folder / "wheels", None)
+    install.install(python, ["--upgrade", *install.requirements(install.EXTRAS), *install.ALSO, install.TORCH], None)
+    return json.loads(subprocess.run([python, "-c", LIST], check=True, capture_output=True, text=True).stdout)
+
+
+def text(versions: dict[str, str]) -> str:
+    """The file. A local version ("+cpu") says which build it is: another machine may have another one."""
+    lines = {f"{name.lower().replace('_', '-')}=={version.partition('+')[0]}" for name, version in versions.items()}
+    return HEAD + "\n".join(sorted(lines)) + "\n"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        install.CONSTRAINTS.write_text(text(newest(Path(folder))))
+    print(
+        f"{install.CONSTRAINTS.relative_to(install.ROOT)} is new: run `make test` before you commit it", file=sys.stderr
+    )
+
+
+if __name__ == "__main__":
+    main()
