@@ -257,16 +257,25 @@ class CpuGame:
     def __init__(self, source: str, spec: Mapping[str, Any], processes: int = 1):
         """Load it, or compile it, by up to `processes` processes."""
         self.module = load_module(source, processes)
+        self.describe(spec, self.module.TILE)
+        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines), *(("mask",) if self.masked else ()))
+        self.verbs = np.array([getattr(self.module, name).address for name in names], np.int64)
+
+    def describe(self, spec: Mapping[str, Any], tile: np.dtype) -> None:
+        """Note what the drill is, and the record of its tiles."""
         self.spec = spec
-        self.dtype: np.dtype = self.module.TILE
+        self.dtype: np.dtype = tile
         self.sides = int(spec["sides"])
         self.n_obs = int(spec["n_obs"])
         self.n_terms = len(spec["terms"])
         self.n_actions = int(spec["n_actions"])
         self.baselines = tuple(spec["baselines"])
         self.masked = bool(spec.get("masked"))
-        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines), *(("mask",) if self.masked else ()))
-        self.verbs = np.array([getattr(self.module, name).address for name in names], np.int64)
+
+    def raise_kept(self) -> None:
+        """Raise what went wrong in verbs that machine code has called: nothing does here, but in rules that Python runs
+        (reference_game.py).
+        """
 
     def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
         """`n_tiles` tiles of games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
@@ -277,9 +286,13 @@ class CpuGame:
         self.reset(tiles, np.ones((n_tiles, LANES), np.uint8))
         return tiles
 
-    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+    def check(self, tiles: NDArray) -> None:
+        """Raise ValueError unless these are tiles of this drill."""
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
             raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+
+    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+        self.check(tiles)
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
@@ -289,9 +302,10 @@ class CpuGame:
         """Start new episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
             raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
-        lanes.each_lane(
-            self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
-        )
+        self._each_lane(RESET, tiles, np.ascontiguousarray(chosen, np.uint8))
+
+    def _each_lane(self, verb: int, tiles: NDArray, chosen: NDArray) -> None:
+        lanes.each_lane(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, chosen)
 
     def decide(self, tiles: NDArray) -> None:
         """Apply the actions in `tiles["action"]` (n_tiles, sides, 16)."""
@@ -346,8 +360,11 @@ class CpuGame:
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
         """The shapes of one game: f32 (n_shapes, 12)."""
         out = np.zeros((int(self.spec["scene_max"]), 12), np.float32)
-        n = self.module.scene(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
+        n = self._scene(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
         return out[:n]
+
+    def _scene(self, tile: int, lane: int, out: int) -> int:
+        return self.module.scene(tile, lane, out)
 
     def words(self, tiles: NDArray) -> NDArray:
         """Each game's state in declaration order as u32 (n_tiles * 16, words): the words that are hashed, and the
