@@ -113,9 +113,10 @@ class _Verb:
         """
         if at is None:
             return self.rows[-1] if self.rows else self.place.line
-        said, outer = "", at
-        while outer.caller:
-            said += f"{', called ' if said else ''}in rule {outer.rule!r} at {outer.file}:{outer.line}"
+        said = f"in rule {at.rule!r} at {at.file}:{at.line}" if at.caller else ""
+        outer = at.caller
+        while outer:
+            said += f", called at {outer.file}:{outer.line}"
             outer = outer.caller
         here: Origin | None = at
         while here and here.file != self.place.file:

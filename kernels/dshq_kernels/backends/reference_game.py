@@ -168,11 +168,19 @@ class State(SimpleNamespace):
 class Verbs:
     """The verbs of one drill on tiles at addresses, and as C functions.
 
-    `lanes`: those that are played. Machine code calls the C functions; an error in one is kept for `raise_kept`.
+    `lanes`: those that are played. `floats`: what happens where a float operation leaves the numbers, as in
+    `np.errstate`. Machine code calls the C functions; an error in one is kept for `raise_kept`.
     """
 
-    def __init__(self, rules: Loaded, spec: Mapping[str, Any], lanes: Iterable[int] = range(LANES)):
+    def __init__(
+        self,
+        rules: Loaded,
+        spec: Mapping[str, Any],
+        lanes: Iterable[int] = range(LANES),
+        floats: Mapping[str, Any] | None = None,
+    ):
         self.rules, self.spec, self.lanes = rules, spec, tuple(lanes)
+        self.floats: Mapping[str, Any] = floats or {"all": "ignore"}
         self.sides, self.masked = range(int(spec["sides"])), bool(spec.get("masked"))
         self.n_actions = int(spec["n_actions"])
         self.dtype = np.dtype(
@@ -214,7 +222,7 @@ class Verbs:
     def safely(self, verb: Callable[..., Any], *arguments: int) -> Any:
         """Call a function of rules under the arithmetic of the rules, where nothing is an error."""
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(**self.floats):
                 return verb(*arguments)
         except BaseException as error:
             self.rules.note(error, error.__traceback__)

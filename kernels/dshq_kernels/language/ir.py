@@ -259,6 +259,18 @@ class Program:
         return sum(field.words for field in self.fields)
 
 
+def debugs(statements: Sequence[Stmt]) -> bool:
+    """Whether something in them only debugs."""
+    for statement in statements:
+        if isinstance(statement, Aside):
+            return True
+        if isinstance(statement, If) and debugs((*statement.body, *statement.orelse)):
+            return True
+        if isinstance(statement, For) and debugs(statement.body):
+            return True
+    return False
+
+
 def accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:
     """(field, index, whether written) of every load and store."""
     for statement in statements:
