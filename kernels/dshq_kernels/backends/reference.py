@@ -75,7 +75,10 @@ class _Verb:
         self.rule = names[0] if kind == "baseline" else kind
         self.side = names[-1] if names else ""
         first = next((statement.at.outermost for statement in program.verbs[key] if statement.at), None)
-        self.place = program.places.get(self.rule) or first or Origin(f"<rules of {program.name}>", 1, self.rule)
+        own = program.places.get(self.rule)
+        self.title = own.rule if own else kind
+        """What a traceback calls it: the rule's own name."""
+        self.place = own or first or Origin(f"<rules of {program.name}>", 1, self.rule)
         self.lines: list[str] = []
         self.rows: list[int] = []
         self.used: dict[str, None] = {}
@@ -87,7 +90,7 @@ class _Verb:
         depth = 1
         self.block(self.program.verbs[self.key], depth)
         side = f", side={self.side}" if self.side else ""
-        head = [f"def {self.rule}(s, i, o{side}):", *(f"    {field}_ = s.{field}" for field in self.used)]
+        head = [f"def {self.title}(s, i, o{side}):", *(f"    {field}_ = s.{field}" for field in self.used)]
         if len(self.inner) > 1:
             head.append("    inner_ = 0")
         if self.rule == "scene":
@@ -95,7 +98,7 @@ class _Verb:
             self.line(depth, "return count_", self.rows[-1] if self.rows else self.place.line)
         return {
             "key": self.key,
-            "name": self.rule,
+            "name": self.title,
             "file": self.place.file,
             "line": self.place.line,
             "code": "\n".join((*head, *self.lines)) + "\n",
