@@ -122,14 +122,16 @@ def line_of(function, text):
 
 
 class Stops(bdb.Bdb):
-    """A debugger that notes where it stops, and what the variables are there."""
+    """A debugger that notes where it stops, and what the variables and the lane's `n` are there."""
 
     def __init__(self):
         super().__init__()
         self.stops = []
 
     def user_line(self, frame):
-        self.stops.append((frame.f_lineno, dict(frame.f_locals)))
+        seen = frame.f_locals
+        if "i" in seen:
+            self.stops.append((frame.f_lineno, {**seen, "s.n": seen["s"].n[seen["i"]]}))
         self.set_continue()
 
 
@@ -147,7 +149,7 @@ def test_a_debugger_stops_on_the_authors_line_and_shows_his_names():
         stops.clear_all_breaks()
     taken = [seen for line, seen in stops.stops if line == line_of(grows, "total * 3.0")]
     assert len(taken) == 1, "only the lane that takes the branch visits it"
-    assert taken[0]["i"] == 5 and taken[0]["total"] == 1.5 and taken[0]["s"].n[5] == 3
+    assert taken[0]["i"] == 5 and taken[0]["total"] == 1.5 and taken[0]["s.n"] == 3
     assert len([0 for line, _ in stops.stops if line == line_of(doubled, "exp(x)")]) >= 20 * 16
 
 
