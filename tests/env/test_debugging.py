@@ -1,6 +1,5 @@
 """Debugging a drill's rules: what is printed and noticed, with the line, and that nothing is compiled for it."""
 
-
 import json
 
 import pytest
