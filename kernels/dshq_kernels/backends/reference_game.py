@@ -238,7 +238,7 @@ class Verbs:
             views = {name: tile[name] for name in self.dtype.names or ()}
             kinds = {name: kind for name, kind, _ in self.spec["fields"]}
             # a memoryview gives Python's own integers; floats are np.float32
-            state = State(**{name: view if kinds[name] == F32 else memoryview(view) for name, view in views.items()})
+            state = State(**{name: view if kinds[name] == F32 else view.data for name, view in views.items()})
             self._states[address] = state
         return state
 
@@ -273,18 +273,18 @@ class Verbs:
         """A verb that writes `count` rows for each side."""
         result = array(out, (len(self.sides), count, LANES), np.dtype(kind))
         for side in self.sides:
-            self.each(f"{verb}:{side}", self.state(tile), memoryview(result[side]))
+            self.each(f"{verb}:{side}", self.state(tile), result[side].data)
         return result
 
     def status(self, tile: int, out: int) -> None:
         result = array(out, (2, LANES), np.dtype(np.int32))
         for name, row in zip(("terminated", "winner"), result, strict=True):
-            self.each(name, self.state(tile), memoryview(row))
+            self.each(name, self.state(tile), row.data)
 
     def actions(self, verb: str, tile: int, out: int) -> None:
         result = array(out, (len(self.sides), LANES), np.dtype(np.int32))
         for side in self.sides:
-            self.each(f"{verb}:{side}", self.state(tile), memoryview(result[side]))
+            self.each(f"{verb}:{side}", self.state(tile), result[side].data)
 
     def mask(self, tile: int, out: int) -> None:
         """What it does not write is forbidden; a mask that allows nothing allows everything."""
@@ -294,7 +294,7 @@ class Verbs:
 
     def random(self, tile: int, out: int) -> None:
         result = array(out, (len(self.sides), LANES), np.dtype(np.int32))
-        self.each("random", self.state(tile), memoryview(result))
+        self.each("random", self.state(tile), result.data)
         if self.masked:
             mask = np.zeros((len(self.sides), self.n_actions, LANES), np.int32)
             self.mask(tile, mask.ctypes.data)
@@ -312,7 +312,8 @@ class Verbs:
 def array(address: int, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
     """The memory at an address."""
     size = dtype.itemsize * math.prod(shape)
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
+    memory = (ctypes.c_char * size).from_address(address)
+    return np.frombuffer(memory, dtype).reshape(shape)  # type: ignore[call-overload]
 
 
 def picked(word: np.int32, allowed: NDArray) -> int:
