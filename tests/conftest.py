@@ -28,6 +28,12 @@ LONGEST = (
 """Files that should not be the last to begin."""
 
 
+@pytest.fixture
+def reference_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python runs the rules in this test, and in the processes that it starts: nothing of a new drill is compiled."""
+    monkeypatch.setenv("DSHQ_RULES", "reference")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Without the slow tests the others repeat themselves less. Every run says what it cost."""
     go_easy("not slow" in config.option.markexpr)

@@ -238,6 +238,12 @@ def _trace(verb: Parser) -> None:
 
 def _check(verb: Parser) -> None:
     verb.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
+    verb.add_argument(
+        "--debug",
+        action="store_true",
+        help="play a little at random without compiling: print and breakpoint() in rules work, and mistakes that "
+        "compiled rules pass over are listed",
+    )
 
 
 def _bench(verb: Parser) -> None:

@@ -204,8 +204,19 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from dshq_widget.env.check import CHECKS, suite, to_json
 
     marks = {True: "ok ", False: "!! ", None: "-- "}
-    reports = []
-    for drill in [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill):
+    reports: list[dict[str, Any]] = []
+    chosen = [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill)
+    if options.debug:
+        from dshq_widget.env.debugging import play_a_little
+
+        for drill in chosen:
+            game = play_a_little(drill)
+            reports.append({"drill": game.drill.name, "decisions": game.decisions, "episodes": game.episodes})
+            reports[-1]["warnings"] = [vars(warning) for warning in game.warnings]
+            if not options.json:
+                print(game.report())
+        return {"drills": reports}, 0
+    for drill in chosen:
         found = []
         for finding in _announced(suite(drill), ("rules", *CHECKS), quiet=options.json):
             found.append(to_json(finding))

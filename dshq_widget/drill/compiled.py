@@ -9,8 +9,8 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -20,9 +20,13 @@ from dshq_kernels.backends.cpu import CpuGame, python_source
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
 from dshq_kernels.backends.llvm_source import llvm_source
+from dshq_kernels.backends.reference import reference_source
+from dshq_kernels.backends.reference_game import REFERENCE, SWITCH, ReferenceGame, wanted
 from dshq_kernels.backends.wasm import drill_module
 from dshq_kernels.backends.wgsl import wgsl_source
+from dshq_kernels.language.ir import Program
 from dshq_kernels.language.rules import Source, translate
+from dshq_kernels.language.selects import with_selects
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
 from dshq_widget.drill import checks
@@ -32,7 +36,7 @@ from dshq_widget.drill.declaration import Drill
 @dataclass(frozen=True)
 class CompiledDrill:
     """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
-    JavaScript, LLVM, CUDA and WGSL source.
+    JavaScript, LLVM, CUDA and WGSL source. In the process that translated it, it has the `program` too.
     """
 
     spec: dict[str, Any]
@@ -41,6 +45,9 @@ class CompiledDrill:
     llvm: str
     cuda: str = ""
     wgsl: str = ""
+    plain: str = field(default="", repr=False, compare=False)
+    """What `reference` says, where it came with the other sources."""
+    program: Program | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -51,8 +58,24 @@ class CompiledDrill:
         """Changes when the rules, the observations or the actions change."""
         return self.spec["rules_hash"]
 
-    def game(self) -> CpuGame:
-        """Compile for this machine, or load the cached machine code."""
+    @cached_property
+    def reference(self) -> str:
+        """The source of the reference back end, written when it is first asked for. Raises RuntimeError in a process
+        that did not translate the drill and was not sent it.
+        """
+        if not self.plain and self.program is None:
+            raise RuntimeError(
+                f"the rules of {self.name!r} came here without those for the reference: compile the drill's class "
+                f"here, or set {SWITCH}={REFERENCE} where it was sent from"
+            )
+        return self.plain or reference_source(self.program)  # type: ignore[arg-type]
+
+    def game(self, *, reference: bool | None = None) -> CpuGame:
+        """Compile for this machine, or load the cached machine code. `reference`: have Python run the rules as they are
+        written, and compile nothing (by default if DSHQ_RULES=reference).
+        """
+        if wanted() if reference is None else reference:
+            return ReferenceGame(self.reference, self.spec)
         return CpuGame(self.llvm, self.spec)
 
     def cuda_game(self) -> CudaGame:
@@ -83,12 +106,19 @@ class CompiledDrill:
             "llvm": self.llvm,
             "cuda": self.cuda,
             "wgsl": self.wgsl,
+            **({"reference": self.reference} if wanted() else {}),
         }
+
+    def __reduce__(self) -> tuple[Callable[[Mapping[str, Any]], CompiledDrill], tuple[dict[str, Any]]]:
+        """A pickle or a copy is what travels: the program stays."""
+        return CompiledDrill.from_json, (self.to_json(),)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
-            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl"))
+            dict(data["spec"]),
+            data["python"],
+            *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl", "reference")),
         )
 
 
@@ -130,7 +160,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         },
         scene_max=drill.scene_max,
     )
-    program = translate(source)
+    plain = translate(source)
+    program = with_selects(plain)
     javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
@@ -177,7 +208,7 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
     spec["rules_hash"] = digest[:16]
-    return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program))
+    return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program), program=plain)
 
 
 def _first_paragraph(rule: Callable) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.backends.reference_game import wanted
+from dshq_kernels.language.ir import debugs
 from dshq_kernels.language.rules import SHAPES
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
@@ -90,7 +92,8 @@ def javascript(it: Subject) -> str:
         node()
     except RuntimeError as error:
         raise Impossible(str(error)) from error
-    runs = [trace(it.drill, TRACE_TICKS, 1, backend) for backend in ("cpu", "js")]
+    python = "reference" if wanted() else "cpu"
+    runs = [trace(it.drill, TRACE_TICKS, 1, backend) for backend in (python, "js")]
     for key, what in (("sha256", "states"), ("views_sha256", "observations, rewards or baselines")):
         if runs[0][key] != runs[1][key]:
             raise Broken(
@@ -413,7 +416,10 @@ def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
     except (ValueError, TypeError) as error:
         yield Finding("rules", False, str(error), "fix this and check again")
         return
-    yield Finding("rules", True, f"{it.drill.name} compiles to Python and JavaScript")
+    program = it.drill.program
+    prints = program is not None and any(map(debugs, program.verbs.values()))
+    only = "; print and breakpoint in rules act only with --debug" if prints else ""
+    yield Finding("rules", True, f"{it.drill.name} compiles to Python and JavaScript{only}")
     for name in CHECKS:
         yield inspect(it, name)
 

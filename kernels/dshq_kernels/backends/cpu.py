@@ -271,6 +271,15 @@ class CpuGame:
 
     def __init__(self, source: str, spec: Mapping[str, Any]):
         """Load it, or compile it, from the LLVM code of `llvm_source`."""
+        self.describe(spec)
+        names = verb_names(spec)
+        places = addresses(source, (*names, "scene"))
+        self.verbs = np.array([places[name] for name in names], np.int64)
+        self.draw: Callable[[int, int, int], int] = SCENE(places["scene"])
+        """The C function `scene`: addresses of a tile and of f32 (scene_max, 12), the lane between them -> shapes."""
+
+    def describe(self, spec: Mapping[str, Any]) -> None:
+        """Note what the drill is, and the record of its tiles."""
         self.spec = spec
         self.dtype = tile_dtype(spec)
         self.sides = int(spec["sides"])
@@ -279,11 +288,11 @@ class CpuGame:
         self.n_actions = int(spec["n_actions"])
         self.baselines = tuple(spec["baselines"])
         self.masked = bool(spec.get("masked"))
-        names = verb_names(spec)
-        places = addresses(source, (*names, "scene"))
-        self.verbs = np.array([places[name] for name in names], np.int64)
-        self.draw = SCENE(places["scene"])
-        """The C function `scene`: addresses of a tile and of f32 (scene_max, 12), the lane between them -> shapes."""
+
+    def raise_kept(self) -> None:
+        """Raise what went wrong in verbs that machine code has called: nothing does here, but in rules that Python runs
+        (reference_game.py).
+        """
 
     def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
         """`n_tiles` tiles of games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
@@ -294,9 +303,13 @@ class CpuGame:
         self.reset(tiles, np.ones((n_tiles, LANES), np.uint8))
         return tiles
 
-    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+    def check(self, tiles: NDArray) -> None:
+        """Raise ValueError unless these are tiles of this drill."""
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
             raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+
+    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+        self.check(tiles)
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
@@ -306,9 +319,10 @@ class CpuGame:
         """Start new episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
             raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
-        lanes.each_lane(
-            self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
-        )
+        self._each_lane(RESET, tiles, np.ascontiguousarray(chosen, np.uint8))
+
+    def _each_lane(self, verb: int, tiles: NDArray, chosen: NDArray) -> None:
+        lanes.each_lane(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, chosen)
 
     def decide(self, tiles: NDArray) -> None:
         """Apply the actions in `tiles["action"]` (n_tiles, sides, 16)."""

@@ -205,7 +205,7 @@ class Rollouts:
     ):
         if games % LANES or games < LANES:
             raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
-        self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
+        self.game, self.spec, self.verbs, self.length, self.activation = game, spec, game.verbs, length, activation
         self.plan = make_plan(layers, separate)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
         self.seed, self.count = seed & 0xFFFFFFFF, 0
@@ -228,6 +228,7 @@ class Rollouts:
         self.tiles["rng_key"] = rng.integers(0, 1 << 32, (self.n_tiles, LANES), np.uint32)
         self.tiles["practice"] = 1
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
+        game.raise_kept()
         if stagger:
             decisions = max(1, spec["time_limit"] // spec["action_repeat"])
             self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec["action_repeat"]
@@ -307,6 +308,7 @@ class Rollouts:
             stats,
             self.scratch[part].ctypes.data,
         )
+        self.game.raise_kept()
 
     def advance(self) -> None:
         """Move the actions' generator past the last rollout."""
@@ -326,6 +328,7 @@ class Rollouts:
         pairs = np.stack([self.groups[group, 2 * half], lane], axis=1)
         pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
         reset_lanes(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], pairs)
+        self.game.raise_kept()
         self.running[pairs[:, 0], :, pairs[:, 1]] = 0
         self.memories[pairs[:, 0], :, :, pairs[:, 1]] = 0
         return len(pairs)
@@ -378,6 +381,7 @@ def match_starts(game: Any, spec: Mapping[str, Any], games: int, seed: int, scen
         0, 1 << 32, (count, LANES), np.uint32
     )
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
+    game.raise_kept()
     if scene is not None:
         words = tiles.view(np.uint32).reshape(count, -1, LANES)
         words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
@@ -446,6 +450,7 @@ def play_matches(
         tuple(memory.ctypes.data if memory.size else 0 for memory in memories),
         scratch.ctypes.data,
     )
+    game.raise_kept()
     start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
     taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
     rows = [array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES))]

@@ -117,6 +117,7 @@ class Search:
         self.particles, self.depth, self.threads = particles, depth, max(1, min(threads, n_tiles))
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
         self._game = Game(game.verbs, game.dtype.itemsize, shape_of(spec))
+        self._raise_kept = game.raise_kept
         self.value = aligned((n_tiles, LANES))
         self.weight, self.total = aligned((n_tiles, particles, LANES)), aligned((n_tiles, particles, LANES))
         self.action = aligned((n_tiles, particles, LANES), np.int32)
@@ -200,6 +201,7 @@ class Search:
                 work(0)
                 for other in waiting:
                     other.result()
+                self._raise_kept()
             finally:
                 self._live = 0
 
@@ -209,6 +211,7 @@ class Search:
         where = (tiles.ctypes.data, 0, len(tiles), sides, others.kinds)
         with self._turn:
             move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._memories[0])
+            self._raise_kept()
 
     def _network(self, params: np.ndarray, others: Others) -> Network:
         plan, activation = self.plan, self.activation
