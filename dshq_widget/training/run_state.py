@@ -12,7 +12,7 @@ from dshq_widget.contract.metrics import MACHINE_METRICS
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
-from dshq_widget.policy import compatibility, ladder
+from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -79,8 +79,8 @@ class RunState:
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
         own = {key: value for key, value in saved.metrics.items() if key not in MACHINE_METRICS}
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
-        if "train.updates" in saved.state:  # the metrics of a file of version 0.1 may be older than the file
-            metrics["updates"] = int(saved.state["train.updates"])
+        if (updates := checkpoint.updates_of(saved)) is not None:
+            metrics["updates"] = updates
         self._status.metrics = clean(metrics)
         self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())

@@ -79,7 +79,8 @@ class Trainer(Readings, Callbacks):
         saved = None if resume is None else checkpoint.load(resume)
         if saved is not None and drill is resume:
             path = os.fspath(resume)
-            drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
+            what = repr(saved.drill) if saved.environment else "its class"
+            drill = compatibility.known_drill(saved, path, f"pass {what} as the drill and resume={path!r}")
         self.drill = compiled(drill)
         self._gentle, self._track = gentle, track
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm

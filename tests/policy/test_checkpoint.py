@@ -14,6 +14,7 @@ import textwrap
 import time
 import tracemalloc
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ from dshq_widget.contract import protocol
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.history import clean
 from tests.harness.counts import times
+from tests.harness.games.policy_files import environment_file, rebuilt
 
 LAYERS = (5, 8, 4)
 
@@ -115,17 +118,6 @@ def test_nothing_is_saved_that_would_be_refused(tmp_path, change, sentence):
     assert_equal(checkpoint.load(path), sample())
 
 
-def rebuilt(content: bytes, change) -> bytes:
-    """`content` with its header changed by `change(header)` and the hash made right again."""
-    (size,) = struct.unpack_from("<Q", content)
-    header = json.loads(content[8 : 8 + size])
-    change(header)
-    metadata = header["__metadata__"]
-    metadata["sha256"] = checkpoint._digest(metadata, memoryview(content)[8 + size :])
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + content[8 + size :]
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -135,7 +127,8 @@ def rebuilt(content: bytes, change) -> bytes:
         (lambda h: h["__metadata__"].update(step="1e5"), "step is not a count"),
         (lambda h: h["__metadata__"].update(step="9" * 5000), "step is not a count"),
         (lambda h: h["__metadata__"].update(layers="[5, 8.0, 4]"), "list of layers"),
-        (lambda h: h["__metadata__"].update(layers="[5, 65536, 65536, 4]"), "shape hash"),
+        (lambda h: h["__metadata__"].update(layers="[5, 65536, 65536, 4]"), "operations a decision"),
+        (lambda h: h["__metadata__"].update(layers="[5, 9, 4]"), "shape hash"),
         (lambda h: h["__metadata__"].update(config="[" * 100_000), "config is not valid JSON"),
         (lambda h: h["adam_m"].update(data_offsets=h["adam_v"]["data_offsets"]), "overlap or leave gaps"),
         (lambda h: h["adam_m"].update(data_offsets=[0, 1 << 60]), "impossible place"),
@@ -200,13 +193,43 @@ ODD: list = [
     "9" * 30,
     "[5, 8, 4, 4]",
     "{}",
+    10**400,
+    -(10**400),
+    float("inf"),
+    '{"sizes": [Infinity]}',
+    '{"id": "CartPole-v1", "pixels": [], "actions": {"kind": "choice", "sizes": [Infinity]}}',
+    '{"gamma": 1' + "0" * 400 + "}",
+    "[28, -2, -2, -1, -30000, -65536, 1, 31]",
 ]
 
 
+def use(saved: Checkpoint) -> None:
+    """What everybody does with a file that is not refused."""
+    played = checkpoint.as_policy(saved)
+    played.act(np.zeros(saved.layers[0], np.float32), np.random.default_rng(0))
+    clean(saved.metrics)
+    json.dumps(saved.metrics, allow_nan=False)
+
+
+def put_somewhere(place: Any, odd: Any, rng: np.random.Generator) -> Any:
+    """`odd` instead of one value in JSON, as deep as chance has it."""
+    keys = list(place) if isinstance(place, dict) else range(len(place)) if isinstance(place, list) else []
+    if not keys or rng.random() < 0.2:
+        return odd
+    key = keys[rng.integers(len(keys))]
+    place[key] = put_somewhere(place[key], odd, rng)
+    return place
+
+
+@pytest.mark.parametrize("of", ["drill", "environment"])
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
-    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header."""
+def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count, of):
+    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header,
+    also inside the JSON that it holds as text.
+    """
     rng = np.random.default_rng(0)
+    if of == "environment":
+        content = checkpoint.encode(environment_file("gym:CartPole-v1"))
     tracemalloc.start()
     for _ in range(count):
 
@@ -215,10 +238,15 @@ def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
                 place = header if rng.random() < 0.2 else header[str(rng.choice(list(header)))]
                 if isinstance(place, dict) and place and (key := str(rng.choice(list(place)))) != "__metadata__":
                     odd = ODD[rng.integers(len(ODD))]
-                    place[key] = str(odd) if place is header["__metadata__"] else odd
+                    if place is not header["__metadata__"]:
+                        place[key] = odd
+                    elif place[key][:1] in ("{", "["):
+                        place[key] = json.dumps(put_somewhere(json.loads(place[key]), odd, rng))
+                    else:
+                        place[key] = str(odd)
 
         try:
-            checkpoint.decode(rebuilt(content, change))
+            use(checkpoint.decode(rebuilt(content, change)))
         except CheckpointError as error:
             assert "\n" not in str(error)
     assert tracemalloc.get_traced_memory()[1] < 64e6
