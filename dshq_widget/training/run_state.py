@@ -68,10 +68,22 @@ class RunState:
             self.kept.append(kept)
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
 
+    def check(self, saved: Checkpoint, name: str) -> None:
+        """Raises CheckpointError, and changes nothing, unless `adopt` can continue from a file called `name`, of which
+        only its network is left to be compared.
+        """
+        checkpoint.updates_of(saved)
+        if saved.rules_hash == self._spec["rules_hash"]:
+            try:
+                Scenes(self._spec).restore(saved.state)
+            except ValueError as error:
+                raise CheckpointError(f"cannot use the scenes in {name!r}: {error}") from None
+
     def adopt(self, saved: Checkpoint, path: Path) -> None:
-        """Continue from a file; raises CheckpointError if it does not fit the drill."""
+        """Continue from a file; raises CheckpointError, and changes nothing, if it does not fit the drill."""
         spec = self._spec
         compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
+        self.check(saved, path.name)
         if saved.rules_hash != spec["rules_hash"]:
             log.warning(
                 "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
@@ -85,17 +97,25 @@ class RunState:
         self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())
         if saved.rules_hash == spec["rules_hash"]:
-            try:
-                self._scenes.restore(saved.state)
-            except ValueError as error:
-                raise CheckpointError(f"cannot use the scenes in {path.name!r}: {error}") from None
+            self._scenes.restore(saved.state)
 
     def replace(self, saved: Checkpoint, name: str) -> None:
-        """Replace everything learned so far by a checkpoint that fits; the old state is kept in a file."""
-        kept = self._files.set_aside()
-        self._config.change(compatibility.shape_of(saved, name, self._spec))
+        """Replace everything learned so far by a checkpoint; the old state is kept in a file. Raises CheckpointError,
+        and changes nothing, if it does not fit or cannot be written.
+        """
+        shape = compatibility.shape_of(saved, name, self._spec)
+        self.check(saved, name)
+        arrived = self._files.put(saved)
+        before = self._config.values, self._config.named
+        try:
+            self._config.change(shape)
+            kept = self._files.set_aside()
+        except (OSError, ValueError) as error:
+            self._config.values, self._config.named = before
+            arrived.unlink(missing_ok=True)
+            raise CheckpointError(f"cannot load {name!r}: {error}") from error
         self.forget()
-        self.adopt(saved, self._files.put(saved))
+        self.adopt(saved, self._files.take(arrived))
         if ladder.resolve(name):
             name = name.partition(":")[2]
             self._rung = name, saved.version
