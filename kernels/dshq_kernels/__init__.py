@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from dshq_kernels.simd.own_folder import own_folder
+
 
 def ensure_cache() -> Path | None:
     """Give numba a folder for machine code: where none of its usual ones can be written, a temporary one, which is
@@ -22,7 +24,7 @@ def ensure_cache() -> Path | None:
         return None
     try:
         folder = Path(tempfile.gettempdir()) / f"dshq-numba-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-        writable = _writable(folder)
+        writable = own_folder(folder) and _writable(folder)  # numba unpickles what lies there
     except FileNotFoundError:
         writable = False
     if not writable:

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import tracemalloc
 import zipfile
@@ -342,6 +343,35 @@ def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, 
             checkpoint.save(path, sample(version=2))
     assert checkpoint.load(path).version == 1
     assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
+def test_a_folder_that_cannot_be_synced_is_no_failed_save(tmp_path, monkeypatch):
+    """The file is in its place by then."""
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        real(descriptor)
+
+    monkeypatch.setattr(atomic.os, "fsync", fsync)
+    assert checkpoint.load(checkpoint.save(tmp_path / "bot.dshq", sample())).version == 7
+
+
+def test_nothing_that_lies_there_is_followed_or_swept(tmp_path, monkeypatch):
+    """A link under a name that could be guessed, and temporary files of another machine with the same home."""
+    (tmp_path / "victim").write_text("mine")
+    guessed = f".bot.dshq.{os.getpid()}.{threading.get_native_id()}.tmp"
+    (tmp_path / guessed).symlink_to(tmp_path / "victim")
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_machine", lambda: "0a1b2c3d")
+        theirs = atomic._temporary(tmp_path / "bot.dshq")
+    theirs = theirs.with_name(theirs.name.replace(str(os.getpid()), "999999999"))
+    theirs.write_bytes(b"half")
+    checkpoint.save(tmp_path / "bot.dshq", sample())
+    atomic.check_writable(tmp_path / "bot.dshq")
+    assert (tmp_path / "victim").read_text() == "mine" and theirs.exists()
+    assert len(os.listdir(tmp_path)) == 4
 
 
 def test_a_folder_that_is_missing(tmp_path):

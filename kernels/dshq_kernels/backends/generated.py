@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 
 from dshq_kernels.simd import shipped
+from dshq_kernels.simd.own_folder import own_folder
 from dshq_kernels.simd.vector import SOURCES
 
 LONG = 400
@@ -34,7 +35,10 @@ def cache_dir() -> Path:
     """
     chosen = os.environ.get("DSHQ_CACHE_DIR")
     base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dshq"
-    for folder in (base, Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"):
+    temporary = Path(tempfile.gettempdir()) / f"dshq-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    for folder in (base, temporary):
+        if folder == temporary and not own_folder(folder):  # what lies there is executed
+            continue
         try:
             (folder / "rules").mkdir(parents=True, exist_ok=True)
             if os.access(folder / "rules", os.W_OK):
