@@ -97,6 +97,34 @@ def victim(request, tmp_path_factory):
     made.close()
 
 
+NUMBERS = [10**400, -(10**400), math.inf, -math.inf, math.nan, 1e308, 2**63, -1, True, [10**400], {"x": math.inf}]
+
+
+def test_numbers_of_any_size_in_any_place_harm_nothing(victim):
+    """Each field of each message, each setting of the show, each part of a snapshot."""
+    for number in NUMBERS:
+        for kind, names in kinds.items():
+            for name in names:
+                victim.comm.say({"type": kind, **dict.fromkeys(names, 1), name: number})
+            victim.comm.say({"type": kind, **dict.fromkeys(names, number)})
+        for key in ("pace", "gamma", "num_envs", "hidden_sizes", "opponents"):
+            victim.comm.say({"type": "SET_HYPER", "key": key, "value": number})
+        for name in protocol.SHOW_DEFAULTS:
+            victim.comm.say({"state": {"show": {name: number}}}, method="update")
+        victim.comm.say({"state": {"snapshot": {"state": b"", "tick": number}}}, method="update")
+        assert_answers(victim)
+
+
+def assert_answers(victim):
+    victim.comm.log.clear()
+    victim.comm.say({"type": "HELLO"})
+    deadline = time.monotonic() + PATIENCE
+    while not victim.comm.customs("HISTORY"):
+        assert victim._sender.is_alive(), "the sender thread ended"
+        assert time.monotonic() < deadline, "no answer any more"
+        time.sleep(0.002)
+
+
 @settings(
     max_examples=times(60, 15),
     deadline=None,
@@ -107,13 +135,7 @@ def test_no_message_harms_the_kernel(victim, said):
     drill, policy, esm = victim.drill, victim.policy["layers"], victim._esm
     for data, attached in said:
         victim.comm.handle_msg({"content": {"data": data}, "buffers": attached})
-    victim.comm.log.clear()
-    victim.comm.say({"type": "HELLO"})
-    deadline = time.monotonic() + PATIENCE
-    while not victim.comm.customs("HISTORY"):
-        assert victim._sender.is_alive(), "the sender thread ended"
-        assert time.monotonic() < deadline, "no answer any more"
-        time.sleep(0.002)
+    assert_answers(victim)
     assert victim.drill is drill and victim._esm == esm
     assert victim.status == "idle"
     assert len(victim.policy["layers"]) >= 2 and victim.policy["layers"][0] == policy[0]
