@@ -88,6 +88,14 @@ def _train(verb: Parser) -> None:
         "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
     )
     verb.add_argument(
+        "--trust-config",
+        action="store_true",
+        help=(
+            "let the --config file run Python files, join a Ray cluster, send metrics to trackers and write outside "
+            "its folder: only for a file that is yours"
+        ),
+    )
+    verb.add_argument(
         "--engine",
         choices=algorithms.ENGINES,
         metavar="local|ray",

@@ -19,8 +19,13 @@ from dshq_widget.policy.network import PolicySpec
 
 def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
     """The name of the package's drill, or of the Gymnasium environment, that a file called `name` was trained on.
-    Raises CheckpointError, with `advice`, if it is neither.
+    Raises CheckpointError, with `advice`, if it is neither, and for an environment whose module would be imported: a
+    file may name only what is registered, since an import runs code.
     """
+    if saved.environment and ":" in saved.drill.removeprefix("gym:"):
+        raise CheckpointError(
+            f"{os.path.basename(name)!r} was trained on {saved.drill!r}, and a file may not import a module: {advice}"
+        )
     if saved.environment or saved.drill in drills.drills:
         return saved.drill
     raise CheckpointError(

@@ -46,7 +46,7 @@ def evaluate(
         raise ValueError(f"matches must be at least 1, got {matches}")
     saved = checkpoint.load(policy)
     if saved.environment:
-        found = _of_environment(saved, drill, against, matches, seed, greedy, search)
+        found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search)
         return {"policy": os.fspath(policy), **found}
     if drill is None:
         path = os.fspath(policy)
@@ -75,7 +75,7 @@ def evaluate(
 
 
 def _of_environment(
-    saved: Checkpoint, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
+    saved: Checkpoint, path: str, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
 ) -> dict[str, Any]:
     from dshq_widget.gyms.evaluate import evaluate_environment
     from dshq_widget.policy.search import parse
@@ -84,6 +84,8 @@ def _of_environment(
         raise ValueError(f"this policy only plays {saved.drill!r}, got the drill {drill!r:.60}: leave it out")
     if against is not None:
         raise _no_opponent(saved.drill, against)
+    if drill is None:
+        compatibility.known_drill(saved, path, f"if the module is yours, pass {saved.drill!r} as the drill")
     if search is not None and parse(search)[0]:
         raise ValueError("search: an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
     found = evaluate_environment(checkpoint.as_gym_policy(saved), saved.drill, episodes, seed=seed, greedy=greedy)

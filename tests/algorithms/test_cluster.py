@@ -84,7 +84,7 @@ def test_a_file_may_name_the_engine_and_flags_override_it(tmp_path):
     def plan(*flags):
         return run_plan.of(arguments.parser([train]).parse_args(["train", "--config", str(file), *flags]))
 
-    assert (plan().engine, plan().ray_address) == ("ray", "head:6379")
+    assert (plan("--trust-config").engine, plan("--trust-config").ray_address) == ("ray", "head:6379")
     other = plan("--engine", "local", "--ray-address", "b:1")
     assert (other.engine, other.ray_address) == ("local", "b:1")
 
