@@ -215,12 +215,9 @@ class ResidentPPO(TorchPPO):
     def _update(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> None:
         """The device part of an update; `how` is a plan, or the arguments of `_plan`."""
         plan = how if isinstance(how, Plan) else self._plan(rollout.advantage, hyper, how)
-        if self._normal.active:
-            with torch.no_grad():
-                self._normal.unfold(self.weights)
-        self._prepare(rollout, hyper, plan)
-        for begin, end in itertools.pairwise(plan.bounds):
-            self._minibatch(rollout, plan.order[begin:end], plan.importance[begin:end], hyper.clip_value)
+        self.report.zero_()
+        if not self.normalizer.measures:
+            self._steps(rollout, hyper, plan)
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
         self.report[EXPLAINED] = 1 - self._spread(returns - value)[1] / self._spread(returns)[1]
@@ -228,8 +225,17 @@ class ResidentPPO(TorchPPO):
             with torch.no_grad():
                 self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
 
+    def _steps(self, rollout: Rollout, hyper: Hyper, plan: Plan) -> None:
+        """Learn from all minibatches of the plan."""
+        if self._normal.active:
+            with torch.no_grad():
+                self._normal.unfold(self.weights)
+        self._prepare(rollout, hyper, plan)
+        for begin, end in itertools.pairwise(plan.bounds):
+            self._minibatch(rollout, plan.order[begin:end], plan.importance[begin:end], hyper.clip_value)
+
     def _fold(self, obs: Tensor, returns: Tensor) -> None:
-        """Add the last rollout to the moments and fold the weights; see `Normalizer.learned`."""
+        """Add the last rollout to the moments and fold the weights; see `Normalizer.learned` and `measured`."""
         normal, fresh = self._normal, self.normalizer.fresh
         if not fresh:
             normal.fold(self.weights)
@@ -267,8 +273,7 @@ class ResidentPPO(TorchPPO):
         return min(units, max(1, round(units * UNIT / hyper.minibatch_size)))
 
     def _prepare(self, rollout: Rollout, hyper: Hyper, plan: Plan) -> None:
-        """What all minibatches read, and an empty report."""
-        self.report.zero_()
+        """What all minibatches read."""
         self._stopped.fill_(False)
         self._mean.fill_(0.0)
         self._scale.copy_(self.reward_scale)
@@ -364,7 +369,8 @@ class ResidentPPO(TorchPPO):
         if isinstance(samples, Rollout):
             self.learn(samples, hyper)
         else:
-            order, importance, bounds = learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+            rng = np.random.default_rng(0) if self.normalizer.measures else self._rng  # nothing is drawn for moments
+            order, importance, bounds = learner.plan_minibatches(rng, units, samples.advantage, hyper)
             lanes = np.arange(UNIT)
             order, chosen = ((x[:, None] * UNIT + lanes).ravel() for x in (order, units))
             plan = Plan(
