@@ -17,6 +17,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.runtime.opponents import left_out
 from tests.harness.games.search_drills import SmallMaze
 
 FEW = SpoSettings(
@@ -146,6 +147,22 @@ class TestGames:
         assert games.sides.tolist() == [0, 1]
         others = games.tiles["action"][np.arange(2), 1 - games.sides]
         assert len(np.unique(others)) > 3
+
+    def test_each_opponent_meets_both_sides(self):
+        """Sides alternate among the tiles of each kind, whatever else lies between them."""
+        games = parts("sumo", decisions=1, num_envs=128, opponents={"self": 0.5, "random": 0.25, "idle": 0.25})[0]
+        for kind in np.unique(games.kinds_of_others):
+            assert set(games.sides[games.kinds_of_others == kind]) == {0, 1}
+
+    def test_a_share_too_small_for_a_tile_is_said(self):
+        spec = compiled("sumo").spec
+        config = of_drill(spec).replace({"num_envs": 64, "opponents": {"self": 0.9, "random": 0.05, "pool": 0.05}})
+        assert left_out(config, spec) == (
+            "pool and random will not play: 64 games are 4 tiles of 16, each against one opponent, and so small a "
+            "share gets none; set num_envs to 320 or more"
+        )
+        assert left_out(config.replace({"num_envs": 320}), spec) == ""
+        assert left_out(config, compiled("cartpole").spec) == ""
 
     def test_earlier_policies_of_the_pool_play_the_other_side(self):
         games, learner, config, _ = parts("sumo", decisions=2, opponents={"pool": 1.0})

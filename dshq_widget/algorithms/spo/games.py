@@ -23,6 +23,7 @@ from dshq_kernels.play.rollout import (
     STATS,
     WINS_0,
     WINS_1,
+    alternate_sides,
     empty_stats,
     share_tiles,
 )
@@ -97,8 +98,8 @@ class SearchedGames:
         )
         self.kinds = np.array([term["kind"] == "potential" for term in drill.spec["terms"]], bool)
         two = drill.spec["sides"] == 2
-        self.sides = np.arange(n) % 2 if two else np.zeros(n, np.int64)
         kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
+        self.sides = alternate_sides(kinds) if two else np.zeros(n, np.int64)
         earlier = slot_count(config, drill.spec) if two else 0
         self.policies = Opponents(self.search.plan, earlier + 1)  # the last one is the newest
         self.kinds_of_others = np.where(kinds == SELF, POLICY - earlier, kinds)

@@ -19,9 +19,10 @@ from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.league import League
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Companion, Run, announce
+from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import left_out
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -39,6 +40,8 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     warm_up(drill, config, settings, spec)
     announce(channel, "preparing the replay (3 of 3)")
     games = SearchedGames(drill, config, settings, spec, threads)
+    if why := left_out(config, drill.spec):
+        warn(channel, why)
     training = Run(
         channel,
         job,
