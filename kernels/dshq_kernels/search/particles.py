@@ -14,7 +14,7 @@ from dshq_kernels.backends.lanes import hash32
 from dshq_kernels.network.mlp import N_ACTIONS, NO_MEMORY, forward_lanes
 from dshq_kernels.play.loops import weighted_reward
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
-from dshq_kernels.search.weights import draw_parents, gather, mix_prior, weigh
+from dshq_kernels.search.weights import draw_parents, gather, mix_prior, noise_key, weigh
 from dshq_kernels.simd.vector import (
     any_lane,
     call,
@@ -250,9 +250,7 @@ def _begin(game, network, how, root, tile, lane, r, side, seed, step, memory):
     allowed_at = memory.prior_mask if mask > 0 else 0
     stream = (tile * 16 + lane) * across * 4
     if how.fraction > 0:
-        mix_prior(
-            prior, allowed_at, n_actions, how.alpha, how.fraction, hash32(np.uint32(seed), np.uint32(stream + step))
-        )
+        mix_prior(prior, allowed_at, n_actions, how.alpha, how.fraction, noise_key(seed, stream, step))
     value = peek_f32(memory.prior + n_actions * 64 + lane * 4)
     for q in range(across):
         k = r * across + q
