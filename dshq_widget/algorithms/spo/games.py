@@ -155,7 +155,7 @@ class SearchedGames:
         replay.obs[row] = game.observe(tiles)[each, self.sides]
         if replay.mask.size:
             replay.mask[row] = mask_bits(game.mask(tiles)[each, self.sides])
-        before = game.terms(tiles)[each, self.sides]
+        before, done = game.terms(tiles)[each, self.sides], tiles["action"].copy()
         self.search.run(
             params,
             tiles,
@@ -168,7 +168,7 @@ class SearchedGames:
             others=others,
         )
         if self.drill.spec["sides"] == 2:
-            self.search.move_others(tiles, self.sides, others, self.seed ^ OTHERS_SEED, self.count)
+            self.search.move_others(tiles, self.sides, others, done, self.seed ^ OTHERS_SEED, self.count)
         self.count += 1
         replay.action[row], replay.weight[row] = self.search.action, self.search.weight
         replay.total[row] = self.search.total
