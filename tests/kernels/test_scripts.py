@@ -11,7 +11,6 @@ from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.policy.network import PolicySpec
 from tests.harness.games.toy_drills import Copying
 
-
 DRILL = compile_drill(Copying)
 SPEC = PolicySpec.for_drill(DRILL.spec, (16,))
 COPIER = 0
