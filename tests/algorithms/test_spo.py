@@ -89,6 +89,18 @@ class TestReplay:
         every_third = np.concatenate([replay.sample(rng, 64, 3) for _ in range(5)])[:, 1]
         assert np.unique(every_third).tolist() == [21, 24]
 
+    def test_a_period_without_a_whole_sequence_is_refused(self):
+        """12 are kept: 7 beginnings are whole, so with a period of 8 there may be none."""
+        for decisions in range(5, 60):
+            replay = self.replay()
+            replay.decisions = decisions
+            starts = replay.sample(np.random.default_rng(0), 64, 7)[:, 1]
+            assert max(decisions - 11, 0) <= starts.min() and starts.max() <= decisions - 1 - replay.length
+        with pytest.raises(ConfigError, match="sample_period must be 7 decisions at most, .* got 8: lower it"):
+            replay.check_period(8)
+        with pytest.raises(ConfigError, match="sample_period must be 31 decisions at most"):
+            parts(settings=dataclasses.replace(FEW, sample_period=32))
+
     def test_units_wrap_around(self):
         replay = self.replay()
         assert replay.units(np.array([[1, 22]])).tolist() == [(t % 12) * 2 + 1 for t in range(22, 26)]

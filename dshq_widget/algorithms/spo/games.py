@@ -85,6 +85,7 @@ class SearchedGames:
         self.replay = Replay(
             drill.spec, n, settings.replay_buffer_size, settings.num_particles, settings.sample_sequence_length
         )
+        self.replay.check_period(settings.sample_period)
         self.search = Search(
             self.game,
             drill.spec,

@@ -47,6 +47,11 @@ MOST_GRAPHS = 8
 """Number of prepared updates of different shapes (settings, rollouts) to keep."""
 
 
+def order_seed(*parts: int) -> int:
+    """Seed of the generator of minibatches' orders, apart from that of the games' actions, which is the run's seed."""
+    return int(np.random.SeedSequence([*parts, 0x0D3E]).generate_state(1)[0])
+
+
 @contextmanager
 def products(precision: str) -> Iterator[None]:
     """Matrix products of float32 numbers in this precision; torch has one such setting for the process."""
@@ -98,7 +103,7 @@ class ResidentPPO(TorchPPO):
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
         self._normal = DeviceNormalizer(self.normalizer, self.device)
-        self._generator = torch.Generator(self.device).manual_seed(seed)
+        self._generator = torch.Generator(self.device).manual_seed(order_seed(seed))
         self._grad = torch.zeros_like(self.weights)
         self._mean, self._scale = torch.zeros((), device=self.device), torch.ones((), device=self.device)
         self._stopped = torch.zeros((), dtype=torch.bool, device=self.device)
