@@ -162,13 +162,13 @@ class Run:
                 continue
             played = time.monotonic()
             learned = self.learn(experience)
-            experience.done()
             now = time.monotonic()
             self.tally.add(experience.stats, learned, experience.lag, played - begin, now - played)
             self.seconds += now - begin
             self.spent += now - begin
             for companion in self.companions:
                 companion.after_update(self, experience, learned)
+            experience.done()
             self.pace.made(begin, experience.agent_steps)
             if now - evaluated >= self.evaluator.pause(self.config):
                 self.evaluator.play(self.learner.blob())

@@ -84,9 +84,9 @@ export class Games {
     this.decision = [
       ...see,
       ...permit,
+      ...reply, // before "act": a script must not find in `action` what the learner is about to do
       ...play,
       kit.step(common + act, "act", ofHeads, groupsOf(rows)),
-      ...reply,
       games.step("turn", after, ends),
       kit.step(common + settle, "settle", ofSettle, groupsOf(count)),
       observe,

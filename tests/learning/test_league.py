@@ -367,6 +367,7 @@ def test_what_is_learned_from_is_what_a_process_has_played():
         WeightSlots.create(weights_block, network.floats).publish(1, 1, network.initial(np.random.default_rng(0)))
         games = RingGames(drill, config, ring, [80], offsets, None)
         job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 80, "index": 0, "lane_offset": offsets[0]}
+        job |= {"first_tile": 0, "all_tiles": 5}
         with ThreadPoolExecutor(1) as pool:
             playing = pool.submit(worker.run, channel, job, {"weights": weights_block, "ring": ring})
             found = None

@@ -26,7 +26,7 @@ from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import OpponentSlots, slot_count
+from dshq_widget.runtime.opponents import OpponentSlots, left_out, slot_count
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -80,6 +80,8 @@ class DrillPPO:
         announce(self.channel, f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         drill, config, spec = self.drill, self.config, self.spec
         ppo = self.make_learner()
+        if why := left_out(config, drill.spec):
+            warn(self.channel, why)
         publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
         source = self._make_source(ppo, blocks)
         training = Run(

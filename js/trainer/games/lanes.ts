@@ -13,7 +13,7 @@ import { copyIn, LANES, newSamples, type Samples, type Shape } from "./samples";
 const START_MS = 10_000; // a thread that has not answered by then was refused silently
 
 export type ToLane =
-  | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number }
+  | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number; first: number } // its first tile
   | { type: "PLAY"; weights: Float32Array; settings: Settings }
   | { type: "OPPONENTS"; policies: readonly Float32Array[] }
   | { type: "LANE_SCENES"; scenes: readonly Uint32Array[] }
@@ -56,9 +56,10 @@ export class Lanes implements Games {
     const { spec } = modules;
     const lanes = await Promise.all(
       ports.map((port, k) => {
-        const games = LANES * (Math.floor(((k + 1) * tiles) / count) - Math.floor((k * tiles) / count));
+        const first = Math.floor((k * tiles) / count);
+        const games = LANES * (Math.floor(((k + 1) * tiles) / count) - first);
         const seed = (settings.seed * 1_000_003 + k * 7919 + 1) % 2 ** 32; // runtime/worker.py
-        return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed });
+        return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed, first });
       }),
     );
     const there = lanes.filter((lane) => lane !== null);

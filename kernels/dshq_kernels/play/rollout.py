@@ -58,6 +58,7 @@ __all__ = [
     "Player",
     "Rollouts",
     "Samples",
+    "alternate_sides",
     "empty_stats",
     "make_groups",
     "opponent_kind",
@@ -155,16 +156,24 @@ def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
     return np.array([kind for _, kind in places], np.int64)
 
 
-def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
-    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which alternate
-    between 0 and 1."""
+def alternate_sides(kinds: np.ndarray) -> np.ndarray:
+    """int64 `[n_tiles]`: the side that learns in each tile; those of a kind take turns, whatever lies between them."""
+    sides = np.zeros(len(kinds), np.int64)
+    for kind in np.unique(kinds):
+        sides[kinds == kind] = np.arange((kinds == kind).sum()) % 2
+    return sides
+
+
+def make_groups(kinds: np.ndarray, sides: int, learning: np.ndarray | None = None) -> np.ndarray:
+    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which are
+    `learning` int64 `[n_tiles]`; None: `alternate_sides`."""
     groups = [(b, 0, b, 1) for b, kind in enumerate(kinds) if sides == 2 and kind == SELF]
-    turns: dict[int, int] = {}
-    singles: list[tuple[int, int, int]] = []
-    for b, kind in enumerate(kinds.tolist()):
-        if sides == 1 or kind != SELF:
-            turns[kind] = turns.get(kind, -1) + 1
-            singles.append((kind, b, 0 if sides == 1 else turns[kind] & 1))
+    learning = alternate_sides(kinds) if learning is None else learning
+    singles = [
+        (int(kind), b, int(learning[b]) if sides == 2 else 0)
+        for b, kind in enumerate(kinds)
+        if sides == 1 or kind != SELF
+    ]
     singles.sort()
     for first, second in zip(singles[::2], singles[1::2], strict=False):
         groups.append((*first[1:], *second[1:]))
@@ -185,7 +194,8 @@ class Rollouts:
 
     `parts` threads may each call `play(part=...)` at once: they share no memory that both write. `spec` is a compiled
     drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games; `separate`
-    says that the policies' hidden layers are two networks side by side.
+    says that the policies' hidden layers are two networks side by side. `among` (first, all) says that these games are
+    the tiles from `first` on of `all` tiles over which the shares are dealt out, those of several processes.
     """
 
     def __init__(
@@ -202,6 +212,7 @@ class Rollouts:
         parts: int = 1,
         stagger: bool = True,
         separate: bool = False,
+        among: tuple[int, int] | None = None,
     ):
         if games % LANES or games < LANES:
             raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
@@ -212,9 +223,16 @@ class Rollouts:
         codes = {
             who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share
         }
-        self.opponents = share_tiles(self.n_tiles, codes if self.sides == 2 else {SELF: 1.0})
+        first, tiles = among or (0, self.n_tiles)
+        if not 0 <= first <= tiles - self.n_tiles:
+            raise ValueError(
+                f"expected tiles among all of them, got the tiles {first} to {first + self.n_tiles} of {tiles}"
+            )
+        kinds = share_tiles(tiles, codes if self.sides == 2 else {SELF: 1.0})
+        learning, here = alternate_sides(kinds), slice(first, first + self.n_tiles)
+        self.opponents = kinds[here].copy()
         rng = np.random.default_rng([self.seed, 0x51DE])
-        self.groups = rng.permutation(make_groups(self.opponents, self.sides), axis=0)
+        self.groups = rng.permutation(make_groups(self.opponents, self.sides, learning[here]), axis=0)
         self.bounds = np.arange(parts + 1) * len(self.groups) // parts
         self.weights = np.array([term["weight"] for term in spec["terms"]], np.float32)
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)

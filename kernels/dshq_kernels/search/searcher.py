@@ -205,13 +205,21 @@ class Search:
             finally:
                 self._live = 0
 
-    def move_others(self, tiles: np.ndarray, sides: np.ndarray, others: Others, seed: int, count: int) -> None:
-        """Write the action of the side that does not search into the games of `tiles`."""
+    def move_others(
+        self, tiles: np.ndarray, sides: np.ndarray, others: Others, before: np.ndarray, seed: int, count: int
+    ) -> None:
+        """Write the action of the side that does not search into the games of `tiles`. `before`, i32 `[tiles, sides,
+        16]`: the actions before the search, which is what a script finds.
+        """
+        action, where_searched = tiles["action"], (np.arange(len(tiles)), sides)
+        searched = action[where_searched]
+        action[where_searched] = before[where_searched]
         network = self._network(np.zeros(0, np.float32), others)
         where = (tiles.ctypes.data, 0, len(tiles), sides, others.kinds)
         with self._turn:
             move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._memories[0])
             self._raise_kept()
+        action[where_searched] = searched
 
     def _network(self, params: np.ndarray, others: Others) -> Network:
         plan, activation = self.plan, self.activation
