@@ -46,7 +46,7 @@ class Succession:
         self.names, self.play = tuple(names), play
         self.champion: Champion | None = None
         self.reference: Champion | None = None
-        self.record = Score([], [])
+        self.score = Score([], [])
         """The reference's independent matches."""
         self.test = FallTest(len(self.names))
         self.anew = False
@@ -66,7 +66,7 @@ class Succession:
         if self.reference is None:  # a file from before there were references
             self._refer_to(self.champion, self._measured(self.champion, matches))
         for k, won in enumerate(points):
-            if self.test.notice(k, won, matches, self.record.strength(k)) and watch:
+            if self.test.notice(k, won, matches, self.score.strength(k)) and watch:
                 if problem := self._tested(newcomer, k):
                     return problem
         if even and self.test.calm:
@@ -89,7 +89,7 @@ class Succession:
             mine = self.play(newcomer.weights, k, PAIRS, series)
             return mine, self.play(reference.weights, k, PAIRS, series + 1)
 
-        found = self.test.test(k, self.record, play)
+        found = self.test.test(k, self.score, play)
         if found is None:
             return ""
         mine, theirs, matches = found
@@ -98,11 +98,11 @@ class Succession:
 
     def _crown(self, newcomer: Champion, matches: int) -> None:
         record = self._measured(newcomer, matches)
-        strengths = [self.record.strength(k) for k in range(len(self.names))]
+        strengths = [self.score.strength(k) for k in range(len(self.names))]
         if any(fallen(*row) > 0 for row in zip(record.points, record.matches, strengths, strict=True)):
             return
         self.champion = newcomer
-        if record.share >= self.record.share:
+        if record.share >= self.score.share:
             self._refer_to(newcomer, record)
 
     def _measured(self, policy: Champion, matches: int) -> Score:
@@ -111,7 +111,7 @@ class Succession:
         return Score([self.play(policy.weights, k, matches, CROWNING + k) for k in count], [matches for _ in count])
 
     def _refer_to(self, policy: Champion, record: Score) -> None:
-        self.reference, self.record = policy, record
+        self.reference, self.score = policy, record
         self.test.start_over()
 
     # ---- files
@@ -123,7 +123,7 @@ class Succession:
         own |= {"tests": self.test.tests, "suspicion": self.test.suspicion, "anew": self.anew}
         if self.reference is not None:
             who = {"version": self.reference.version, "step": self.reference.step}
-            own["reference"] = who | {"points": self.record.points, "matches": self.record.matches}
+            own["reference"] = who | {"points": self.score.points, "matches": self.score.matches}
         return own
 
     def restore(self, notes: dict[str, Any], champion: np.ndarray, reference: np.ndarray | None) -> None:
@@ -132,7 +132,7 @@ class Succession:
         """
         self.champion = _champion(champion, notes["champion"])
         self.test = FallTest(len(self.names))
-        self.reference, self.record, self.anew = None, Score([], []), bool(notes.get("anew", False))
+        self.reference, self.score, self.anew = None, Score([], []), bool(notes.get("anew", False))
         if reference is None:
             return
         who, suspicion = notes["reference"], [float(x) for x in notes["suspicion"]]
@@ -140,7 +140,7 @@ class Succession:
         sizes = {len(suspicion), len(record.points), len(record.matches)}
         if sizes != {len(self.names)} or not all(record.matches):
             raise ValueError(f"its reference did not meet the {len(self.names)} pinned opponents")
-        self.reference, self.record = _champion(reference, who), record
+        self.reference, self.score = _champion(reference, who), record
         self.test.tests, self.test.suspicion = int(notes["tests"]), suspicion
 
 
