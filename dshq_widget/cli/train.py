@@ -157,6 +157,9 @@ def _print(result: dict[str, Any], spec: dict[str, Any]) -> None:
         print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
     if result["out"]:
         print(f"version {result['saved']['version']} saved as {result['out']}: {result['saved']['why']}")
+    if "elo" in metrics:
+        band = f"95 % interval {metrics['elo_low']:.0f} to {metrics['elo_high']:.0f}"
+        print(f"Elo of the newest version in the league: {metrics['elo']:.0f} ({band})")
     if "evaluated_return" in metrics:
         target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
         print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")
