@@ -241,7 +241,7 @@ def _trace(verb: Parser) -> None:
     verb.add_argument(
         "--seed", type=int, default=0, help="seed of the first game; the other 15 use the next seeds (default 0)"
     )
-    verb.add_argument("--backend", default="cpu", help="cpu, js, wasm, cuda or wgsl (default cpu)")
+    verb.add_argument("--backend", default="cpu", help="cpu, reference, js, wasm, cuda or wgsl (default cpu)")
 
 
 def _check(verb: Parser) -> None:
