@@ -1,16 +1,15 @@
 """How level matches of the Ball Drill end: goals or time, and whether the last second is played to win.
 
 `python -m benchmarks.draws` plays the ladder's policies against themselves and one another and writes
-benchmarks/results/draws-*.json; `--files NAME=FILE.dshq ...` takes others, `--label` names the file's run. A goal counts
-as an own goal if the side that it counts against touched the ball last. Next to the matches stands what each critic
-says at the kick-off formation, of the whole match and with one decision left.
+benchmarks/results/draws-*.json; `--files NAME=FILE.dshq ...` takes others, `--label` is a part of the result's name. A
+goal counts as an own goal if the side that it counts against touched the ball last. Next to the matches stands what
+each critic says at the kick-off formation, as the match begins and with one decision left.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,9 +110,9 @@ def main() -> None:
         found = play(policies[above], policies[below], arguments.matches, arguments.seed)
         rows.append({"one": above, "other": below, **found})
         print(
-            f"{above} against {below}: decided {found['decided_share']:.3f}, won {found['wins']} lost {found['losses']}, own goals "
-            f"{found['own_goals']}, in the last second {found['goals_in_last_second']} goals, {found['own_goals_in_last_second']} own, "
-            f"of {found['reached_last_second']}",
+            f"{above} against {below}: decided {found['decided_share']:.3f}, won {found['wins']} lost {found['losses']}"
+            f", own goals {found['own_goals']}; in the last second {found['goals_in_last_second']} goals, "
+            f"{found['own_goals_in_last_second']} own, in {found['reached_last_second']} matches that reached it",
             flush=True,
         )
     result = {"machine": describe(), "label": arguments.label, "critics": values, "rows": rows}

@@ -194,8 +194,8 @@ def _matches(verb: Parser, count: int, text: str) -> None:
     verb.add_argument(
         "--against",
         help=(
-            "opponent in a drill of two sides: scripted, random, idle, a baseline's name, gold, silver, bronze, another "
-            ".dshq file, or with evaluate league:best of the file's own league (default scripted)"
+            "opponent in a drill of two sides: scripted, random, idle, a baseline's name, gold, silver, bronze, "
+            "another .dshq file, or with evaluate league:best of the file's own league (default scripted)"
         ),
     )
     verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")

@@ -86,9 +86,9 @@ def evaluate(
     """`matches` matches from proper starts, sides swapped half way, the same seeds every time. With `searching` the
     player decides by search.
 
-    wins, draws, losses, win_rate (of decided matches), win_share (of all), points ((wins + draws / 2) / matches), counts (whether win_share is enough for
-    win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
-    in decisions, return_mean.
+    wins, draws, losses, win_rate (of decided matches), win_share (of all), points ((wins + draws / 2) / matches),
+    counts (whether win_share is enough for win_rate to mean something), ci95 of win_rate, mean_goals_for /
+    mean_goals_against per match, episode_length_mean in decisions, return_mean.
     """
     played = play(drill, player, against, matches, seed=seed, greedy=greedy, searching=searching)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())

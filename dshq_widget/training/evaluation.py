@@ -34,15 +34,16 @@ def evaluate(
     """Play the policy of a `.dshq` file, or one of the package ("ball:gold"), and count.
 
     `drill` is what it plays, needed only if it was trained on a drill of your own. `against` is the opponent in a drill
-    of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver" or
-    "gold" of the drill's ladder, another policy, or "league:best" and "league:v120", of the league in the file itself.
+    of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver"
+    or "gold" of the drill's ladder, another policy, or "league:best" or "league:v120" of the league in the file itself.
     The same `seed` plays the same matches. With `greedy` the likeliest action is taken, else actions are drawn.
     `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/search.md).
 
     Returns, for two sides, `wins`, `draws`, `losses`, `points` = (wins + draws / 2) / matches, `win_rate` of decided
-    matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side `return_mean` with its `ci95` (normal) and
-    more (`evaluate_alone`), beside random play and the first baseline on the same seeds. Raises CheckpointError for a
-    file that does not fit, ValueError for any other wrong argument.
+    matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side
+    `return_mean` with its `ci95` (normal) and more (`evaluate_alone`), beside random play and the first baseline on
+    the same seeds. A file trained with other rules of the drill plays, with a warning in the log. Raises
+    CheckpointError for a file that does not fit, ValueError for any other wrong argument.
     """
     from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
 

@@ -1,7 +1,6 @@
 """`dshq check` refuses a clock that players see, or are paid at, and that cuts an episode off; and the learner values
 the end of a drill that keeps the rule.
 """
-# ruff: noqa: F821  (clamp and circle are words of the rules language)
 
 import numpy as np
 import pytest
