@@ -115,7 +115,9 @@ def test_the_last_decision_is_worth_what_the_end_pays():
     game, spec = drill.game(), drill.spec
     network = PolicySpec.for_drill(spec, (8,))
     learner = FusedPPO(network, seed=0)
-    games = Rollouts(game, spec, network.layers, mlp.ACTIVATIONS["tanh"], games=64, length=8, shares={"self": 1.0})
+    games = Rollouts(
+        game, spec, network.layers, mlp.ACTIVATIONS["tanh"], games=64, length=8, shares={"self": 1.0}, seed=0
+    )
     samples, stats = Samples.new(games.units, spec["n_obs"]), games.new_stats()
     for _ in range(150):
         games.play(mlp.pack(games.plan, learner.blob()), samples, stats, gamma=0.995, gae_lambda=0.95)
