@@ -174,7 +174,7 @@ def _settings(
 
 
 def _evaluate(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file")
+    verb.add_argument("policy", help="a .dshq file, or a policy of the package such as ball:gold")
     _matches(verb, 500, "number of matches or episodes")
     verb.add_argument(
         "--search",
@@ -202,8 +202,8 @@ def _matches(verb: Parser, count: int, text: str) -> None:
     verb.add_argument(
         "--against",
         help=(
-            "opponent in a drill of two sides: scripted, random, idle, a baseline's name or another .dshq file "
-            "(default scripted)"
+            "opponent in a drill of two sides: scripted, random, idle, a baseline's name, gold, silver, bronze, "
+            "another .dshq file, or with evaluate league:best of the file's own league (default scripted)"
         ),
     )
     verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")

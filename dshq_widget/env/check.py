@@ -21,6 +21,7 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
+from dshq_widget.env.check_clock import clock
 from dshq_widget.env.check_observations import observations
 from dshq_widget.env.check_subject import Broken, Finding, Impossible, Subject
 from dshq_widget.env.trace import node, trace
@@ -393,7 +394,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
     check.__name__.replace("_", " "): check
     for check in (
         declaration, determinism, javascript, mirror, observations, finite, random_actions, reset, snapshot, ends,
-        winners, rewards, baselines, scene,
+        clock, winners, rewards, baselines, scene,
     )
 }  # fmt: skip
 

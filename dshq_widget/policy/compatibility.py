@@ -44,6 +44,13 @@ def settings_of(saved: Checkpoint) -> TrainConfig:
     return TrainConfig.from_values(known, shape)
 
 
+def other_rules(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> str:
+    """A sentence if the file called `name` was trained with other rules than the drill has now, else ""."""
+    if saved.rules_hash == spec["rules_hash"]:
+        return ""
+    return f"{os.path.basename(name)} was trained with different rules of {spec['name']}; it plays, but may play worse"
+
+
 def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:
     """Raises CheckpointError if the file called `name` holds a different network from `layers`."""
     if saved.layers != layers:

@@ -84,10 +84,8 @@ class RunState:
         spec = self._spec
         compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
         self.check(saved, path.name)
-        if saved.rules_hash != spec["rules_hash"]:
-            log.warning(
-                "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
-            )
+        if said := compatibility.other_rules(saved, path.name, spec):
+            log.warning("%s", said)
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
         own = {key: value for key, value in saved.metrics.items() if key not in MACHINE_METRICS}
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
