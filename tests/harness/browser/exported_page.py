@@ -53,6 +53,6 @@ class Opened:
 def train(widget: WidgetPage, versions: int) -> int:
     """Press Train and wait for that many more versions; the newest."""
     before = widget.number("version")
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_attribute("status", lambda status: status == "training", timeout=PATIENCE)
     return int(widget.wait_number("version", lambda version: version >= before + versions, timeout=PATIENCE))
