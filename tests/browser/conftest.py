@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 from dshq_widget.env.webgpu import find_chromium
 from tests.harness.browser.bare_page import BarePage, KernelProcess
 from tests.harness.browser.lab import LabServer
-from tests.harness.browser.page import VIEWPORT, NotebookPage, WidgetPage, launch_chromium
+from tests.harness.browser.page import NotebookPage, WidgetPage, calm_context, launch_chromium
 from tests.harness.browser.shared_pages import SharedPages
 
 LESSON_SECONDS = "3"
@@ -97,7 +97,7 @@ def open_notebook(
         lab.write_notebook(name, list(cells))
         if not how and not pages:
             if browser not in tabs:
-                tabs[browser] = browser.new_context(viewport=VIEWPORT)
+                tabs[browser] = calm_context(browser)
             how["context"] = tabs[browser]
         pages.append(NotebookPage(lab, browser, name, **how))
         return pages[-1]

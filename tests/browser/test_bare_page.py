@@ -9,13 +9,13 @@ import sys
 import psutil
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LearningPage, OpenPage
 from tests.harness.bars import recorded
 from tests.harness.browser.console import Console
 from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
 from tests.harness.browser.page import widget_on
 from tests.harness.browser.slow_line import SlowLine
-from tests.harness.browser.watching import SMALL, begin, inject, learns, stands_alone, ticks_on
+from tests.harness.browser.watching import SMALL, TRAINED, begin, inject, learns, pause, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -71,6 +71,25 @@ def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     for widget in (again, other):
         widget.until(widget.page.locator(".dshq-widget").count, lambda count: count == 0, 60, "no widget")
         assert "Python has closed this widget." in widget.page.locator("main").inner_text()
+
+
+def test_training_shows_in_the_running_match_and_a_reload_loses_nothing(learning_page: LearningPage):
+    opened, widget = learning_page()
+    tick, version = widget.number("tick"), widget.number("version")
+    widget.wait_number("version", lambda now: now > version, TRAINED)
+    assert widget.number("tick") >= tick and ticks_on(widget), "the match was never started again"
+    opened.run("assert w.status == 'training' and w.version >= 1 and w.metrics['agent_steps'] > 0")
+    stops(widget)
+    stood, version = pause(widget), widget.number("version")
+    told = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: opened.run(told).strip(), str(int(stood)).__eq__, 60, "where the match stands, in the kernel")
+    opened.reload()
+    again = opened.widget()
+    assert again.wait_number("tick", lambda tick: tick > 0) >= stood
+    assert again.wait_number("version", lambda now: now > 0) == version
+    assert again.attribute("playing") == "false"
+    again.control("play").click()
+    assert ticks_on(again)
 
 
 def test_close_leaves_no_listener_and_no_buffer(chromium, open_page: OpenPage):

@@ -23,13 +23,8 @@ def played_by(spec: dict, code: str) -> int:
     return action
 
 
-FEW = ("maze",)
-"""Of one side; the Ball Drill stands for those of two, in every other test. All are as slow as this one."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in drills], ids=list(drills)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(drills))
 def test_every_drill_plays_in_the_page(plain_chromium, open_page: OpenPage, name: str):
     page, widget = begin(open_page, plain_chromium, CELL.format(name=name))
     spec = compile_drill(drills[name]).spec

@@ -161,6 +161,7 @@ def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, 
     assert train(widget, 3) >= known + 3
 
 
+@pytest.mark.slow
 def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: OpenPage):
     page, widget = begin(open_page, plain_chromium, CELL.format(more={"device": "page"}))
     assert widget.attribute("trainer") == "page"

@@ -112,9 +112,12 @@ def test_every_control_has_a_name_and_is_reached_by_tab(shared_page: SharedPage)
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
-def test_the_systems_own_few_colours(plain_chromium, open_page: OpenPage, scheme: str):
-    how = {"forced_colors": "active", "contrast": "more", "color_scheme": scheme, "reduced_motion": "reduce"}
-    _, widget = begin(open_page, plain_chromium, **how)
+def test_the_systems_own_few_colours(shared_page: SharedPage, scheme: str):
+    opened, widget = shared_page(PLAIN)
+    opened.page.emulate_media(forced_colors="active", contrast="more", color_scheme=scheme, reduced_motion="reduce")
+    opened.reload()
+    widget = opened.widget()
+    widget.wait_number("tick", lambda tick: tick > 0)
     chosen, other = (widget.control(key) for key in ("tab-learn", "tab-mind"))
     style = "element => getComputedStyle(element).backgroundColor"
     assert chosen.evaluate(style) != other.evaluate(style), "what is chosen is seen without colours"

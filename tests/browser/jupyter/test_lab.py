@@ -72,9 +72,6 @@ def test_a_widget_lives_in_the_page_and_in_the_kernel(chromium, open_notebook: O
     notebook.theme(dark=False)
     assert notebook.screenshot(tmp_path / "light.png").read_bytes() != dark
 
-    notebook.reload()
-    assert notebook.widget().wait_attribute("pressed", bool) == "7"
-
     notebook.page.evaluate("setTimeout(() => { throw new Error('something broke') })")
     notebook.page.wait_for_timeout(200)
     assert "something broke" in notebook.console_errors.pop()

@@ -46,10 +46,10 @@ def test_after_a_shutdown_the_same_also_where_nothing_trains(chromium, open_note
     stands_alone(widget)
 
 
-def test_train_and_stop_work_while_a_cell_runs_and_the_match_goes_on_after_the_kernels_death(
-    chromium, open_notebook: OpenNotebook
+def test_train_and_stop_work_while_a_cell_runs_and_the_match_outlives_the_kernel(
+    plain_chromium, open_notebook: OpenNotebook
 ):
-    notebook, widget = begin(open_notebook, chromium, SMALL, "import time")
+    notebook, widget = begin(open_notebook, plain_chromium, SMALL, "import time")
     notebook.page.evaluate(
         """() => {
             const { content, sessionContext } = window.jupyterapp.shell.currentWidget;

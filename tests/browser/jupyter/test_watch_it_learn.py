@@ -49,8 +49,9 @@ def test_the_first_cell_shows_a_match_and_the_notebook_hears_no_key(chromium, op
     notebook.theme(dark=False)
 
 
-def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, SMALL)
+@pytest.mark.slow
+def test_training_shows_in_the_running_match_and_survives_a_reload(plain_chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, plain_chromium, SMALL)
     start = widget.number("tick")
     widget.control("train").click()
     widget.wait_attribute("status", lambda status: status in ("starting", "training"))

@@ -10,12 +10,13 @@ from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.watching import TRAINED, ticks_on
 from tests.harness.games.dreamers import stubborn
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 FORWARD_LEFT = 4
 ACTION = 16
 """Where the last action is in the state of a drill of one side, in bytes: behind generator, practice and clock."""
 SLOW = 120  # seconds: torch, and perhaps rules to compile
+SNAPSHOT = f"print(*(w.snapshot['tick'], w.snapshot['state'][{ACTION}]) if w.snapshot else ())"
 SEEN = """n => [...document.querySelectorAll(`.dream canvas[aria-label^="${n}"]`)]
     .filter(c => !c.hasAttribute('data-empty')).map(c => c.toDataURL())"""
 
@@ -42,10 +43,10 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
         assert widget.control(name).count() == 0
 
     # what it does is what the file's policy wants, not chance: one of nine actions, again and again
-    did = []
+    did, told = [], ""
     for _ in range(6):
-        assert ticks_on(widget)
-        did.append(int(notebook.kernel.run(f"print(w.snapshot['state'][{ACTION}])")))
+        told = widget.until(lambda: notebook.kernel.run(SNAPSHOT), lambda now, old=told: now != old, SLOW, "a snapshot")
+        did.append(int(told.split()[1]))
     assert did.count(FORWARD_LEFT) >= 5, did
     begun = [frame for frame in plans if '"DECIDE"' in frame and '"start":{' in frame]
     assert len(begun) == 1, "page and process play the same match, to the bit, through several games"
@@ -74,7 +75,6 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     assert ticks_on(widget)
 
 
-@pytest.mark.slow
 def test_new_versions_take_over_and_a_person_may(plain_chromium, open_page: OpenPage, file: Path):
     notebook = open_page(plain_chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({str(file)!r}); w")
     notebook.run_all()

@@ -11,8 +11,9 @@ CALM = """
     const Plain = window.Blob;
     window.Blob = class extends Plain {
         constructor(parts, options) {
-            const script = /javascript/.test(options?.type ?? "") && /WorkerGlobalScope/.test(parts?.[0] ?? "");
-            super(script && !/initialize/.test(parts[0].slice(-2000)) ? [prelude, ...parts] : parts, options);
+            const text = /javascript/.test(options?.type ?? "") ? String(parts?.at(-1) ?? "") : "";
+            const show = /WorkerGlobalScope/.test(text) && !/initialize/.test(text.slice(-2000));
+            super(show ? [prelude, ...parts] : parts, options);
         }
     };
 })();

@@ -19,6 +19,7 @@ from playwright.sync_api import (
 )
 
 from dshq_widget.env.webgpu import SOFTWARE_FLAGS, find_chromium
+from tests.harness.browser.calm import CALM
 from tests.harness.browser.console import Console
 from tests.harness.browser.lab import Kernel, LabServer
 
@@ -54,6 +55,13 @@ def launch_chromium(playwright: Playwright, webgpu: bool = True, *more: str) -> 
     return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
 
 
+def calm_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A fresh one, whose pages draw few frames."""
+    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    context.add_init_script(CALM)
+    return context
+
+
 def inner(png: bytes, margin: int = 16) -> bytes:
     """A picture's pixels without its edge: the browser smooths rounded corners anew when something near changes."""
     picture = Image.open(io.BytesIO(png)).convert("RGB")
@@ -75,15 +83,15 @@ class NotebookPage:
     ):
         """Open `lab.work/name` and wait for its kernel.
 
-        The page is one more of `context`, or has a context of its own: `prepare` sees that before its first page, and
-        `options` go to it. `url` is another way to the server.
+        The page is one more of `context`, or has a context of its own, in which few frames are drawn: `prepare` sees
+        that before its first page, and `options` go to it. `url` is another way to the server.
         """
         self.lab = lab
         self.name = name
         self._console = Console(HARMLESS, warnings="dshq", uncaught=LATE)
         self._kernel: Kernel | None = None
         self._owned = context is None
-        self.context = context or browser.new_context(**{"viewport": VIEWPORT, **options})
+        self.context = context or calm_context(browser, **options)
         self.context.set_default_timeout(OPEN_SECONDS * 1000)
         prepare(self.context)
         self.page: Page = self.context.new_page()

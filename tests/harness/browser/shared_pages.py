@@ -32,7 +32,9 @@ class SharedPages:
         if cell in self._pages and self._pages[cell][0].kernel is kernel:
             opened, show = self._pages[cell]
             opened.run(AS_NEW.format(show=show))
-            opened.page.emulate_media(color_scheme="light")
+            opened.page.emulate_media(
+                color_scheme="light", contrast="no-preference", forced_colors="none", reduced_motion="no-preference"
+            )
             opened.page.set_viewport_size(VIEWPORT)
             opened.page.goto(opened.url)
         else:
