@@ -17,7 +17,7 @@ from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT,
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.contract import presets, protocol, run_file, sections, settings
+from dshq_widget.contract import controls, presets, protocol, run_file, sections, settings
 from dshq_widget.contract.metrics import MACHINE_METRICS, METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
@@ -49,6 +49,7 @@ def tables_ts() -> str:
         "SWAPS": protocol.SWAPS,
         "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
+        "CONTROLS": controls.CONTROLS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "Z95": Z95,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
@@ -223,6 +224,12 @@ def contract_md() -> str:
             ("panel", "tab", "what it shows"),
             [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
         ),
+        "## Controls",
+        "Every button, tab, chip, slider and field of the page has a `data-control`. It stays when its accessible name "
+        "changes.",
+        _table(("id", "accessible name"), [(f"`{key}`", name) for key, name in controls.CONTROLS.items()]),
+        "In these a word in capitals stands for what differs:",
+        _table(("id", "what it is"), [(f"`{key}`", text) for key, text in controls.PATTERNS.items()]),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",

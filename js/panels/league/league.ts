@@ -112,7 +112,7 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, me
 /** The player's name as a button that brings it onto the pitch. */
 function meeting({ name, pinned }: LeagueRow, meet: (opponent: string) => void): HTMLElement {
   const title = `Let the newest policy play against ${name}`;
-  return button(title, { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
+  return button([`meet-${name}`, title], { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
 }
 
 const MARKS = {
