@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.backends.reference_game import wanted
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.games import OwnGames, Player
 from dshq_widget.algorithms.ppo.learners import learners

@@ -10,6 +10,8 @@ from types import ModuleType
 from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.folders import cache_dir, write_whole
 
+kept.register()
+
 
 def load_module(source: str) -> ModuleType:
     """Import generated source through a file in the cache folder, whose name changes when the source changes or a file

@@ -353,5 +353,5 @@ class ReferenceGame(CpuGame):
         for tile, lane in np.argwhere(chosen != 0):
             self._python.run(verb, tiles.ctypes.data + int(tile) * self.dtype.itemsize, int(lane))
 
-    def draw(self, tile: int, lane: int, out: int) -> int:  # type: ignore[override]
+    def draw(self, tile: int, lane: int, out: int) -> int:
         return self._python.safely(self._python.scene, tile, lane, out)

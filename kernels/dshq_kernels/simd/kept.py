@@ -205,7 +205,7 @@ def _ages(folder: Path, group: str) -> Iterator[tuple[float, Path]]:
                 yield time.time() - other.stat().st_mtime, other
 
 
-class Locator(caching._CacheLocator):  # type: ignore[misc]
+class Locator(caching._CacheLocator):
     """Tells numba that place, and what the code was made of. numba asks its other locators about other files."""
 
     def __init__(self, py_func: Any, source: Path, path: Path):
@@ -235,7 +235,7 @@ class Locator(caching._CacheLocator):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Have numba ask `Locator` first, in this process. Called by each file with kept functions that imports no other."""
+    """Have numba ask `Locator` first, in this process. Files with kept functions call it, or import one that does."""
     kinds = caching.CacheImpl._locator_classes
     if Locator not in kinds:
         caching.CacheImpl._locator_classes = [Locator, *kinds]

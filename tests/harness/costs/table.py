@@ -73,6 +73,6 @@ def over_budget(costs: Sequence[Cost], loop_seconds: float) -> Iterator[str]:
         allowed = BUDGETS.get(room, float("inf")) * pace
         if together > allowed:
             yield (
-                f"tests/{room} took {together:.0f} s of a processor, its budget is {allowed:.0f} s here: make its tests "
-                "cheaper, or give it more in tests/harness/costs/table.py with a reason"
+                f"tests/{room} took {together:.0f} s of a processor, its budget is {allowed:.0f} s here: make its "
+                "tests cheaper, or give it more in tests/harness/costs/table.py with a reason"
             )
