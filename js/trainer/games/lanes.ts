@@ -32,6 +32,7 @@ interface Lane {
 export class Lanes implements Games {
   private readonly samples: Samples;
   private readonly units: Int32Array;
+  private abandoned = false; // what is being played
 
   private constructor(
     modules: Modules,
@@ -71,6 +72,11 @@ export class Lanes implements Games {
   }
 
   async next(_params: number, weights: () => Float32Array, settings: Settings): Promise<Experience> {
+    if (this.abandoned) {
+      await Promise.all(this.lanes.map((lane) => lane.played)); // a thread does not stop in the middle of a rollout
+      for (const lane of this.lanes) lane.played = null;
+      this.abandoned = false;
+    }
     const behind = this.lanes.every((lane) => lane.played !== null);
     for (const lane of this.lanes) lane.played ??= this.play(lane, weights(), settings);
     const played = await Promise.all(this.lanes.map((lane) => lane.played!));
@@ -82,6 +88,10 @@ export class Lanes implements Games {
     const newest = weights();
     for (const lane of this.lanes) lane.played = this.play(lane, newest, settings);
     return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: Number(behind) };
+  }
+
+  forget(): void {
+    this.abandoned = true;
   }
 
   setOpponents(policies: readonly Float32Array[]): void {
