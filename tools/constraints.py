@@ -46,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         install.CONSTRAINTS.write_text(text(newest(Path(folder))))
     print(
-        f"{install.CONSTRAINTS.relative_to(install.ROOT)} is new: run `make test` before you commit it", file=sys.stderr
+        f"{install.CONSTRAINTS.relative_to(install.ROOT)} is new: `make test` comes before its commit", file=sys.stderr
     )
 
 

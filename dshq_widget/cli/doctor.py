@@ -194,9 +194,9 @@ def _cache() -> tuple[str, bool, str, str]:
     folder, wanted = cache_dir(), os.environ.get("DSHQ_CACHE_DIR")
     if wanted is None and Path(tempfile.gettempdir()) in folder.parents:
         advice = (
-            "Compiled code goes to a temporary folder and is lost on reboot. Set DSHQ_CACHE_DIR to a folder that can"
+            "Compiled code goes to a temporary folder and is lost on reboot. Set DSHQ_CACHE_DIR to a writable folder."
         )
-        return "cache", False, "temporary", f"{advice} be written."
+        return "cache", False, "temporary", advice
     ok = os.access(folder, os.W_OK)
     lost = wanted is not None and Path(wanted) != folder
     return (
@@ -204,7 +204,7 @@ def _cache() -> tuple[str, bool, str, str]:
         ok and not lost,
         "writable" if ok else "not writable",
         (
-            f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled code goes to a temporary folder and are lost on "
+            f"DSHQ_CACHE_DIR={wanted} is not writable, so compiled code goes to a temporary folder and is lost on "
             "reboot. Set DSHQ_CACHE_DIR to a writable folder."
         )
         if lost

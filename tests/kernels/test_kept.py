@@ -47,7 +47,6 @@ FILES = {
 def copied(folder: Path) -> Path:
     """The package's lowest room and four small files of another, as a package in `folder`."""
     shutil.copytree(KERNELS / "simd", folder / "dshq_kernels" / "simd", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(KERNELS / "folders.py", folder / "dshq_kernels")
     (folder / "dshq_kernels" / "network").mkdir()
     for package in ("", "network"):
         (folder / "dshq_kernels" / package / "__init__.py").write_text("")
@@ -151,7 +150,7 @@ def test_old_versions_go(tmp_path: Path):
 
 
 def test_files_with_functions_on_disk_have_them_kept_there():
-    """They import one that has said so. In `pixels`, which knows no kernels, numba keeps its one function its own way."""
+    """They import one that has said so. `pixels` knows no kernels: numba keeps its one function its own way."""
     root = KERNELS.parents[1]
     found = [
         path for top in (KERNELS, root / "dshq_widget") for path in top.rglob("*.py") if "pixels" not in path.parts

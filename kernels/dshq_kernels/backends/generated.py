@@ -21,6 +21,7 @@ from types import ModuleType
 from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.folders import cache_dir, write_whole
 
+kept.register()
 LONG = 400
 """Lines of a module from which a second process is worth its start: it takes about 1.5 s (measured)."""
 COMPILES = "import sys; from dshq_kernels.backends.generated import _help; _help(*sys.argv[1:])"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """$DSHQ_CACHE_DIR, else the user's cache folder, else a temporary one; it has a folder `rules`. Code in it is run, so
+    """$DSHQ_CACHE_DIR, else the user's cache folder, else a temporary one; it has a folder `rules`. Code in it is run:
     a folder that was not chosen must be this user's. Raises RuntimeError if none can be written.
     """
     for folder, private in _candidates():

@@ -235,7 +235,7 @@ class Locator(caching._CacheLocator):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Have numba ask `Locator` first, in this process. Called by each file with kept functions that imports no other."""
+    """Have numba ask `Locator` first, in this process. Files with kept functions call it, or import one that does."""
     kinds = caching.CacheImpl._locator_classes
     if Locator not in kinds:
         caching.CacheImpl._locator_classes = [Locator, *kinds]
