@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import shutil
 import sys
@@ -18,6 +20,10 @@ from tests.harness.costs.table import Cost, lines, over_budget
 
 FOLDER = "DSHQ_TEST_COMPILES"
 BARS = "DSHQ_TEST_BARS"
+RAW = "DSHQ_TEST_COSTS"
+"""Environment variables: where processes note what they compile, and how long waits took; a file for the cost of every
+test, as JSON.
+"""
 
 
 def register(config: pytest.Config) -> None:
@@ -129,6 +135,8 @@ class Report:
 
     def pytest_terminal_summary(self, terminalreporter) -> None:
         self._take(self._config.stash.get(OWN, {}))
+        if os.environ.get(RAW):
+            Path(os.environ[RAW]).write_text(json.dumps([dataclasses.asdict(cost) for cost in self._costs], indent=0))
         if self._costs:
             terminalreporter.section("seconds of processors")
             modules: Counter[str] = Counter()
@@ -142,9 +150,9 @@ class Report:
 
 
 def bars(file: Path) -> list[str]:
-    """What took longer than the bar that was set for it: lines "seconds bar name" that `recorded` wrote."""
+    """What took longer than the bar that was set for it: lines "name seconds bar" of tests/harness/bars.py."""
     if not file.exists():
         return []
-    rows = [line.split(" ", 2) for line in file.read_text().splitlines()]
-    over = [f"{name}: {seconds} s, the bar is {bar} s" for seconds, bar, name in rows if float(seconds) > float(bar)]
+    rows = [line.rsplit(" ", 2) for line in file.read_text().splitlines()]
+    over = [f"{name}: {seconds} s, the bar is {bar} s" for name, seconds, bar in rows if float(seconds) > float(bar)]
     return [f"{len(rows)} waits were timed, {len(over)} took longer than their bar", *over]
