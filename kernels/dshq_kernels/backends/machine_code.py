@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,21 +72,24 @@ def _object_code(source: str) -> bytes:
 
 _loaded: dict[str, tuple[llvm.ExecutionEngine, dict[str, int]]] = {}
 """Digest of LLVM code -> what keeps its machine code in memory, and the addresses of its functions."""
+_turn = threading.Lock()
+"""Two threads that loaded the same code would drop each other's."""
 
 
 def addresses(source: str, names: Sequence[str]) -> Mapping[str, int]:
     """Where the functions `names` of LLVM code are, compiled for this processor; they stay there as long as the process
-    lives.
+    lives. Raises RuntimeError if the code lacks one.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
-    if digest not in _loaded:
-        code = _object_code(source)
-        empty = llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(empty, _machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        _loaded[digest] = engine, {}
-    engine, known = _loaded[digest]
-    for name in names:
-        known.setdefault(name, engine.get_function_address(name))
-    return known
+    with _turn:
+        if digest not in _loaded:
+            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+            engine.add_object_file(llvm.ObjectFileRef.from_data(_object_code(source)))
+            engine.finalize_object()
+            _loaded[digest] = engine, {}
+        engine, known = _loaded[digest]
+        for name in names:
+            known[name] = known.get(name) or engine.get_function_address(name)
+            if not known[name]:
+                raise RuntimeError(f"the LLVM code of these rules has no function {name!r}: compile the drill again")
+        return known
