@@ -12,6 +12,7 @@ import pytest
 from tests.harness.apart import BROWSER, TESTS, BrowserApart
 from tests.harness.costs import plugin as costs
 from tests.harness.counts import go_easy
+from tests.harness.quick import is_quick
 
 LONGEST = (
     "lessons/test_lessons.py",
@@ -34,9 +35,13 @@ def reference_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DSHQ_RULES", "reference")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="tests of single units alone: nothing is compiled")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Without the slow tests the others repeat themselves less. Every run says what it cost."""
-    go_easy("not slow" in config.option.markexpr)
+    go_easy("not slow" in config.option.markexpr or config.option.quick)
     costs.register(config)
 
 
@@ -49,6 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Sort by cost, so that a mistake shows within seconds; within a cost the written order stays. With several
     processes the longest comes first.
     """
+    if config.option.quick:
+        config.hook.pytest_deselected(items=[item for item in items if not is_quick(item)])
+        items[:] = filter(is_quick, items)
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         rank = {TESTS / file: place for place, file in enumerate(LONGEST)}

@@ -86,8 +86,12 @@ class Meter:
         report = yield
         if call.when == "teardown":
             now, slow = clock.spent(), item.get_closest_marker("slow") is not None
-            report.cost = (now - self._before, self._compiles.seconds(), slow)
+            compiling = self._compiles.seconds()
+            report.cost = (now - self._before, compiling, slow)
             self._before = now
+            if compiling and self._config.option.quick and report.passed:
+                report.outcome = "failed"
+                report.longrepr = f"numba compiled for {compiling:.1f} s: not a test for tests/harness/quick.py"
         return report
 
     @pytest.hookimpl(trylast=True)
