@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import gzip
 import hashlib
 import json
-import logging
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from dshq_kernels.play.rollout import Matches, Player, play_matches
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.store import Anchor, Job, Outcome, Store
+from dshq_widget.classroom.store import Anchor
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import compiled
@@ -24,9 +21,6 @@ from dshq_widget.policy.evaluate import network, opponent
 
 GAMES = 32
 """Games of one block: a tile of each side."""
-IDLE_SECONDS = 0.5
-"""How often the referee checks for a closed round."""
-CACHED_PLAYERS = 256
 
 
 def league_drills() -> tuple[str, ...]:
@@ -104,71 +98,19 @@ def recording_of(
     return {**recording, "sha256": state_hash(replay(drill.game(), recording)), "league": league}
 
 
-class Referee:
-    """Plays the store's unplayed blocks."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._player = functools.lru_cache(CACHED_PLAYERS)(self._load)
-
-    def play_next(self) -> bool:
-        """Play one block and store its result; False if there is none."""
-        job = self.store.next_job()
-        if job is None:
-            return False
-        self.store.record(job, self._outcome(job))
-        return True
-
-    def _outcome(self, job: Job) -> Outcome:
-        drill = drill_of(job.round.drill)
-        if drill.rules_hash != job.round.rules_hash:
-            raise LeagueError(
-                f"round {job.round.id} was opened with different rules of {drill.name!r} ({job.round.rules_hash}, "
-                f"now {drill.rules_hash}): finish it with the release that opened it"
-            )
-        digests = (job.first.digest, job.second.digest)
-        seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
-        pair = [self._player(drill.name, entry.name, entry.submission_id) for entry in (job.first, job.second)]
-        played = play_block(drill, pair, seed)
-        shown = recording_of(drill, played, featured(played), seed, digests)
-        wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
-        return Outcome(wins, GAMES - wins - losses, losses, gzip.compress(json.dumps(shown).encode(), mtime=0))
-
-    def _load(self, drill: str, name: str, submission: int | None) -> Player:
-        if submission is None:
-            return opponent(f"{drill}:{name}" if name in ladder.RUNGS else name, drill_of(drill))
-        saved = checkpoint.parse(self.store.content(submission), f"submission {submission}")
-        return network(saved.layers, saved.activation, saved.weights)
+def player_of(drill: str, name: str, content: bytes | None) -> Player:
+    """An entry as a player: an anchor by its name, or the policy in the bytes of a `.dshq` file."""
+    if content is None:
+        return opponent(f"{drill}:{name}" if name in ladder.RUNGS else name, drill_of(drill))
+    saved = checkpoint.parse(content, "the submission")
+    return network(saved.layers, saved.activation, saved.weights)
 
 
-@dataclasses.dataclass
-class RefereeThread:
-    """A referee in a separate thread; the games release the interpreter lock, so pages still respond."""
-
-    store: Store
-    problem: str = ""
-    """Why it has stopped, "" while it runs; shown to the instructor."""
-
-    def start(self) -> None:
-        """Start, and continue what an earlier service left."""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="dshq-referee", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop after the block that is being played."""
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        referee = Referee(self.store)
-        while not self._over.is_set():
-            try:
-                busy = referee.play_next()
-                self.problem = ""
-            except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
-                reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
-                if reported != self.problem:
-                    logging.getLogger("dshq.league").exception("could not play a block")
-            if not busy:
-                self._over.wait(IDLE_SECONDS)
+def played(
+    drill: CompiledDrill, pair: Sequence[Player], seed: int, digests: tuple[str, str]
+) -> tuple[int, int, int, bytes]:
+    """Wins, draws and losses of the first in one block, and one of its games: JSON as gzip."""
+    found = play_block(drill, pair, seed)
+    shown = recording_of(drill, found, featured(found), seed, digests)
+    wins, losses = int((found.result > 0).sum()), int((found.result < 0).sum())
+    return wins, GAMES - wins - losses, losses, gzip.compress(json.dumps(shown).encode(), mtime=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -288,17 +289,32 @@ def _play(verb: Parser) -> None:
 def _submit(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file; only the policy is sent")
     verb.add_argument("--to", required=True, help="URL of the league")
-    verb.add_argument("--token", required=True, help="your token for the league")
+    verb.add_argument(
+        "--token",
+        default=os.environ.get("DSHQ_LEAGUE_TOKEN"),
+        help="your token for the league (default: the variable DSHQ_LEAGUE_TOKEN, which other users do not see)",
+    )
 
 
 def _league(verb: Parser) -> None:
-    verb.add_argument("deed", choices=("serve", "verify"), help="serve: run a league server; verify: check a replay")
+    verb.add_argument(
+        "deed",
+        choices=("serve", "verify", "token"),
+        help="serve: run a league server; verify: check a replay; token: a new token for an instructor",
+    )
     verb.add_argument(
         "replay",
         nargs="*",
-        help="with verify: REPLAY.json, optionally followed by the first and the second policy file",
+        help=(
+            "with verify: REPLAY.json, optionally followed by the first and the second policy file; with token: the "
+            "instructor's name"
+        ),
     )
-    verb.add_argument("--db", default="sqlite:///league.db", help="database URL (default sqlite:///league.db)")
+    verb.add_argument(
+        "--db",
+        default=os.environ.get("DSHQ_LEAGUE_DB", "sqlite:///league.db"),
+        help="database URL (default: the variable DSHQ_LEAGUE_DB, where a password belongs, else sqlite:///league.db)",
+    )
     verb.add_argument("--port", type=int, default=8899, help="port to serve on (default 8899)")
     verb.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1)")
     verb.add_argument(

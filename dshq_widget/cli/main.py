@@ -313,6 +313,8 @@ def play(options: argparse.Namespace) -> None:
 
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
+    if not options.token:
+        raise UsageError("your token is missing: set the variable DSHQ_LEAGUE_TOKEN, or add --token TOKEN")
     with outputs.extra("classroom"):
         from dshq_widget.classroom.submit import submit as send
 
@@ -335,6 +337,16 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
         if not options.json:
             print(f"{found}  matches the published hash")
         return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
+    if options.deed == "token":
+        if len(options.replay) != 1:
+            raise UsageError("league token needs the instructor's name: dshq league token NAME")
+        with outputs.extra("classroom"):
+            from dshq_widget.classroom.store import Store
+
+            token = Store(options.db).issue_token(options.replay[0], instructor=True)
+        if not options.json:
+            print(token)
+        return {"name": options.replay[0], "token": token}
     if options.replay:
         raise UsageError(f"league serve takes no file, got {options.replay[0]!r}")
     if not 0 <= options.port <= 65535:
