@@ -15,7 +15,10 @@ class OfHub(HubOAuthenticated):
 
     settings: dict[str, Any]
 
+    _asked = False
+
     def get_current_user(self) -> User | None:
+        self._asked = True
         model = super().get_current_user()
         if not model or model.get("kind") != "user":
             return None
@@ -26,10 +29,10 @@ class OfHub(HubOAuthenticated):
         """Only a token that the hub knows stands for its sender. With any other header the hub falls back to the
         cookie, which the pages of a student's own server could use: they are of the same origin.
         """
-        token = self.bearer()
-        if token and self.hub_auth.user_for_token(token) is not None:
-            return
-        web.RequestHandler.check_xsrf_cookie(self)
+        if self.bearer() is not None and not self._asked:  # while the hub is asked, this is called once more
+            self.get_current_user()
+        if not getattr(self, "_token_authenticated", False):
+            web.RequestHandler.check_xsrf_cookie(self)
 
 
 def of_hub(page: type[web.RequestHandler]) -> type[web.RequestHandler]:

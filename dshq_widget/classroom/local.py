@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.server import INSTRUCTOR, application, listen
 from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.notebook import cells
@@ -44,7 +45,7 @@ class LocalLeague:
         self._folder = Scratch()
         self.store = Store(f"sqlite:///{self._folder.path / 'league.db'}")
         self.token = self.store.issue_token(INSTRUCTOR, instructor=True)
-        self._referee = rounds.RefereeThread(self.store, apart=False)
+        self._referee = RefereeThread(self.store, apart=False)
         self._ready: threading.Event = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="dshq-league", daemon=True)

@@ -151,6 +151,8 @@ class Submit(Home):
         user = self.current_user
         if user is None:
             raise web.HTTPError(401, reason="Log in first, or send the header 'Authorization: token TOKEN'")
+        if busy := self.settings["in_flight"].busy(user.name):
+            raise web.HTTPError(429, reason=busy)
         wait = self.settings["limiter"].wait(user.name)
         if wait > 0:
             self.set_header("Retry-After", str(math.ceil(wait)))
@@ -173,14 +175,6 @@ class Submit(Home):
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
 
     def on_finish(self) -> None:
-        self.end()
-
-    def on_connection_close(self) -> None:
-        super().on_connection_close()
-        self.end()
-
-    def end(self) -> None:
-        """The upload is over."""
         if self.receiving is not None:
             self.settings["in_flight"].over(self.receiving)
             self.receiving = None

@@ -12,13 +12,13 @@ from tornado import httpserver, web
 
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.rounds import RefereeThread, drill_of, league_drills
+from dshq_widget.classroom.referee import RefereeThread
+from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.store import Store
-from dshq_widget.classroom.upload_checks import UPLOADS_PER_MINUTE, InFlight, Limiter
+from dshq_widget.classroom.upload_checks import BODY_SECONDS, UPLOADS_PER_MINUTE, InFlight, Limiter
 
 MAX_FORM_BYTES = 1024 * 1024
 """Largest request body in bytes, except for uploads."""
-BODY_SECONDS = 60.0
 INSTRUCTOR = "instructor"
 """The first account of a new league without a hub."""
 HUB_VARIABLE = "JUPYTERHUB_SERVICE_PREFIX"

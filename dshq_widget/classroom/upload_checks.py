@@ -24,6 +24,8 @@ a layer in front of them uses its own many times.
 MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
 """Of all uploads that are being received."""
 UPLOADS_PER_MINUTE = 6
+BODY_SECONDS = 60.0
+"""How long the body of a request may take."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,24 +81,39 @@ def admit(content: bytes) -> Admitted:
 
 
 class InFlight:
-    """Uploads that are being received: one of an account, and so many bytes in all."""
+    """Uploads that are being received: one of an account, and so many bytes in all. One that is broken off counts until
+    its time is over, since nothing tells its end.
+    """
 
-    def __init__(self, most: int = MAX_IN_FLIGHT_BYTES) -> None:
-        self.most = most
-        self._bytes: dict[str, int] = {}
+    def __init__(
+        self,
+        most: int = MAX_IN_FLIGHT_BYTES,
+        seconds: float = BODY_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.most, self.seconds, self.clock = most, seconds, clock
+        self._now: dict[str, tuple[float, int]] = {}
+
+    def busy(self, account: str) -> str:
+        """Why an account has to wait for its other upload, "" if there is none."""
+        found = self._now.get(account)
+        busy = found is not None and found[0] > self.clock() - self.seconds
+        return "Another upload of yours is being received: try again in a minute" if busy else ""
 
     def refusal(self, account: str, nbytes: int) -> str:
         """Count an upload and return ""; or say why it has to wait, and count nothing."""
-        if account in self._bytes:
-            return "Another upload of yours is being received: wait for its end"
-        if sum(self._bytes.values()) + nbytes > self.most:
+        now = self.clock()
+        self._now = {name: each for name, each in self._now.items() if each[0] > now - self.seconds}
+        if busy := self.busy(account):
+            return busy
+        if sum(size for _, size in self._now.values()) + nbytes > self.most:
             return "Too many uploads at once: try again in a minute"
-        self._bytes[account] = nbytes
+        self._now[account] = now, nbytes
         return ""
 
     def over(self, account: str) -> None:
         """That account's upload has ended, however."""
-        self._bytes.pop(account, None)
+        self._now.pop(account, None)
 
 
 class Limiter:

@@ -287,8 +287,8 @@ def _decode(content: bytes) -> Checkpoint:
         raise CheckpointError("it is a safetensors file of another program")
     if metadata.get("format_version") != FORMAT_VERSION:
         raise CheckpointError(
-            f"its format is version {metadata.get('format_version', '')[:20]!r}, this program reads "
-            f"{FORMAT_VERSION}: update dshq-widget"
+            f"its format is version {(given := metadata.get('format_version', ''))[:20]!r}, this program reads "
+            f"{FORMAT_VERSION}: {_other_release(given)}"
         )
     data = memoryview(content)[8 + header_bytes :]
     if metadata.get("sha256") != _digest(metadata, data):
@@ -322,6 +322,13 @@ def _decode(content: bytes) -> Checkpoint:
         _algorithm(metadata),
         _json(metadata.get("algorithm_settings", "{}"), "algorithm's settings", dict),
     )
+
+
+def _other_release(given: str) -> str:
+    """How a file of another format's version is read."""
+    if given.isascii() and given.isdigit() and len(given) < 9 and int(given) < int(FORMAT_VERSION):
+        return "read it with the release that wrote it"
+    return "update dshq-widget"
 
 
 def _environment(metadata: dict[str, str], drill: str, layers: tuple[int, ...]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds, standings, verify_replay
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.store import FINISHED, Store, commitment
 from dshq_widget.classroom.upload_checks import Limiter, admit, bare
 from dshq_widget.env.replay import replay, state_hash
@@ -33,7 +34,7 @@ def a_played_round(folder: Path, drill: str, anchors: list[str], blocks: int = 1
         one = admit(policy_bytes(k, drill=drill))
         store.submit(number, name, one.version, one.step, one.digest, one.content)
     store.close_round(number, rounds.anchors_of(drill, anchors))
-    referee = rounds.Referee(store)
+    referee = Referee(store)
     while referee.play_next():
         pass
     assert store.round(number).state == FINISHED

@@ -124,6 +124,7 @@ def test_nothing_is_saved_that_would_be_refused(tmp_path, change, sentence):
     [
         (lambda h: h["__metadata__"].update(format="other"), "another program"),
         (lambda h: h["__metadata__"].update(format_version="2"), "update dshq-widget"),
+        (lambda h: h["__metadata__"].update(format_version="0"), "the release that wrote it"),
         (lambda h: h["__metadata__"].pop("drill"), "lacks drill"),
         (lambda h: h["__metadata__"].update(step="1e5"), "step is not a count"),
         (lambda h: h["__metadata__"].update(step="9" * 5000), "step is not a count"),

@@ -4,6 +4,7 @@ from typing import Any
 
 c: Any = get_config()  # type: ignore[name-defined]  # noqa: F821  # TLJH defines it
 LEAGUE = "access:services!service=league"
+STATE = "/opt/tljh/state/dshq-league"
 
 c.Spawner.default_url = "/lab"
 c.Spawner.environment = {
@@ -12,13 +13,16 @@ c.Spawner.environment = {
 }
 c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", LEAGUE]
 
+# The service parses and plays files of students, so it is no root's: `sudo useradd --system dshq-league` and
+# `sudo install -d -o dshq-league -m 700 /opt/tljh/state/dshq-league` first.
 # Lists, not `=`: TLJH has services (its culler) and roles of its own.
 c.JupyterHub.services.append(
     {
         "name": "league",
         "url": "http://127.0.0.1:8899",
-        "command": ["/opt/tljh/user/bin/dshq", "league", "serve", "--db", "sqlite:////opt/tljh/state/league.db"],
-        "environment": {"DSHQ_CACHE_DIR": "/opt/tljh/state/dshq-cache"},
+        "user": "dshq-league",
+        "command": ["/opt/tljh/user/bin/dshq", "league", "serve", "--db", f"sqlite:///{STATE}/league.db"],
+        "environment": {"DSHQ_CACHE_DIR": f"{STATE}/cache"},
         "oauth_no_confirm": True,
     }
 )

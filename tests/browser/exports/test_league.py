@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from dshq_widget.classroom import rounds
+from dshq_widget.classroom.referee import Referee
 from dshq_widget.classroom.store import Store
 from dshq_widget.classroom.upload_checks import admit
 from dshq_widget.policy import ladder
@@ -38,7 +39,7 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         page.get_by_role("status").filter(has_text="Received: version").wait_for()
 
         store.close_round(number, rounds.anchors_of("ball", ["chaser"]))
-        referee = rounds.Referee(store)
+        referee = Referee(store)
         while referee.play_next():
             pass
         page.get_by_role("link", name="Round 1").click()
