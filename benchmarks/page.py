@@ -107,8 +107,8 @@ class Meter:
 
 def photon_ms(widget: WidgetPage, presses: int) -> dict[str, float]:
     """Input to photon over so many presses, in milliseconds."""
-    widget.control("Pause").first.click()
-    step = widget.control("Step decision")
+    widget.control("pause").first.click()
+    step = widget.control("step-decision")
     waits = []
     for _ in range(presses):
         widget.page.wait_for_timeout(200)  # effects come to rest
@@ -156,12 +156,12 @@ def measure(browser: Browser, lab: LabServer, seconds: float, presses: int) -> d
     first.append(waited)
     playing = meter.shares(notebook.page, seconds, widget)
     photon = photon_ms(widget, presses)
-    widget.control("Play").first.click()
-    widget.control("Train").click()
+    widget.control("play").first.click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version >= 1, PATIENCE)
-    widget.control("Value map").click()
+    widget.control("value-map").click()
     training = meter.shares(notebook.page, seconds, widget)
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", PATIENCE)
     mapped = meter.shares(notebook.page, seconds, widget)
     result = {

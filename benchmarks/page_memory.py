@@ -80,8 +80,8 @@ def begin(browser: Browser, lab: LabServer, cell: str, plain: bool) -> None:
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 100, START_SECONDS)
     if not plain:
-        widget.tab("Mind")
-        widget.control("Value map").evaluate("button => button.click()")
+        widget.tab("mind")
+        widget.control("value-map").evaluate("button => button.click()")
         widget.root.evaluate("root => root.scrollIntoView({ block: 'start' })")
 
 

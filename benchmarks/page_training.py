@@ -58,7 +58,7 @@ class Exported:
 
     def train(self) -> None:
         self.clicked = time.monotonic()
-        self.widget.control("Train").click()
+        self.widget.control("train").click()
 
     def metric(self, name: str) -> float:
         return float(self.widget.attribute(name) or 0)
@@ -140,7 +140,7 @@ def rates(folder: Path) -> dict[str, Any]:
             page.page.wait_for_timeout(1000 * SETTLE_SECONDS)
             row["playing"] = page.rate(RATE_SECONDS)
             row["frames_while_training"] = page.frames(8)
-            page.widget.control("Pause").first.click()
+            page.widget.control("pause").first.click()
             page.page.wait_for_timeout(1000)
             row["paused"] = page.rate(RATE_SECONDS)
             found[name] = row

@@ -53,7 +53,7 @@ def measure(browser: Browser, home: Path, caches: Path, seconds: float) -> dict[
         visible = time.monotonic() - start
         idle = watch(widget, seconds)
         start = time.monotonic()
-        widget.control("Train").click()
+        widget.control("train").click()
         widget.wait_attribute("status", lambda status: status == "training", PATIENCE)
         ready = time.monotonic() - start
         widget.wait_number("version", lambda version: version >= 1, PATIENCE)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RulesError,
         rule,
     )
+    from dshq_widget.env.debugging import debug
     from dshq_widget.env.making import make, make_parallel, make_vec
     from dshq_widget.learning.telemetry.metrics_file import read_metrics
     from dshq_widget.policy.checkpoint import CheckpointError, load_policy
@@ -53,6 +54,7 @@ __all__ = [
     "Trainer",
     "__version__",
     "compile_drill",
+    "debug",
     "drills",
     "evaluate",
     "load_policy",
@@ -83,6 +85,7 @@ _HOMES = {
     "TrainConfig": "contract.settings",
     "Trainer": "training.trainer",
     "compile_drill": "drill.compiled",
+    "debug": "env.debugging",
     "evaluate": "training.evaluation",
     "load_policy": "policy.checkpoint",
     "make": "env.making",

@@ -12,7 +12,7 @@ import { Effects } from "./renderer/effects";
 import { Gpu } from "./renderer/gpu";
 import type { Overlay } from "./renderer/scene";
 import { type Motion, Surface } from "./renderer/surface";
-import { button, h, setText } from "./ui/dom";
+import { button, control, h, setText } from "./ui/dom";
 import { detectTheme, reducedMotion, watchTheme } from "./ui/theme";
 
 interface Published {
@@ -110,15 +110,11 @@ function open(root: HTMLElement, { spec, javascript, recording }: Published): vo
   const reel = new Reel(game, spec, recording);
   const pitch = h("div", { class: "pitch" });
   const clock = h("output", { class: "clock" });
-  const place = h("input", { type: "range", min: 0, max: recording.ticks, step: spec.action_repeat, "aria-label": "Time" });
-  const play = button("Play", { icon: "play" }, () => turn(true));
-  const pause = button("Pause", { icon: "pause" }, () => turn(false));
-  const slow = button(
-    "Slower",
-    { text: "Slower", title: "Slower: half the speed", class: "button quiet" },
-    () => (reel.speed = Math.max(0.25, reel.speed / 2)),
-  );
-  const fast = button("Faster", { text: "Faster", title: "Faster: twice the speed", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
+  const place = h("input", { type: "range", min: 0, max: recording.ticks, step: spec.action_repeat, ...control("time") });
+  const play = button("play", { icon: "play", text: "" }, () => turn(true));
+  const pause = button("pause", { icon: "pause", text: "" }, () => turn(false));
+  const slow = button("slower", { title: "Slower: half the speed", class: "button quiet" }, () => (reel.speed = Math.max(0.25, reel.speed / 2)));
+  const fast = button("faster", { title: "Faster: twice the speed", class: "button quiet" }, () => (reel.speed = Math.min(8, reel.speed * 2)));
   const turn = (on: boolean) => {
     if (on && reel.over) reel.rewind();
     reel.playing = on;

@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from tests.harness.apart import BROWSER, TESTS, BrowserApart
+from tests.harness.costs import plugin as costs
 from tests.harness.counts import go_easy
 
 LONGEST = (
@@ -27,9 +28,16 @@ LONGEST = (
 """Files that should not be the last to begin."""
 
 
+@pytest.fixture
+def reference_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python runs the rules in this test, and in the processes that it starts: nothing of a new drill is compiled."""
+    monkeypatch.setenv("DSHQ_RULES", "reference")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Without the slow tests the others repeat themselves less."""
+    """Without the slow tests the others repeat themselves less. Every run says what it cost."""
     go_easy("not slow" in config.option.markexpr)
+    costs.register(config)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BrowserApart:

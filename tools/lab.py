@@ -35,7 +35,7 @@ def compile_ahead() -> None:
 
     compiling.end_with_input()
     with Trainer(DRILL) as trainer:
-        if not compiling.is_compiled(trainer.drill):
+        if not compiling.is_compiled():
             compiling.everything(trainer.drill, trainer.config)
 
 

@@ -54,13 +54,13 @@ def take(browser: Browser, name: str, policy: Path, page_file: Path, seed: int) 
     page = context.new_page()
     page.goto(page_file.as_uri())
     match = WidgetPage(page, page.locator(".dshq-widget"))
-    match.control("Speed").select_option(SPEED.get(name, "1"))
+    match.control("speed").select_option(SPEED.get(name, "1"))
     moment = MOMENTS.get(name)
     if moment is None:
         match.wait_number("tick", lambda tick: tick > 2 * drills[name].tick_rate)
     else:
         match.wait_attribute("score", lambda text: moment(*map(float, text.rsplit("-", 1))), PATIENCE)
-    match.control("Pause").click()
+    match.control("pause").click()
     match.wait_attribute("playing", lambda playing: playing == "false")
     page.wait_for_timeout(500)
     path = FOLDER / f"{name}.png"

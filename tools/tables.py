@@ -17,11 +17,11 @@ from dshq_kernels.play.records import EXPORTS, FORWARD, MATCHES, REALS, ROLLOUT,
 from dshq_widget import algorithms
 from dshq_widget.algorithms import algorithm, settings_read
 from dshq_widget.algorithms.ppo.learners import fused, learner, normalizer
-from dshq_widget.contract import presets, protocol, run_file, sections, settings
+from dshq_widget.contract import controls, presets, protocol, run_file, sections, settings
 from dshq_widget.contract.metrics import MACHINE_METRICS, METRIC_CATEGORIES, METRICS, REWARD_TERM
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill import palette
-from dshq_widget.learning import evaluator, run, schedule
+from dshq_widget.learning import collapse_guard, evaluator, fall_test, league, run, schedule, succession
 from dshq_widget.policy import network
 from dshq_widget.runtime import opponents
 
@@ -49,6 +49,7 @@ def tables_ts() -> str:
         "SWAPS": protocol.SWAPS,
         "RENDERERS": protocol.RENDERERS,
         "REST_SECONDS": protocol.REST_SECONDS,
+        "CONTROLS": controls.CONTROLS,
         "SHOW_DEFAULTS": protocol.SHOW_DEFAULTS,
         "Z95": Z95,
         "SWAP_INTERVAL_MS_MIN": protocol.SWAP_INTERVAL_MS_MIN,
@@ -108,6 +109,45 @@ def trainer_ts() -> str:
             "least_rate": run.LEAST_RATE,
             "most_skips": run.MOST_SKIPS,
             "most_returns": run.MOST_RETURNS,
+            "recovery": run.RECOVERY,
+        },
+        "GUARD": {
+            "kl_limit": collapse_guard.KL_LIMIT,
+            "value_limit": collapse_guard.VALUE_LIMIT,
+            "value_memory": collapse_guard.VALUE_MEMORY,
+            "value_warm_up": collapse_guard.VALUE_WARM_UP,
+            "strikes": collapse_guard.STRIKES,
+        },
+        "FALL": {
+            "fall": fall_test.FALL,
+            "false_alarms": fall_test.FALSE_ALARMS,
+            "spread": fall_test.SPREAD,
+            "suspicion": fall_test.SUSPICION,
+            "futile": fall_test.FUTILE,
+            "pairs": fall_test.PAIRS,
+            "batches": fall_test.BATCHES,
+            "worth": fall_test.WORTH,
+            "crowning": succession.CROWNING,
+            "testing": succession.TESTING,
+        },
+        "LEAGUE": {
+            "capacity": league.CAPACITY,
+            "recent": league.RECENT,
+            "best": league.BEST,
+            "most_bytes": league.MOST_BYTES,
+            "latest": league.LATEST,
+            "uniform": league.UNIFORM,
+            "hardness": league.HARDNESS,
+            "ema": league.EMA,
+            "pinned_matches": league.PINNED_MATCHES,
+            "champion_matches": league.CHAMPION_MATCHES,
+            "rival_matches": league.RIVAL_MATCHES,
+            "rivals": league.RIVALS,
+            "champion_series": league.CHAMPION_SERIES,
+            "round_series": league.ROUND_SERIES,
+            "base_elo": league.BASE_ELO,
+            "base_matches": league.BASE_MATCHES,
+            "thrift": league.THRIFT,
         },
     }
     head = "// Written by `python -m tools.tables` from dshq_kernels and dshq_widget: change it there.\n"
@@ -184,6 +224,12 @@ def contract_md() -> str:
             ("panel", "tab", "what it shows"),
             [(f"`{name}`", _tab(name), text) for name, text in protocol.PANELS.items()],
         ),
+        "## Controls",
+        "Every button, tab, chip, slider and field of the page has a `data-control`. It stays when its accessible name "
+        "changes.",
+        _table(("id", "accessible name"), [(f"`{key}`", name) for key, name in controls.CONTROLS.items()]),
+        "In these a word in capitals stands for what differs:",
+        _table(("id", "what it is"), [(f"`{key}`", text) for key, text in controls.PATTERNS.items()]),
         "## Messages",
         f"Protocol version {protocol.PROTOCOL_VERSION}. Every message is an object with a `type`; `...` stands for any "
         "hyper-parameters, each under its key.",

@@ -54,6 +54,10 @@ class Magpie(Drill):
         o[3, i] = turned(s, i, side) * s.vy[side, i] * 20.0
 
     @rule
+    def terminated(s, i):  # the clock decides who has won: it is a real end
+        return s.ticks[i] >= LIMIT
+
+    @rule
     def winner(s, i):
         return int(sign(s.lead[i])) if s.ticks[i] >= LIMIT and s.lead[i] != 0.0 else 0
 

@@ -44,7 +44,7 @@ class LocalLeague:
         self._folder = Scratch()
         self.store = Store(f"sqlite:///{self._folder.path / 'league.db'}")
         self.token = self.store.issue_token(INSTRUCTOR, instructor=True)
-        self._referee = rounds.RefereeThread(self.store)
+        self._referee = rounds.RefereeThread(self.store, apart=False)
         self._ready: threading.Event = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="dshq-league", daemon=True)

@@ -67,7 +67,7 @@ class Page(web.RequestHandler):
 
     def get_login_url(self) -> str:
         if self.wants_json:
-            raise web.HTTPError(401, reason="Missing token: send the header ")
+            raise web.HTTPError(401, reason="Missing token: send the header 'Authorization: token TOKEN'")
         return super().get_login_url()
 
     def check_xsrf_cookie(self) -> None:
@@ -118,7 +118,7 @@ class Page(web.RequestHandler):
     def number(self, name: str, low: int, high: int) -> int:
         """An argument as a whole number; raises LeagueError."""
         text = self.get_body_argument(name, "")
-        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
+        if not text.isascii() or not text.isdigit() or len(text) > 9 or not low <= int(text) <= high:
             raise LeagueError(f"{name} must be a whole number from {low} to {high}, got {text[:20]!r}")
         return int(text)
 
@@ -145,11 +145,12 @@ class Submit(Home):
     async def prepare(self) -> None:
         """Reject before the body is read: unknown users, too many requests, and large bodies."""
         self.body: bytearray = bytearray()
+        self.receiving: str | None = None
         if self.request.method != "POST":
             raise web.HTTPError(405)
         user = self.current_user
         if user is None:
-            raise web.HTTPError(401, reason="Log in first, or send the header ")
+            raise web.HTTPError(401, reason="Log in first, or send the header 'Authorization: token TOKEN'")
         wait = self.settings["limiter"].wait(user.name)
         if wait > 0:
             self.set_header("Retry-After", str(math.ceil(wait)))
@@ -165,7 +166,24 @@ class Submit(Home):
                     "which sends only the policy"
                 ),
             )
+        refusal = self.settings["in_flight"].refusal(user.name, int(length))
+        if refusal:
+            raise web.HTTPError(429, reason=refusal)
+        self.receiving = user.name
         self.request.connection.set_max_body_size(MAX_UPLOAD_BYTES)  # type: ignore[union-attr]
+
+    def on_finish(self) -> None:
+        self.end()
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        self.end()
+
+    def end(self) -> None:
+        """The upload is over."""
+        if self.receiving is not None:
+            self.settings["in_flight"].over(self.receiving)
+            self.receiving = None
 
     def data_received(self, chunk: bytes) -> None:
         self.body += chunk
@@ -320,7 +338,7 @@ class Student(Page):
 
 
 class Teach(Page):
-    """The instructor's page: open and close rounds, create accounts, play again."""
+    """The instructor's page: open and close rounds, withdraw an entry, create accounts, play again."""
 
     @web.authenticated
     def get(self) -> None:
@@ -337,7 +355,13 @@ class Teach(Page):
     @web.authenticated
     def post(self, deed: str) -> None:
         self.instructor()
-        {"open": self.open, "close": self.close, "again": self.again, "students": self.students}[deed]()
+        {
+            "open": self.open,
+            "close": self.close,
+            "again": self.again,
+            "students": self.students,
+            "withdraw": self.withdraw,
+        }[deed]()
 
     def open(self) -> None:
         """Open a round."""
@@ -356,13 +380,19 @@ class Teach(Page):
 
     def close(self) -> None:
         """Close a round: from now on it is played."""
-        found = self.store.round(self.number("round", 1, 10**9))
+        found = self.store.round(self.number("round", 1, 10**9 - 1))
         self.store.close_round(found.id, rounds.anchors_of(found.drill, json.loads(found.anchors)))
         self.redirect(self.url(f"round/{found.id}"))
 
     def again(self) -> None:
         """Play a closed round again, as a new one with new seeds."""
         self.redirect(self.url(f"round/{self.store.rerun(self.number('round', 1, 10**9))}"))
+
+    def withdraw(self) -> None:
+        """Take an entry out of a round."""
+        number = self.number("round", 1, 10**9 - 1)
+        self.store.withdraw(number, self.get_body_argument("name", ""))
+        self.redirect(self.url(f"round/{number}"))
 
     def students(self) -> None:
         """Create accounts, one name per line, and show their tokens once."""
@@ -425,7 +455,7 @@ def routes(prefix: str) -> list[tuple[str, type[web.RequestHandler], dict[str, A
         (r"match/([0-9]{1,9})\.json", Replay),
         (r"student", Student),
         (r"teach", Teach),
-        (r"teach/(open|close|again|students)", Teach),
+        (r"teach/(open|close|again|students|withdraw)", Teach),
         (r"login", Login),
         (r"logout", Logout),
     ]

@@ -174,8 +174,8 @@ class Quota:
     def _submit(self, done: Callable[[], None]) -> None:
         try:
             answer = self.submit()
-        except (RuntimeError, ValueError) as error:
-            self._report(done, "failed", str(error))
+        except Exception as error:  # also what http.client raises: a button that says "sending" needs an end
+            self._report(done, "failed", " ".join(str(error).split()) or type(error).__name__)
         else:
             self._report(done, "sent", f"version {answer['version']} plays in {answer['title']!r}")
 

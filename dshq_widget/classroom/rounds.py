@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import functools
 import gzip
@@ -9,10 +10,13 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
+from dshq_kernels.network.layers import work
 from dshq_kernels.play.rollout import Matches, Player, play_matches
+from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import Anchor, Job, Outcome, Store
 from dshq_widget.drill.compiled import CompiledDrill
@@ -26,7 +30,11 @@ GAMES = 32
 """Games of one block: a tile of each side."""
 IDLE_SECONDS = 0.5
 """How often the referee checks for a closed round."""
-CACHED_PLAYERS = 256
+RETRY_SECONDS = 60.0
+"""How often blocks that failed are tried again once all others are played."""
+STOP_SECONDS = 10.0
+
+log = logging.getLogger("dshq.league")
 
 
 def league_drills() -> tuple[str, ...]:
@@ -104,20 +112,64 @@ def recording_of(
     return {**recording, "sha256": state_hash(replay(drill.game(), recording)), "league": league}
 
 
-class Referee:
-    """Plays the store's unplayed blocks."""
+def player_of(drill: str, name: str, content: bytes | None) -> Player:
+    """An entry as a player: an anchor by its name, or the policy in the bytes of a `.dshq` file."""
+    if content is None:
+        return opponent(f"{drill}:{name}" if name in ladder.RUNGS else name, drill_of(drill))
+    saved = checkpoint.parse(content, "the submission")
+    return network(saved.layers, saved.activation, saved.weights)
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._player = functools.lru_cache(CACHED_PLAYERS)(self._load)
+
+def played(
+    drill: CompiledDrill, pair: Sequence[Player], seed: int, digests: tuple[str, str]
+) -> tuple[int, int, int, bytes]:
+    """Wins, draws and losses of the first in one block, and one of its games: JSON as gzip."""
+    found = play_block(drill, pair, seed)
+    shown = recording_of(drill, found, featured(found), seed, digests)
+    wins, losses = int((found.result > 0).sum()), int((found.result < 0).sum())
+    return wins, GAMES - wins - losses, losses, gzip.compress(json.dumps(shown).encode(), mtime=0)
+
+
+def forfeit(costs: tuple[int, int]) -> Outcome:
+    """A block that could not be played in time: lost by the network that costs more operations a decision, drawn
+    where both cost the same. There is no game to watch.
+    """
+    first, second = costs
+    wins, losses = GAMES * (second > first), GAMES * (first > second)
+    return Outcome(wins, GAMES - wins - losses, losses, None)
+
+
+class Referee:
+    """Plays the store's unplayed blocks, in this process or, by `apart`, in another one with a deadline. A block that
+    fails stops no other: `failed` has its number and the reason, and it is tried again later.
+    """
+
+    def __init__(self, store: Store, apart: BlockPlayer | None = None) -> None:
+        self.store, self._apart = store, apart
+        self.failed: dict[int, str] = {}
+        self._tried = time.monotonic()
 
     def play_next(self) -> bool:
-        """Play one block and store its result; False if there is none."""
-        job = self.store.next_job()
+        """Play one block and store its result; False if there is none. Raises what went wrong with it."""
+        job = self.store.next_job(self.failed)
         if job is None:
+            if self.failed and time.monotonic() - self._tried > RETRY_SECONDS:
+                self.failed, self._tried = {}, time.monotonic()
             return False
-        self.store.record(job, self._outcome(job))
+        try:
+            outcome = self._outcome(job)
+        except Exception as error:
+            self.failed[job.id] = str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
+            raise
+        self.store.record(job, outcome)
         return True
+
+    def stop(self) -> None:
+        """End the process that plays, also from another thread in mid-block, which then stays unplayed. Twice is
+        fine.
+        """
+        if self._apart is not None:
+            self._apart.stop()
 
     def _outcome(self, job: Job) -> Outcome:
         drill = drill_of(job.round.drill)
@@ -128,47 +180,64 @@ class Referee:
             )
         digests = (job.first.digest, job.second.digest)
         seed = block_seed(job.round.secret, job.round.rules_hash, *digests, job.block)
-        pair = [self._player(drill.name, entry.name, entry.submission_id) for entry in (job.first, job.second)]
-        played = play_block(drill, pair, seed)
-        shown = recording_of(drill, played, featured(played), seed, digests)
-        wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
-        return Outcome(wins, GAMES - wins - losses, losses, gzip.compress(json.dumps(shown).encode(), mtime=0))
+        contents = [self._content(entry.submission_id) for entry in (job.first, job.second)]
+        pair = list(zip((job.first.name, job.second.name), contents, strict=True))
+        if self._apart is None:
+            return Outcome(*played(drill, [player_of(drill.name, *each) for each in pair], seed, digests))
+        asked = [{"name": name, "content": content and base64.b64encode(content).decode()} for name, content in pair]
+        try:
+            found = self._apart.play({"drill": drill.name, "seed": seed, "digests": digests, "pair": asked})
+        except TooSlow as error:
+            log.warning("block %d of round %d is forfeited: %s", job.id, job.round.id, error)
+            players = [player_of(drill.name, *each) for each in pair]
+            return forfeit((_cost(players[0]), _cost(players[1])))
+        return Outcome(found["wins"], found["draws"], found["losses"], base64.b64decode(found["replay"]))
 
-    def _load(self, drill: str, name: str, submission: int | None) -> Player:
-        if submission is None:
-            return opponent(f"{drill}:{name}" if name in ladder.RUNGS else name, drill_of(drill))
-        saved = checkpoint.parse(self.store.content(submission), f"submission {submission}")
-        return network(saved.layers, saved.activation, saved.weights)
+    def _content(self, submission: int | None) -> bytes | None:
+        return None if submission is None else self.store.content(submission)
+
+
+def _cost(player: Player) -> int:
+    """Operations of one decision; 0 of a script."""
+    return 0 if player.blob is None else work(player.layers)
 
 
 @dataclasses.dataclass
 class RefereeThread:
-    """A referee in a separate thread; the games release the interpreter lock, so pages still respond."""
+    """A referee in a separate thread. The games are played in a process with a deadline, or, by `apart=False`, for
+    policies of one's own, in this one.
+    """
 
     store: Store
+    apart: bool = True
     problem: str = ""
-    """Why it has stopped, "" while it runs; shown to the instructor."""
+    """Why blocks are not played, "" if all are; shown to the instructor."""
 
     def start(self) -> None:
         """Start, and continue what an earlier service left."""
+        self._referee = Referee(self.store, BlockPlayer() if self.apart else None)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dshq-referee", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the block that is being played."""
+        """Stop after the block that is being played, or without it after `STOP_SECONDS`: the next service plays it."""
         self._over.set()
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
+        if self._thread.is_alive():
+            self._referee.stop()
+            self._thread.join()
 
     def _run(self) -> None:
-        referee = Referee(self.store)
+        referee = self._referee
         while not self._over.is_set():
             try:
                 busy = referee.play_next()
-                self.problem = ""
+                self.problem = next(iter(referee.failed.values()), "")
             except Exception as error:  # nobody waits for this thread; the instructor's page shows the problem
                 reported, self.problem, busy = self.problem, f"{type(error).__name__}: {error}", False
                 if reported != self.problem:
-                    logging.getLogger("dshq.league").exception("could not play a block")
+                    log.exception("could not play a block")
             if not busy:
                 self._over.wait(IDLE_SECONDS)
+        referee.stop()

@@ -14,7 +14,7 @@ from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import RefereeThread, drill_of, league_drills
 from dshq_widget.classroom.store import Store
-from dshq_widget.classroom.upload_checks import UPLOADS_PER_MINUTE, Limiter
+from dshq_widget.classroom.upload_checks import UPLOADS_PER_MINUTE, InFlight, Limiter
 
 MAX_FORM_BYTES = 1024 * 1024
 """Largest request body in bytes, except for uploads."""
@@ -60,13 +60,16 @@ def application(
         with_hub=with_hub,
         instructors=instructors,
         limiter=Limiter(per_minute),
+        in_flight=InFlight(),
         referee=referee,
     )
 
 
 def listen(app: web.Application, port: int, address: str) -> tuple[httpserver.HTTPServer, int]:
     """Serve `app`; returns the server and its actual port. Raises LeagueError if the port is taken."""
-    server = httpserver.HTTPServer(app, max_buffer_size=pages.MAX_UPLOAD_BYTES, max_body_size=MAX_FORM_BYTES)
+    behind = bool(app.settings["with_hub"])  # then the proxy's headers say which protocol the browser speaks
+    sizes = {"max_buffer_size": pages.MAX_UPLOAD_BYTES, "max_body_size": MAX_FORM_BYTES}
+    server = httpserver.HTTPServer(app, xheaders=behind, **sizes)
     server.conn_params.body_timeout = BODY_SECONDS
     try:
         server.listen(port, address)
@@ -88,10 +91,10 @@ async def _serve(url: str, port: int, address: str, instructors: str, say: Any) 
     store = Store(url)
     for name in league_drills():  # compiled now, so that the first request does not wait for it
         drill_of(name)
-    token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee = RefereeThread(store)
     app = application(store, prefix=prefix, instructors=instructors, referee=referee, with_hub=with_hub)
-    server, port = listen(app, port, address)
+    server, port = listen(app, port, address)  # before a token is made, which is shown only once
+    token = None if with_hub or store.has_instructor() else store.issue_token(INSTRUCTOR, instructor=True)
     referee.start()
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

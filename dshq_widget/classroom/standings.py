@@ -15,7 +15,20 @@ from dshq_widget.learning import elo
 
 BASE_ELO = 1000.0
 """Rating of random play, the entry at place 0; as in learning/league.py."""
-COLUMNS = ("rank", "name", "elo", "elo_low", "elo_high", "points", "games", "wins", "draws", "losses", "policy")
+COLUMNS = (
+    "rank",
+    "name",
+    "elo",
+    "elo_low",
+    "elo_high",
+    "points",
+    "games",
+    "wins",
+    "draws",
+    "losses",
+    "policy",
+    "same_as",
+)
 """Of the CSV."""
 
 
@@ -35,6 +48,8 @@ class Row:
     wins: int
     draws: int
     losses: int
+    same_as: tuple[str, ...] = ()
+    """Other entries, anchors too, that are the same policy to the bit."""
 
     @property
     def games(self) -> int:
@@ -91,6 +106,7 @@ def table(entries: Sequence[Any], results: Sequence[Any]) -> Table:
                 int(won[k].sum()),
                 int(drawn[k].sum()),
                 int(won[:, k].sum()),
+                tuple(other.name for other in entries if other.digest == entry.digest and other.id != entry.id),
             )
         )
     return Table(rows, points, matches)
@@ -106,6 +122,17 @@ def as_csv(standings: Table) -> str:
             continue
         band = [f"{value:.1f}" for value in (row.elo, row.elo - row.half, row.elo + row.half)]
         writer.writerow(
-            [row.rank, plain(row.name), *band, row.points, row.games, row.wins, row.draws, row.losses, row.digest]
+            [
+                row.rank,
+                plain(row.name),
+                *band,
+                row.points,
+                row.games,
+                row.wins,
+                row.draws,
+                row.losses,
+                row.digest,
+                plain(" ".join(row.same_as)),
+            ]
         )
     return text.getvalue()

@@ -11,8 +11,9 @@ import dataclasses
 import datetime
 import hashlib
 import json
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sql
@@ -24,6 +25,8 @@ OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
 LONGEST_NAME, LONGEST_TITLE = 255, 80
 SECRET_BYTES = 16
+SCHEMA = "1"
+"""Of the tables below; another number means that older releases cannot read them."""
 
 metadata = sql.MetaData()
 settings = sql.Table("settings", metadata, Column("key", sql.String(40), primary_key=True), Column("value", sql.Text))
@@ -60,7 +63,7 @@ submissions = sql.Table(
     Column("version", sql.BigInteger, nullable=False),
     Column("step", sql.BigInteger, nullable=False),
     Column("digest", sql.String(64), nullable=False),
-    Column("content", sql.LargeBinary, nullable=False),  # a `.dshq` file of the policy alone
+    Column("content", sql.LargeBinary, nullable=False),  # a `.dshq` file of the policy alone; none once replaced
 )
 entries = sql.Table(
     "entries",
@@ -126,7 +129,8 @@ class Outcome:
     wins: int
     draws: int
     losses: int
-    replay: bytes
+    replay: bytes | None
+    """One game, JSON as gzip; None for a block that was forfeited."""
 
 
 def commitment(secret: str) -> str:
@@ -153,17 +157,31 @@ class Store:
     def __init__(self, url: str) -> None:
         try:
             self.engine = sql.create_engine(url)
+            _create_private(self.engine.url)
             if self.engine.dialect.name == "sqlite":
                 event.listen(self.engine, "connect", _prepare_sqlite)
                 event.listen(self.engine, "begin", _begin_sqlite)
             metadata.create_all(self.engine)
-        except (sql.exc.SQLAlchemyError, ImportError) as error:
-            raise LeagueError(f"cannot open the database {url!r}: {error}") from error
+        except (sql.exc.SQLAlchemyError, ImportError, OSError) as error:
+            raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
         self._reading = self.engine.execution_options(reading=True)
+        self._check_schema()
 
     def close_connections(self) -> None:
         """Close the database; SQLite then writes its log back into its file."""
         self.engine.dispose()
+
+    def _check_schema(self) -> None:
+        """Raises LeagueError for a database of another schema; a new one gets this release's."""
+        with self.engine.begin() as db:
+            found = db.scalar(select(settings.c.value).where(settings.c.key == "schema"))
+            if found is None:
+                db.execute(settings.insert().values(key="schema", value=SCHEMA))
+            elif found != SCHEMA:
+                raise LeagueError(
+                    f"the league's database has schema {found[:20]}, and this release reads {SCHEMA}: finish its "
+                    "rounds with the release that made it, or begin a new database"
+                )
 
     # ---- settings and accounts
 
@@ -186,7 +204,7 @@ class Store:
         with self.engine.begin() as db:
             account = self._account(db, name)
             if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
-                raise LeagueError(f"{name!r} is an instructor: tick , or choose another name")
+                raise LeagueError(f"{name!r} is an instructor: tick 'as instructors', or choose another name")
             row = accounts.update().where(accounts.c.name == name)
             db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
         return token
@@ -263,12 +281,16 @@ class Store:
         return found
 
     def submit(self, number: int, name: str, version: int, step: int, digest: str, content: bytes) -> int:
-        """Add a policy to an open round; returns the submission's number. Raises LeagueError once it is closed."""
+        """Add a policy to an open round; returns the submission's number. The bytes of the account's earlier ones,
+        which nobody needs any more, are dropped. Raises LeagueError once the round is closed.
+        """
         with self.engine.begin() as db:
             if self._round(db, number, lock=True).state != OPEN:
                 raise LeagueError(f"round {number} is closed and accepts no more policies")
             row = {"round_id": number, "account_id": self._account(db, name), "received": now()}
             row |= {"version": version, "step": step, "digest": digest, "content": content}
+            earlier = submissions.c.round_id == number, submissions.c.account_id == row["account_id"]
+            db.execute(submissions.update().where(*earlier).values(content=b""))
             return _insert(db, submissions, row)
 
     def close_round(self, number: int, anchors: Sequence[Anchor]) -> int:
@@ -322,10 +344,11 @@ class Store:
 
     # ---- matches
 
-    def next_job(self) -> Job | None:
-        """The first block that is still to be played, of the oldest round."""
+    def next_job(self, without: Collection[int] = ()) -> Job | None:
+        """The first block that is still to be played, of the oldest round, except the blocks of these numbers."""
         with self._reading.connect() as db:
-            row = db.execute(select(matches).where(~matches.c.played).order_by(matches.c.id).limit(1)).one_or_none()
+            left = select(matches).where(~matches.c.played, matches.c.id.not_in(list(without)))
+            row = db.execute(left.order_by(matches.c.id).limit(1)).one_or_none()
             if row is None:
                 return None
             pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
@@ -343,6 +366,32 @@ class Store:
             if db.scalar(left) == 0:
                 db.execute(rounds.update().where(rounds.c.id == job.round.id).values(state=FINISHED))
             return True
+
+    def withdraw(self, number: int, name: str) -> None:
+        """Take a student's entry out of a round, with its games; of an open round, what the student has sent. Raises
+        LeagueError if there is no such entry, or no other.
+        """
+        with self.engine.begin() as db:
+            found = self._round(db, number, lock=True)
+            account = db.scalar(select(accounts.c.id).where(accounts.c.name == name))
+            if found.state == OPEN:
+                mine = submissions.c.round_id == number, submissions.c.account_id == account
+                if not db.execute(submissions.delete().where(*mine)).rowcount:
+                    raise LeagueError(f"{name[:40]!r} has sent nothing to round {number}")
+                return
+            rows = list(db.execute(select(entries).where(entries.c.round_id == number).order_by(entries.c.place)))
+            gone = [row for row in rows if row.name == name and not row.anchor]
+            if not gone or sum(not row.anchor for row in rows) < 2:
+                raise LeagueError(f"{name[:40]!r} cannot be withdrawn from round {number}: no such entry, or no other")
+            which = gone[0].id
+            db.execute(matches.delete().where(sql.or_(matches.c.first_id == which, matches.c.second_id == which)))
+            db.execute(entries.delete().where(entries.c.id == which))
+            for row in rows:  # one after the other: places are unique
+                if row.place > gone[0].place:
+                    db.execute(entries.update().where(entries.c.id == row.id).values(place=row.place - 1))
+            left = select(func.count()).where(matches.c.round_id == number, ~matches.c.played)
+            if db.scalar(left) == 0:
+                db.execute(rounds.update().where(rounds.c.id == number).values(state=FINISHED))
 
     def progress(self, number: int) -> tuple[int, int]:
         """Blocks of a round that were played, and all of them."""
@@ -371,6 +420,10 @@ class Store:
             if row is None or found is None or found.state != FINISHED:
                 raise LeagueError(
                     f"match {number} is not published yet: replays are published when the round is finished"
+                )
+            if row.replay is None:
+                raise LeagueError(
+                    f"match {number} was forfeited: a network took too long, so there is no game to watch"
                 )
             pair = {e.id: e for e in db.execute(select(entries).where(entries.c.id.in_([row.first_id, row.second_id])))}
             return row, found, pair[row.first_id], pair[row.second_id]
@@ -408,6 +461,32 @@ class Store:
                 submissions.join(accounts).join(rounds, rounds.c.id == submissions.c.round_id)
             )
             return list(db.execute(query.where(accounts.c.name == name).order_by(submissions.c.id.desc())))
+
+
+def _create_private(url: sql.URL) -> None:
+    """Create SQLite's file for this user alone: it holds the key of cookies and the secrets of open rounds. Raises
+    OSError.
+    """
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        os.close(os.open(url.database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def _shown(url: str) -> str:
+    """The address without its password."""
+    try:
+        return sql.make_url(url).render_as_string(hide_password=True)
+    except sql.exc.ArgumentError:
+        return url.partition(":")[0]
+
+
+def _without(url: str, text: str) -> str:
+    """A driver's error, one line, without the password."""
+    try:
+        password = str(sql.make_url(url).password or "")
+    except sql.exc.ArgumentError:
+        return "it is no URL of SQLAlchemy's"
+    text = " ".join(text.split())
+    return text.replace(password, "***") if password else text
 
 
 def _insert(db: sql.Connection, table: sql.Table, row: dict[str, Any]) -> int:

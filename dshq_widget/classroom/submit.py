@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import http.client
 import json
 import os
 import urllib.error
@@ -34,13 +35,23 @@ def send(saved: checkpoint.Checkpoint, to: str, token: str) -> dict[str, Any]:
     headers |= {"Content-Type": "application/octet-stream"}
     request = urllib.request.Request(f"{to.rstrip('/')}/submit", content, headers, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-            return json.load(answer)
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=SECONDS) as answer:
+            found = json.load(answer)
+        if not isinstance(found, dict) or not {"submission", "round", "title", "digest"} <= set(found):
+            raise ValueError("the answer is not one of a league")
+        return found
     except urllib.error.HTTPError as error:
         raise LeagueError(f"the league rejected it: {_reason(error)}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise LeagueError(f"no answer from {to!r}: {getattr(reason, 'strerror', None) or reason}") from error
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the token along, to any host, and make a GET of the upload."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """None: the redirect is an error."""
 
 
 def bare(saved: checkpoint.Checkpoint) -> bytes:

@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from dshq_kernels.network import layers
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import digest, drill_of
 from dshq_widget.classroom.submit import bare
@@ -15,7 +16,13 @@ from dshq_widget.policy import checkpoint
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
 """Largest file in bytes; `dshq submit` sends only the policy, a few tens of KB."""
 MAX_FLOATS = 500_000
-"""Largest number of parameters: the server's cost of a block grows with it."""
+"""Largest number of parameters."""
+MAX_WORK = 1_000_000
+"""Most operations of one decision, on which the server's cost of a block depends. Dense layers use each parameter once;
+a layer in front of them uses its own many times.
+"""
+MAX_IN_FLIGHT_BYTES = 64 * 1024 * 1024
+"""Of all uploads that are being received."""
 UPLOADS_PER_MINUTE = 6
 
 
@@ -37,16 +44,31 @@ def admit(content: bytes) -> Admitted:
     checkpoint.check_whole(saved)
     name = saved.drill
     try:
-        spec = drill_of(name).spec
+        drill = drill_of(name)
     except LeagueError as error:
         raise checkpoint.CheckpointError(
             f"the file plays {name[:40]!r}, but there is no league for it: {error}"
         ) from None
+    spec = drill.spec
     wanted = (spec["n_obs"], spec["n_actions"] + 1)
     if saved.environment or (saved.layers[0], saved.layers[-1]) != wanted:
         raise checkpoint.CheckpointError(
             f"the file's network has layers {list(saved.layers)}, but {name!r} needs {wanted[0]} inputs and "
             f"{wanted[1]} outputs: train it with this release"
+        )
+    if saved.rules_hash != drill.rules_hash:
+        raise checkpoint.CheckpointError(
+            f"the file was trained with other rules of {name!r} ({saved.rules_hash[:16]}, here {drill.rules_hash}): "
+            "train it with the release of the league"
+        )
+    front = layers.written(layers.parse(saved.layers)[0])
+    if front not in ((), tuple(spec["front"])):
+        raise checkpoint.CheckpointError(
+            f"the file's network begins with {list(front)}, which {name!r} does not have: train it with this release"
+        )
+    if (costs := layers.work(saved.layers)) > MAX_WORK:
+        raise checkpoint.CheckpointError(
+            f"the file's network costs {costs:,} operations a decision; the limit is {MAX_WORK:,}: train a smaller one"
         )
     if saved.weights.size > MAX_FLOATS:
         raise checkpoint.CheckpointError(
@@ -54,6 +76,27 @@ def admit(content: bytes) -> Admitted:
             "smaller one"
         )
     return Admitted(name, saved.version, saved.step, digest(saved), bare(saved))
+
+
+class InFlight:
+    """Uploads that are being received: one of an account, and so many bytes in all."""
+
+    def __init__(self, most: int = MAX_IN_FLIGHT_BYTES) -> None:
+        self.most = most
+        self._bytes: dict[str, int] = {}
+
+    def refusal(self, account: str, nbytes: int) -> str:
+        """Count an upload and return ""; or say why it has to wait, and count nothing."""
+        if account in self._bytes:
+            return "Another upload of yours is being received: wait for its end"
+        if sum(self._bytes.values()) + nbytes > self.most:
+            return "Too many uploads at once: try again in a minute"
+        self._bytes[account] = nbytes
+        return ""
+
+    def over(self, account: str) -> None:
+        """That account's upload has ended, however."""
+        self._bytes.pop(account, None)
 
 
 class Limiter:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
-from dshq_widget.classroom.rounds import digest, drill_of, play_block, recording_of
+from dshq_widget.classroom.rounds import GAMES, digest, drill_of, play_block, recording_of
 from dshq_widget.env.replay import replay, state_hash
+from dshq_widget.learning.scenes import state_words
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.evaluate import opponent
 
@@ -25,7 +27,29 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error
     if not good:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay: its fields have wrong types")
+    if wrong := _wrong(found):
+        raise LeagueError(f"{os.fspath(path)!r} is not a league replay: {wrong}")
     return found
+
+
+def _wrong(found: dict[str, Any]) -> str:
+    """What no replay of a league has; "" if nothing. Its numbers are bounds of loops, and places in arrays."""
+    spec = drill_of(found["drill"]).spec
+    options, start, league = spec["n_actions"], found.get("start"), found["league"]
+    if not isinstance(start, dict) or any(start.get(key) != 0 for key in ("tick", "phase", "rest")):
+        return "it does not begin at the start of a game"
+    state = start.get("state")
+    if not isinstance(state, str) or not re.fullmatch(f"[0-9a-f]{{{8 * state_words(spec)}}}", state):
+        return "its first state is not one of the drill"
+    if found.get("inputs") != [] or not 0 <= found["ticks"] <= spec["time_limit"] + spec["action_repeat"]:
+        return f"it has inputs, or {found['ticks']:.4g} ticks, more than a game of the drill"
+    if not all(type(action) is int and 0 <= action < options for action in found["actions"]):
+        return f"its actions are not whole numbers below {options}"
+    names = isinstance(league.get("first"), str) and isinstance(league.get("second"), str)
+    limits = {"seed": 1 << 32, "game": GAMES}
+    if not names or not all(type(league.get(k)) is int and 0 <= league[k] < most for k, most in limits.items()):
+        return "its place in the league is not described"
+    return ""
 
 
 def verify(recording: dict[str, Any], policies: tuple[str, str] | None = None) -> str:

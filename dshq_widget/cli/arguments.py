@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -88,6 +89,14 @@ def _train(verb: Parser) -> None:
         "--config", metavar="RUN.yaml", help="YAML file of a run (docs/command-line.md); flags override what it says"
     )
     verb.add_argument(
+        "--trust-config",
+        action="store_true",
+        help=(
+            "let the --config file run Python files, join a Ray cluster, send metrics to trackers and write outside "
+            "its folder: only for a file that is yours"
+        ),
+    )
+    verb.add_argument(
         "--engine",
         choices=algorithms.ENGINES,
         metavar="local|ray",
@@ -139,9 +148,7 @@ def _sweep(verb: Parser) -> None:
     verb.add_argument("--seconds", type=float, help="training time of each run in seconds")
     verb.add_argument("--agent-steps", type=int, help="agent steps of each run, instead of --seconds")
     verb.add_argument("--updates", type=int, help="updates of each run, instead of --seconds")
-    verb.add_argument(
-        "--metric", help="metric that judges a setting (default win_rate_ema; one side: evaluated_return)"
-    )
+    verb.add_argument("--metric", help="metric that judges a setting (default win_share; one side: evaluated_return)")
     verb.add_argument("--algorithm", help="what trains (default: what the drill declares)")
     verb.add_argument("--out", required=True, help="folder of the results; an earlier sweep in it is continued")
     verb.add_argument("--quiet", action="store_true", help="show no progress")
@@ -166,7 +173,7 @@ def _settings(
 
 
 def _evaluate(verb: Parser) -> None:
-    verb.add_argument("policy", help="a .dshq file")
+    verb.add_argument("policy", help="a .dshq file, or a policy of the package such as ball:gold")
     _matches(verb, 500, "number of matches or episodes")
     verb.add_argument(
         "--search",
@@ -194,8 +201,8 @@ def _matches(verb: Parser, count: int, text: str) -> None:
     verb.add_argument(
         "--against",
         help=(
-            "opponent in a drill of two sides: scripted, random, idle, a baseline's name or another .dshq file "
-            "(default scripted)"
+            "opponent in a drill of two sides: scripted, random, idle, a baseline's name, gold, silver, bronze, "
+            "another .dshq file, or with evaluate league:best of the file's own league (default scripted)"
         ),
     )
     verb.add_argument("--matches", type=int, default=count, help=f"{text} (default {count})")
@@ -233,11 +240,17 @@ def _trace(verb: Parser) -> None:
     verb.add_argument(
         "--seed", type=int, default=0, help="seed of the first game; the other 15 use the next seeds (default 0)"
     )
-    verb.add_argument("--backend", default="cpu", help="cpu, js, wasm, cuda or wgsl (default cpu)")
+    verb.add_argument("--backend", default="cpu", help="cpu, reference, js, wasm, cuda or wgsl (default cpu)")
 
 
 def _check(verb: Parser) -> None:
     verb.add_argument("drill", help="a Python file with a Drill class, or a drill's name")
+    verb.add_argument(
+        "--debug",
+        action="store_true",
+        help="play a little at random without compiling: print and breakpoint() in rules work, and mistakes that "
+        "compiled rules pass over are listed",
+    )
 
 
 def _bench(verb: Parser) -> None:
@@ -280,17 +293,32 @@ def _play(verb: Parser) -> None:
 def _submit(verb: Parser) -> None:
     verb.add_argument("policy", help="a .dshq file; only the policy is sent")
     verb.add_argument("--to", required=True, help="URL of the league")
-    verb.add_argument("--token", required=True, help="your token for the league")
+    verb.add_argument(
+        "--token",
+        default=os.environ.get("DSHQ_LEAGUE_TOKEN"),
+        help="your token for the league (default: the variable DSHQ_LEAGUE_TOKEN, which other users do not see)",
+    )
 
 
 def _league(verb: Parser) -> None:
-    verb.add_argument("deed", choices=("serve", "verify"), help="serve: run a league server; verify: check a replay")
+    verb.add_argument(
+        "deed",
+        choices=("serve", "verify", "token"),
+        help="serve: run a league server; verify: check a replay; token: a new token for an instructor",
+    )
     verb.add_argument(
         "replay",
         nargs="*",
-        help="with verify: REPLAY.json, optionally followed by the first and the second policy file",
+        help=(
+            "with verify: REPLAY.json, optionally followed by the first and the second policy file; with token: the "
+            "instructor's name"
+        ),
     )
-    verb.add_argument("--db", default="sqlite:///league.db", help="database URL (default sqlite:///league.db)")
+    verb.add_argument(
+        "--db",
+        default=os.environ.get("DSHQ_LEAGUE_DB", "sqlite:///league.db"),
+        help="database URL (default: the variable DSHQ_LEAGUE_DB, where a password belongs, else sqlite:///league.db)",
+    )
     verb.add_argument("--port", type=int, default=8899, help="port to serve on (default 8899)")
     verb.add_argument("--host", default="127.0.0.1", help="address to serve on (default 127.0.0.1)")
     verb.add_argument(

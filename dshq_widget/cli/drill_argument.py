@@ -72,7 +72,10 @@ def drill_of(saved: Checkpoint, path: str, given: str | None) -> Any:
 
     if given is not None:
         return drill(given)
-    return compatibility.known_drill(saved, path, f"add `--drill {saved.drill}.py`, the Python file that defines it")
+    advice = f"add `--drill {saved.drill}.py`, the Python file that defines it"
+    if saved.environment:
+        advice = f"if the module is yours, add `--drill {saved.drill}`"
+    return compatibility.known_drill(saved, path, advice)
 
 
 def _where(file: Path, error: Exception) -> str:

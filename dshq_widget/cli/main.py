@@ -204,8 +204,19 @@ def check(options: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from dshq_widget.env.check import CHECKS, suite, to_json
 
     marks = {True: "ok ", False: "!! ", None: "-- "}
-    reports = []
-    for drill in [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill):
+    reports: list[dict[str, Any]] = []
+    chosen = [drills[options.drill]] if options.drill in drills else drill_argument.classes(options.drill)
+    if options.debug:
+        from dshq_widget.env.debugging import play_a_little
+
+        for drill in chosen:
+            game = play_a_little(drill)
+            reports.append({"drill": game.drill.name, "decisions": game.decisions, "episodes": game.episodes})
+            reports[-1]["warnings"] = [vars(warning) for warning in game.warnings]
+            if not options.json:
+                print(game.report())
+        return {"drills": reports}, 0
+    for drill in chosen:
         found = []
         for finding in _announced(suite(drill), ("rules", *CHECKS), quiet=options.json):
             found.append(to_json(finding))
@@ -313,6 +324,8 @@ def play(options: argparse.Namespace) -> None:
 
 def submit(options: argparse.Namespace) -> dict[str, Any]:
     """Send a policy to a class league."""
+    if not options.token:
+        raise UsageError("your token is missing: set the variable DSHQ_LEAGUE_TOKEN, or add --token TOKEN")
     with outputs.extra("classroom"):
         from dshq_widget.classroom.submit import submit as send
 
@@ -335,6 +348,16 @@ def league(options: argparse.Namespace) -> dict[str, Any] | None:
         if not options.json:
             print(f"{found}  matches the published hash")
         return {"replay": options.replay[0], "sha256": found, "policies": options.replay[1:]}
+    if options.deed == "token":
+        if len(options.replay) != 1:
+            raise UsageError("league token needs the instructor's name: dshq league token NAME")
+        with outputs.extra("classroom"):
+            from dshq_widget.classroom.store import Store
+
+            token = Store(options.db).issue_token(options.replay[0], instructor=True)
+        if not options.json:
+            print(token)
+        return {"name": options.replay[0], "token": token}
     if options.replay:
         raise UsageError(f"league serve takes no file, got {options.replay[0]!r}")
     if not 0 <= options.port <= 65535:

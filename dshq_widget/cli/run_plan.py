@@ -49,6 +49,8 @@ def of(options: argparse.Namespace) -> Plan:
     named = ("algorithm", "out", "latest", "log_dir", "track", "engine", "ray_address")
     flags |= {key: getattr(options, key) for key in named}
     run = {**file.run, **{key: value for key, value in flags.items() if value is not None}}
+    if options.config and not options.trust_config:
+        _check_reach(options.config, {key: value for key, value in file.run.items() if flags.get(key) is None})
     if "drill" not in run:
         raise UsageError("name what to train: a drill, or --config with a run section that has one; see --help")
     budget = _budget(options) or {key: file.run[key] for key in run_file.BUDGETS if key in file.run}
@@ -73,6 +75,22 @@ def of(options: argparse.Namespace) -> Plan:
         run.get("engine", "local"),
         run.get("ray_address", ""),
     )
+
+
+FLAGS = {"drill": "", "drill_file": "--drill ", "out": "--out ", "log_dir": "--log-dir "}
+"""How a person says on the command line what these keys of a file say."""
+
+
+def _check_reach(path: str, followed: dict[str, Any]) -> None:
+    """Raises UsageError if what is taken from the file at `path` reaches beyond data."""
+    found = run_file.reaches(path, followed)
+    if found:
+        given = (FLAGS.get(key, f"--{key.replace('_', '-')} ") + str(followed[key]) for key in found if key != "track")
+        flags = " ".join([*given, *(["--track WHERE"] if "track" in found else [])])
+        raise UsageError(
+            f"{path!r} {' and '.join(found.values())}: give that yourself ({flags}), or add --trust-config if the file "
+            "is yours"
+        )
 
 
 def _with_settings() -> list[str]:

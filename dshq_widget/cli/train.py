@@ -12,6 +12,7 @@ from dshq_widget.algorithms.ppo.joint.place import Place, started_by_torchrun
 from dshq_widget.cli import drill_argument, interrupts, outputs, run_plan
 from dshq_widget.cli.arguments import SECONDS, UsageError
 from dshq_widget.contract import settings
+from dshq_widget.files import claims
 from dshq_widget.training.history import Progress
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     """Train a drill and save the policy."""
     from dshq_widget.cli import keeping
     from dshq_widget.policy import checkpoint
+    from dshq_widget.training.goals import EnvironmentFailed
     from dshq_widget.training.run_files import AUTOSAVE_NAME
     from dshq_widget.training.trainer import Trainer
 
@@ -38,7 +40,11 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
     _check_tracking(plan.track)
     how: dict[str, Any] = {"track": plan.track or "", "algorithm": plan.algorithm, "algorithm_settings": plan.own}
     how |= {"engine": plan.engine, "ray_address": plan.ray_address}
-    with Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer:
+    places = [place for place in (out, log_dir and log_dir / AUTOSAVE_NAME) if place]
+    with (
+        claims.claimed(*places),
+        Trainer(drill, resume=resume, log_dir=log_dir, autosave=out, **how, **plan.hyper) as trainer,
+    ):
         spec, first = trainer.drill.spec, trainer.version
         until_solved = not plan.budget and spec["target"] is not None
         where, saved, ended, status = None, None, "", 0
@@ -56,6 +62,11 @@ def train(options: argparse.Namespace) -> tuple[dict[str, Any] | None, int]:
                 else:
                     interrupts.keep(f"; {_kept(trainer, where)}")
                     saved = _finish(trainer, out, plan.latest)
+        except RuntimeError as error:
+            ended, status = str(error), 2 if isinstance(error, EnvironmentFailed) else 1
+            if trainer.version > first:
+                where, problem = keeping.save(trainer, out or (log_dir and log_dir / AUTOSAVE_NAME))
+                ended = "; ".join(filter(None, (ended, problem, _kept(trainer, where))))
         except KeyboardInterrupt as error:
             end = error if isinstance(error, interrupts.Interrupted) else interrupts.Interrupted()
             target = out or (log_dir and log_dir / AUTOSAVE_NAME)
@@ -146,6 +157,9 @@ def _print(result: dict[str, Any], spec: dict[str, Any]) -> None:
         print(f"{tuned['threads']} learner threads, {tuned['workers']} rollout processes: {tuned['why']}")
     if result["out"]:
         print(f"version {result['saved']['version']} saved as {result['out']}: {result['saved']['why']}")
+    if "elo" in metrics:
+        band = f"95 % interval {metrics['elo_low']:.0f} to {metrics['elo_high']:.0f}"
+        print(f"Elo of the newest version in the league: {metrics['elo']:.0f} ({band})")
     if "evaluated_return" in metrics:
         target = f" (target {spec['target']:g})" if spec["target"] is not None else ""
         print(f"mean return of the last evaluation: {metrics['evaluated_return']:.2f}{target}")

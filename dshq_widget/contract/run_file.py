@@ -10,12 +10,16 @@
     gate: {...}         # an algorithm's own settings (sections.py); other algorithms ignore them
 
 Everything is optional. Unknown sections and keys are errors that name the nearest one.
+
+Such a file is code: it may name a Python file to run, a cluster to join, a server to report to, and where to write.
+`reaches` says what of that it does, and `dshq train` asks before it follows a file there (cli/run_plan.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -78,7 +82,9 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_S
                 f"{nearest(section, known) or '; the sections are ' + ', '.join(known)}"
             )
         if not isinstance(values, dict):
-            raise ConfigError(f"the section {section} in {str(path)!r} must contain settings, got {values!r:.60}")
+            raise ConfigError(
+                f"the section {section} in {str(path)!r} must contain settings, got {settings.shown(values)}"
+            )
     if set(SECTIONS) <= set(content):
         raise ConfigError(f"{str(path)!r} has training_core and its alias ppo_core: leave one out")
     core: dict[str, Any] = next((content[name] for name in SECTIONS if name in content), {})
@@ -93,6 +99,31 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_S
     return RunFile(parsed, core, {name: content[name] for name in algorithms if name in content})
 
 
+def reaches(path: str | os.PathLike[str], run: Mapping[str, Any]) -> dict[str, str]:
+    """Which keys of the section `run` of the file at `path` reach beyond data, and what they do: run Python, join a
+    cluster, send metrics away, write outside the file's own folder.
+    """
+    folder = Path(path).absolute().parent.resolve()
+    found = {}
+    for key in ("drill", "drill_file"):
+        name = str(run.get(key, ""))
+        if name.endswith(".py") or (name.startswith("gym:") and ":" in name.removeprefix("gym:")):
+            found[key] = f"runs the Python code of {name}"
+    if run.get("ray_address"):
+        found["ray_address"] = f"joins the Ray cluster at {run['ray_address']}"
+    if run.get("track"):
+        found["track"] = f"sends metrics to {without_secrets(run['track'])}"
+    for key in ("out", "log_dir"):
+        if key in run and not Path(run[key]).absolute().resolve().is_relative_to(folder):
+            found[key] = f"writes to {run[key]}, outside its folder"
+    return found
+
+
+def without_secrets(track: str) -> str:
+    """Trackers and places, `mlflow:http://user:password@host`, without user, password and what stands behind a `?`."""
+    return ",".join(re.sub(r"//[^/@?#]*@", "//", part.partition("?")[0]) for part in track.split(","))
+
+
 def _load(file: Path) -> dict[Any, Any]:
     import yaml  # kept out of `import dshq_widget`
 
@@ -100,7 +131,7 @@ def _load(file: Path) -> dict[Any, Any]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {str(file)!r}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # of numbers with too many digits, too
         raise ConfigError(f"{str(file)!r} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content:
         raise ConfigError(f"{str(file)!r} must contain a section training_core with settings, or a section run")
@@ -154,7 +185,8 @@ def text(
     section: Mapping[str, Any] | None = None,
 ) -> str:
     """The content of `file` with which `read` gives the same run: every setting, so that other defaults or another
-    machine change nothing. `section` are the algorithm's own settings. A drill of one side has no opponents.
+    machine change nothing, but no password. `section` are the algorithm's own settings. A drill of one side has no
+    opponents.
     """
     import yaml
 
@@ -163,6 +195,8 @@ def text(
     if sides == 1:
         core.pop("opponents")
     said = {key: run[key] for key in RUN_KEYS if run.get(key) is not None}
+    if "track" in said:
+        said["track"] = without_secrets(said["track"])
     paths = [key for key in PATHS if key in said]
     paths += ["drill"] if str(said.get("drill", "")).endswith((".py", ".dshq")) else []
     for key in paths:

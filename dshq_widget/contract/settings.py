@@ -14,6 +14,7 @@ import inspect
 import itertools
 import math
 import numbers
+import reprlib
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -194,8 +195,8 @@ class TrainConfig:
     )
     """Updates between two snapshots (more if updates are small); each snapshot joins the pool and is rated."""
     collapse_guard: bool = setting(True, "bool", "Collapse guard", NEXT_UPDATE, "self-play")
-    """Whether training reverts to the champion when the score against the pinned opponents (random and the drill's
-    first baseline) stays below 95 % of the champion's score, or when updates become unstable.
+    """Whether training reverts to the champion when a test finds that the score against a pinned opponent (random play or
+    the drill's first baseline) has fallen to about three quarters of the best, or when updates become unstable.
     """
     reward_weights: dict[str, float] = dataclasses.field(
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)
@@ -338,8 +339,26 @@ def parse_value(key: str, value: Any, spec: Mapping[str, Any]) -> Any:
 
 
 def _wanted(key: str, what: str, value: Any, hint: str = "") -> ConfigError:
-    shown = repr(value)
-    return ConfigError(f"{key} must be {what}, got {shown if len(shown) <= 60 else shown[:57] + '...'}{hint}")
+    return ConfigError(f"{key} must be {what}, got {shown(value)}{hint}")
+
+
+class _Shown(reprlib.Repr):
+    """Values of a file or a page in an error: short, and made without reading a value whole, since a few lines of YAML
+    with aliases stand for billions of values.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 2, 60, 60, 60
+
+    def repr_int(self, x: int, level: int) -> str:
+        return repr(x) if x.bit_length() < 256 else f"a whole number of {x.bit_length()} bits"
+
+
+def shown(value: Any) -> str:
+    """`value` as an error shows it, at most 60 characters."""
+    text = _Shown().repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _range(spec: Mapping[str, Any]) -> str:
@@ -356,7 +375,10 @@ def _number(key: str, value: Any, spec: Mapping[str, Any], what: str) -> float:
         except ValueError:
             number = math.nan
     elif isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond any float
+            number = math.inf
     if not math.isfinite(number) or (spec["min"] is not None and not spec["min"] <= number <= spec["max"]):
         raise _wanted(key, what + _range(spec), value)
     return number
@@ -378,7 +400,7 @@ def _float(key: str, value: Any, spec: Mapping[str, Any]) -> float:
 
 
 def _bool(key: str, value: Any, spec: Mapping[str, Any]) -> bool:
-    word = str(value).strip().lower()
+    word = str(value).strip().lower() if isinstance(value, (str, bool, int, float)) else ""
     if word in ("true", "1", "yes", "on"):
         return True
     if word in ("false", "0", "no", "off"):
@@ -389,7 +411,7 @@ def _bool(key: str, value: Any, spec: Mapping[str, Any]) -> bool:
 def _choice(key: str, value: Any, spec: Mapping[str, Any]) -> str:
     if isinstance(value, str) and value.strip().lower() in spec["choices"]:
         return value.strip().lower()
-    raise _wanted(key, "one of " + ", ".join(spec["choices"]), value, nearest(str(value), spec["choices"]))
+    raise _wanted(key, "one of " + ", ".join(spec["choices"]), value, nearest(shown(value), spec["choices"]))
 
 
 def _sizes(key: str, value: Any, spec: Mapping[str, Any]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from string import ascii_uppercase, digits
 from typing import Any
 
 from dshq_kernels.language.subset import DeclarationError
-from dshq_kernels.network.layers import parse, written
+from dshq_kernels.network.layers import MOST_WORK, work, written
 from dshq_widget.contract.protocol import SPEEDS
 
 
@@ -232,9 +232,15 @@ def _check_actions(drill: Any) -> None:
             )
     try:
         actions = prod(len(choice.options) for choice in drill.actions)
-        parse((len(drill.observations), *written(drill.front), actions + 1))
+        costs = work((len(drill.observations), *written(drill.front), actions + 1))
     except ValueError as error:
         raise DeclarationError(f"the front does not fit the observations and actions: {error}", "front") from error
+    if costs > MOST_WORK:
+        raise DeclarationError(
+            f"the front costs {costs:,} operations a decision, and {MOST_WORK:,} are allowed: use fewer maps, sweeps "
+            "or traits",
+            "front",
+        )
 
 
 def _check_names_of_fields(drill: Any) -> None:

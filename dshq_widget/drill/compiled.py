@@ -9,8 +9,8 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -19,9 +19,14 @@ import numpy as np
 from dshq_kernels.backends.cpu import CpuGame, python_source
 from dshq_kernels.backends.cuda import CudaGame, cuda_source
 from dshq_kernels.backends.javascript import javascript_source
+from dshq_kernels.backends.llvm_source import llvm_source
+from dshq_kernels.backends.reference import reference_source
+from dshq_kernels.backends.reference_game import REFERENCE, SWITCH, ReferenceGame, wanted
 from dshq_kernels.backends.wasm import drill_module
 from dshq_kernels.backends.wgsl import wgsl_source
+from dshq_kernels.language.ir import Program
 from dshq_kernels.language.rules import Source, translate
+from dshq_kernels.language.selects import with_selects
 from dshq_kernels.language.subset import DeclarationError, RulesError
 from dshq_kernels.network.layers import written
 from dshq_widget.drill import checks
@@ -31,14 +36,18 @@ from dshq_widget.drill.declaration import Drill
 @dataclass(frozen=True)
 class CompiledDrill:
     """A drill as plain data: `spec` (JSON-able; keys in docs/architecture.md) and the rules as generated Python,
-    JavaScript, CUDA and WGSL source.
+    JavaScript, LLVM, CUDA and WGSL source. In the process that translated it, it has the `program` too.
     """
 
     spec: dict[str, Any]
     python: str
     javascript: str
+    llvm: str
     cuda: str = ""
     wgsl: str = ""
+    plain: str = field(default="", repr=False, compare=False)
+    """What `reference` says, where it came with the other sources."""
+    program: Program | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -49,9 +58,25 @@ class CompiledDrill:
         """Changes when the rules, the observations or the actions change."""
         return self.spec["rules_hash"]
 
-    def game(self, processes: int = 1) -> CpuGame:
-        """Compile for this machine, by up to `processes` processes, or load the cached machine code."""
-        return CpuGame(self.python, self.spec, processes)
+    @cached_property
+    def reference(self) -> str:
+        """The source of the reference back end, written when it is first asked for. Raises RuntimeError in a process
+        that did not translate the drill and was not sent it.
+        """
+        if not self.plain and self.program is None:
+            raise RuntimeError(
+                f"the rules of {self.name!r} came here without those for the reference: compile the drill's class "
+                f"here, or set {SWITCH}={REFERENCE} where it was sent from"
+            )
+        return self.plain or reference_source(self.program)  # type: ignore[arg-type]
+
+    def game(self, *, reference: bool | None = None) -> CpuGame:
+        """Compile for this machine, or load the cached machine code. `reference`: have Python run the rules as they are
+        written, and compile nothing (by default if DSHQ_RULES=reference).
+        """
+        if wanted() if reference is None else reference:
+            return ReferenceGame(self.reference, self.spec)
+        return CpuGame(self.llvm, self.spec)
 
     def cuda_game(self) -> CudaGame:
         """The same for the GPU. Raises RuntimeError if there is none."""
@@ -61,7 +86,7 @@ class CompiledDrill:
         """The same as a WebAssembly module; `relaxed`: one that may use relaxed SIMD. Raises RuntimeError if this numba
         or llvmlite cannot make one.
         """
-        return drill_module(self.python, self.spec, relaxed)
+        return drill_module(self.llvm, self.spec, relaxed)
 
     def term_weights(self, overrides: Mapping[str, float] | None = None) -> np.ndarray:
         """f32 (n_terms,): the drill's weights, with some replaced by name. Raises ValueError for an unknown term."""
@@ -78,14 +103,22 @@ class CompiledDrill:
             "spec": self.spec,
             "python": self.python,
             "javascript": self.javascript,
+            "llvm": self.llvm,
             "cuda": self.cuda,
             "wgsl": self.wgsl,
+            **({"reference": self.reference} if wanted() else {}),
         }
+
+    def __reduce__(self) -> tuple[Callable[[Mapping[str, Any]], CompiledDrill], tuple[dict[str, Any]]]:
+        """A pickle or a copy is what travels: the program stays."""
+        return CompiledDrill.from_json, (self.to_json(),)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> CompiledDrill:
         return CompiledDrill(
-            dict(data["spec"]), data["python"], *(data.get(form, "") for form in ("javascript", "cuda", "wgsl"))
+            dict(data["spec"]),
+            data["python"],
+            *(data.get(form, "") for form in ("javascript", "llvm", "cuda", "wgsl", "reference")),
         )
 
 
@@ -127,7 +160,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         },
         scene_max=drill.scene_max,
     )
-    program = translate(source)
+    plain = translate(source)
+    program = with_selects(plain)
     javascript, python, cuda = javascript_source(program), python_source(program), cuda_source(program)
     spec: dict[str, Any] = {
         "name": drill.name,
@@ -173,7 +207,8 @@ def _compile(drill: type[Drill]) -> CompiledDrill:
         for k in ("name", "sides", "tick_rate", "action_repeat", "time_limit", "fields", "actions", "observations")
     }
     digest = hashlib.sha256((json.dumps(meaning, sort_keys=True) + javascript).encode()).hexdigest()
-    return CompiledDrill({**spec, "rules_hash": digest[:16]}, python, javascript, cuda, wgsl_source(program))
+    spec["rules_hash"] = digest[:16]
+    return CompiledDrill(spec, python, javascript, llvm_source(program), cuda, wgsl_source(program), program=plain)
 
 
 def _first_paragraph(rule: Callable) -> str:

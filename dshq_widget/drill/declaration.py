@@ -20,7 +20,8 @@ class Drill:
     sides           1 or 2
     tick_rate       ticks per second
     action_repeat   ticks per decision
-    time_limit      ticks after which an unfinished episode is truncated, a multiple of action_repeat
+    time_limit      ticks after which an episode ends, a multiple of action_repeat: cut off (truncated), unless
+                    `terminated` is true there (docs/rules.md, Time)
     world           x0, y0, x1, y1 of what is drawn, in world units; y points up
     mirrored        side 1 observes the world turned by half a turn, so that one policy plays both sides: your rules
                     turn it, in `observe` and where they read side 1's action, and `dshq check` compares

@@ -141,7 +141,8 @@ class Approach(Drill):
 
     @rule
     def terminated(s, i):
-        return s.touched[i] != 0
+        """Time is a real end, too: the player sees how much is left."""
+        return s.touched[i] != 0 or s.ticks[i] >= TIME_LIMIT
 
     @rule
     def winner(s, i):

@@ -319,7 +319,8 @@ class Ball(Drill):
 
     @rule
     def terminated(s, i):
-        return s.goal[i] != 0
+        """Time is a real end, too: players see how much is left, and a draw is paid for."""
+        return s.goal[i] != 0 or s.ticks[i] >= TIME_LIMIT
 
     @rule
     def winner(s, i):

@@ -100,7 +100,8 @@ class Lamp(Drill):
 
     @rule
     def terminated(s, i):
-        return s.answer[i] != 0
+        """Time is a real end, too: lamp and gong tell it."""
+        return s.answer[i] != 0 or s.ticks[i] >= TIME_LIMIT
 
     @rule
     def winner(s, i):

@@ -200,7 +200,8 @@ class Maze(Drill):
 
     @rule
     def terminated(s, i):
-        return s.walker[i] == s.target[i]
+        """Time is a real end, too: the walker sees how much has gone."""
+        return s.walker[i] == s.target[i] or s.ticks[i] >= TIME_LIMIT
 
     @rule
     def winner(s, i):

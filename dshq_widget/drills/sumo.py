@@ -262,7 +262,8 @@ class Sumo(Drill):
 
     @rule
     def terminated(s, i):
-        return s.won[i] != 0
+        """Time is a real end, too: wrestlers see how much is left."""
+        return s.won[i] != 0 or s.ticks[i] >= TIME_LIMIT
 
     @rule
     def winner(s, i):

@@ -21,7 +21,6 @@ from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
 from dshq_widget.drill.declaration import Drill
 from dshq_widget.drills import get
-from dshq_widget.runtime import budget
 
 GAMMA = 0.995  # of the shaping terms; the learner's default discount (docs/LOG.md, measured)
 PATIENCE = 2.0
@@ -44,7 +43,7 @@ def _compiled_aloud(drill: CompiledDrill) -> CpuGame:
     timer.daemon = True
     timer.start()
     try:
-        return drill.game(budget.compilers())
+        return drill.game()
     finally:
         timer.cancel()
 

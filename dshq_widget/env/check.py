@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dshq_kernels.backends.reference_game import wanted
+from dshq_kernels.language.ir import debugs
 from dshq_kernels.language.rules import SHAPES
 from dshq_kernels.simd.lanes import LANES
 from dshq_widget.drill.compiled import CompiledDrill, compile_drill
@@ -19,6 +21,7 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.drill.palette import PAINTS
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import Batch
+from dshq_widget.env.check_clock import clock
 from dshq_widget.env.check_observations import observations
 from dshq_widget.env.check_subject import Broken, Finding, Impossible, Subject
 from dshq_widget.env.trace import node, trace
@@ -90,7 +93,8 @@ def javascript(it: Subject) -> str:
         node()
     except RuntimeError as error:
         raise Impossible(str(error)) from error
-    runs = [trace(it.drill, TRACE_TICKS, 1, backend) for backend in ("cpu", "js")]
+    python = "reference" if wanted() else "cpu"
+    runs = [trace(it.drill, TRACE_TICKS, 1, backend) for backend in (python, "js")]
     for key, what in (("sha256", "states"), ("views_sha256", "observations, rewards or baselines")):
         if runs[0][key] != runs[1][key]:
             raise Broken(
@@ -390,7 +394,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
     check.__name__.replace("_", " "): check
     for check in (
         declaration, determinism, javascript, mirror, observations, finite, random_actions, reset, snapshot, ends,
-        winners, rewards, baselines, scene,
+        clock, winners, rewards, baselines, scene,
     )
 }  # fmt: skip
 
@@ -413,7 +417,10 @@ def suite(drill: type[Drill] | CompiledDrill) -> Iterator[Finding]:
     except (ValueError, TypeError) as error:
         yield Finding("rules", False, str(error), "fix this and check again")
         return
-    yield Finding("rules", True, f"{it.drill.name} compiles to Python and JavaScript")
+    program = it.drill.program
+    prints = program is not None and any(map(debugs, program.verbs.values()))
+    only = "; print and breakpoint in rules act only with --debug" if prints else ""
+    yield Finding("rules", True, f"{it.drill.name} compiles to Python and JavaScript{only}")
     for name in CHECKS:
         yield inspect(it, name)
 

@@ -152,6 +152,7 @@ class DrillVectorEnv(VectorEnv):
             allowed,
             self._scratch.ctypes.data,
         )
+        batch.game.raise_kept()
         if ended < 0:
             got = f"{rows.min()}..{rows.max()}"
             raise ValueError(f"expected actions 0..{batch.spec['n_actions'] - 1}, got some in {got}")
@@ -169,6 +170,7 @@ class DrillVectorEnv(VectorEnv):
             batch.reset(done)
             places = batch.tiles.ctypes.data, batch.tiles.itemsize, self._shape, seen, allowed
             observe_games(batch.game.verbs, *places, self._scratch.ctypes.data)
+            batch.game.raise_kept()
         if batch.game.masked:
             infos["action_mask"] = allowed.reshape(self.num_envs, -1)
         terminated, truncated = ends.reshape(2, self.num_envs)

@@ -24,7 +24,7 @@ from dshq_kernels.backends.wasm import STACK_TOP
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.env.trace_wgsl import trace_wgsl
 
-BACKENDS = ("cpu", "js", "wasm", "cuda", "wgsl")
+BACKENDS = ("cpu", "reference", "js", "wasm", "cuda", "wgsl")
 DRIVER, MODULE_DRIVER = (Path(__file__).with_name(name) for name in ("trace.js", "trace_wasm.js"))
 NODE_MAIN = """
 const { spec, source, module, ticks, seed, places } = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -52,7 +52,8 @@ def trace(drill: CompiledDrill, ticks: int = 600, seed: int = 0, backend: str = 
     elif backend in ("js", "wasm"):
         result = _in_node(drill, ticks, seed, drill.wasm() if backend == "wasm" else b"")
     else:
-        result = _arrays(drill, (_Tile if backend == "cpu" else _Threads)(drill, seed), ticks)
+        games = _Threads(drill, seed) if backend == "cuda" else _Tile(drill, seed, backend == "reference")
+        result = _arrays(drill, games, ticks)
     return {"drill": drill.name, "backend": backend, "seed": seed, "ticks": ticks, **result}
 
 
@@ -71,10 +72,10 @@ class _Games(Protocol):
 
 
 class _Tile:
-    """On the CPU."""
+    """On the CPU, by machine code or by Python."""
 
-    def __init__(self, drill: CompiledDrill, seed: int):
-        self._game = drill.game()
+    def __init__(self, drill: CompiledDrill, seed: int, reference: bool):
+        self._game = drill.game(reference=reference)
         self._tiles = self._game.new(1, seed, practice=True)
 
     def observe(self) -> NDArray:

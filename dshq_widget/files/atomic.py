@@ -1,15 +1,19 @@
 """Write a file so that its path always holds the old file or the whole new one.
 
-The bytes go to a temporary file in the same folder, which is synced and then renamed. Temporary files of killed
-processes are removed by the next write of the same file.
+The bytes go to a new temporary file in the same folder, which is synced and then renamed. Its name holds a random part,
+and nothing that lies there already is opened or followed. Temporary files of killed processes of this machine are
+removed by the next write of the same file; those of other machines with the same home are left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
 import re
-import threading
+import secrets
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -36,11 +40,10 @@ def aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     block raises; then the old file is unchanged and nothing is left beside it.
     """
     target = absolute(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
     _sweep(target)
+    temporary = _temporary(target)
     try:
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        with os.fdopen(descriptor, "w+b") as file:
+        with os.fdopen(_create(temporary), "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -58,10 +61,10 @@ def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> N
     target = absolute(path)
     if target.is_dir():
         raise IsADirectoryError(None, "it is a folder", str(target))
-    probe = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}.tmp")
     _sweep(target)
+    probe = _temporary(target)
     try:
-        with open(probe, "wb") as file:
+        with os.fdopen(_create(probe), "wb") as file:
             file.write(bytes(nbytes))
             file.flush()
             os.fsync(file.fileno())
@@ -70,12 +73,33 @@ def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> N
             probe.unlink()
 
 
+def _temporary(target: Path) -> Path:
+    """A new name beside `target`, which tells the machine and the process."""
+    return target.with_name(f".{target.name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+
+
+def _create(path: Path) -> int:
+    """Open a file that is not there yet, with the modes of any new file."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+@functools.cache
+def _machine() -> str:
+    """Tells apart those whose process numbers are others: machines, and containers of one machine."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:  # only Linux has it
+        space = ""
+    return hashlib.sha256(f"{socket.gethostname()} {space}".encode()).hexdigest()[:8]
+
+
 def _sweep(target: Path) -> None:
-    """Remove temporary files of `target` whose process no longer exists."""
-    for left in target.parent.glob(f".{_glob_escape(target.name)}.*.tmp"):
+    """Remove temporary files of `target` whose process, on this machine, no longer exists."""
+    for left in target.parent.glob(f".{_glob_escape(target.name)}.{_machine()}.*.tmp"):
         pid = left.name.split(".")[-3]
         if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
-            left.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # another user's, or another process removes it
+                left.unlink()
 
 
 def _glob_escape(name: str) -> str:
@@ -93,11 +117,14 @@ def _alive(pid: int) -> bool:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the rename survive a power cut, if directories can be synced."""
+    """Make the rename survive a power cut, where a directory can be synced. Where it cannot, the file is saved all the
+    same.
+    """
     if not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -54,9 +54,8 @@ class Competition(Companion):
         """Rate the policy when due, draw new opponents, and revert to the champion if training has collapsed."""
         problem = self.guard.after_update(learned)
         if self.league.due(run.updates, run.agent_steps, run.config.snapshot_every):
-            points, matches = self._hold_round(run)
-            assert self.league.champion is not None
-            problem = problem or self.guard.after_round(points, matches, self.league.champion.share)
+            fell = self._hold_round(run)
+            problem = problem or fell
         if problem and run.config.collapse_guard and self.league.champion is not None:
             self._revert(run, problem)
         if self.pool and run.updates % self._rollouts_per_match(run) == 0:
@@ -73,9 +72,11 @@ class Competition(Companion):
 
     def weights_replaced(self) -> None:
         self.guard.start_over()
+        self.league.succession.test.start_over()
 
     def paid_otherwise(self) -> None:
-        self.guard.paid_otherwise()
+        self.guard.start_over()
+        self.league.succession.paid_otherwise()
 
     def _revert(self, run: Run, why: str) -> None:
         """Revert to the champion's weights with a smaller learning rate."""
@@ -87,14 +88,12 @@ class Competition(Companion):
         back = f"reverted to champion v{champion.version}; continuing with the learning rate times {run.rate:.3g}"
         run.warn(f"{back}: {why}")
 
-    def _hold_round(self, run: Run) -> tuple[float, int]:
-        champion = self.league.champion
+    def _hold_round(self, run: Run) -> str:
         hyper: dict[str, Any] = run.learner.schedule(run.progress)
-        result = self.league.hold_round(run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
-        if self.league.champion is not champion:
-            run.recover()  # a new champion: raise the learning rate again
+        policy = (run.learner.blob(), run.version, run.agent_steps, run.updates, hyper)
+        problem = self.league.hold_round(*policy, watch=run.config.collapse_guard)
         run.channel.send({"type": "LEAGUE", "rows": self.league.rows()})
-        return result
+        return problem
 
     def _rollouts_per_match(self, run: Run) -> int:
         """Rollouts until every match has ended: an opponent stays for that long."""
@@ -102,12 +101,9 @@ class Competition(Companion):
         return -(-spec["time_limit"] // (spec["action_repeat"] * run.config.rollout_length))
 
     def state(self) -> dict[str, np.ndarray]:
-        since = {} if self.guard.since is None else {"train.guard_since": np.array([self.guard.since])}
-        return {**self.league.state(), "train.guard": self.guard.state(), **since}
+        return {**self.league.state(), "train.guard": self.guard.state()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         self.league.restore(state)
         if "train.guard" in state:
             self.guard.restore(state["train.guard"])
-        if "train.guard_since" in state:
-            self.guard.since = float(state["train.guard_since"][0])

@@ -1,7 +1,8 @@
 """The self-play league: earlier policies kept as opponents, rated against pinned ones, and the champion among them.
 
-Every round adds the learner's current weights as a snapshot. It plays the pinned opponents and a few older snapshots,
-with sides swapped halfway, and adds a row to the cross table; ratings are fitted to the whole table. Retention and
+Every round adds the learner's current weights as a snapshot. It plays the pinned opponents, the champion and a few
+older snapshots, with sides swapped halfway, and adds a row to the cross table; ratings are fitted to the whole table.
+succession.py says who becomes champion, and whether the policy has fallen below what it could. Retention and
 sampling follow the Ball Drill specification. All choices are drawn from the seed and counted rounds, and rounds are due
 by updates and agent steps, never by the clock, so the same run has the same league.
 """
@@ -19,6 +20,7 @@ from dshq_kernels.play.rollout import Player
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning import elo
+from dshq_widget.learning.succession import Champion, Succession
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.policy.evaluate import evaluate, network, opponent
 from dshq_widget.policy.network import PolicySpec
@@ -34,9 +36,13 @@ HARDNESS = 2
 f_hard."""
 EMA = 0.05
 """Weight of one match in the win rate against a snapshot."""
-PINNED_MATCHES, RIVAL_MATCHES, RIVALS = 128, 32, 4
-"""Matches of a newcomer with each pinned opponent, with each older snapshot it meets, and how many of these it meets
-(128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
+PINNED_MATCHES, CHAMPION_MATCHES, RIVAL_MATCHES, RIVALS = 128, 128, 32, 3
+"""Matches of a newcomer with each pinned opponent, with the champion, with each other snapshot it meets, and how many of
+these it meets (128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
+CHAMPION_SERIES = 31
+"""Between the series of rivals and those of succession.py."""
+ROUND_SERIES = 256
+"""Series of matches that a round may have."""
 BASE_ELO, BASE_MATCHES = 1000.0, 2048
 """Rating of random play; the first baseline's rating follows from its matches with random play."""
 THRIFT = 24
@@ -67,22 +73,6 @@ class Snapshot:
         return f"v{self.version}"
 
 
-@dataclasses.dataclass
-class Champion:
-    """The policy that did best against the pinned opponents."""
-
-    weights: np.ndarray
-    version: int
-    step: int
-    points: float
-    matches: int
-
-    @property
-    def share(self) -> float:
-        """Points per match."""
-        return self.points / self.matches
-
-
 class League:
     """The snapshots, their results against each other and the pinned opponents, and who is drawn as an opponent.
 
@@ -95,7 +85,7 @@ class League:
         self.pinned: dict[str, Player] = {name: opponent(name, drill) for name in names}
         self.capacity = int(np.clip(MOST_BYTES // (4 * spec.floats), 10, CAPACITY))
         self.snapshots: list[Snapshot] = []
-        self.champion: Champion | None = None
+        self.succession = Succession(names, self._against_pinned)
         self.opponents: list[np.ndarray] = []
         """The opponents that `draw` chose last."""
         self.kept: set[int] = set()
@@ -113,60 +103,81 @@ class League:
         if not self.pinned or not self.snapshots:
             return bool(self.pinned)
         decisions = self.drill.spec["time_limit"] / self.drill.spec["action_repeat"]
-        cost = decisions * (len(self.pinned) * PINNED_MATCHES + 2 * RIVALS * RIVAL_MATCHES)
+        cost = decisions * (len(self.pinned) * PINNED_MATCHES + 2 * (RIVALS * RIVAL_MATCHES + CHAMPION_MATCHES))
         return updates - self.last_updates >= every and step - self.last_step >= THRIFT * cost
 
+    @property
+    def champion(self) -> Champion | None:
+        """The newest policy that was not worse than the champion before it."""
+        return self.succession.champion
+
     def hold_round(
-        self, weights: np.ndarray, version: int, step: int, updates: int, hyper: Mapping[str, Any]
-    ) -> tuple[float, int]:
-        """Add `weights` and play their matches. Returns their points and matches against the pinned opponents."""
-        rivals = self._rivals()
-        against = [self._match(weights, player, PINNED_MATCHES, k) for k, player in enumerate(self.pinned.values())]
-        points, matches = sum(against), PINNED_MATCHES * len(against)
-        newcomer = Snapshot(weights, self.rounds, version, step, dict(hyper), points / matches)
+        self,
+        weights: np.ndarray,
+        version: int,
+        step: int,
+        updates: int,
+        hyper: Mapping[str, Any],
+        *,
+        watch: bool = True,
+    ) -> str:
+        """Add `weights` and play their matches. Returns "" or, as part of a sentence, how far the policy has fallen
+        against a pinned opponent; with `watch` false that is not tested.
+        """
+        first, champion = len(self.pinned), self.champion
         row = np.zeros((2, len(self.points)))
-        row[:, : len(against)] = against, [PINNED_MATCHES] * len(against)
-        for k, rival in enumerate(rivals):
-            snapshot = self.snapshots[rival]
-            won = self._match(weights, self._player(snapshot.weights), RIVAL_MATCHES, len(against) + k)
-            row[:, len(against) + rival] = won, RIVAL_MATCHES
-            kept = (1 - EMA) ** RIVAL_MATCHES  # as if the matches had come in one by one, each with their mean
-            snapshot.win_rate = kept * snapshot.win_rate + (1 - kept) * won / RIVAL_MATCHES
-        self._admit(newcomer, *row)
-        self._challenge(newcomer, points, matches)
+        for k in range(first):
+            row[:, k] = self._against_pinned(weights, k, PINNED_MATCHES, k), PINNED_MATCHES
+        for k, rival in enumerate(self._rivals()):
+            row[:, first + rival] = self._meet(weights, self.snapshots[rival], RIVAL_MATCHES, first + k), RIVAL_MATCHES
+        even = True
+        if champion is not None:
+            held = next((k for k, snapshot in enumerate(self.snapshots) if snapshot.version == champion.version), None)
+            met = Snapshot(champion.weights, 0, champion.version, champion.step, {}, 0.0)
+            met = met if held is None else self.snapshots[held]
+            won = self._meet(weights, met, CHAMPION_MATCHES, CHAMPION_SERIES)
+            even = 2 * won >= CHAMPION_MATCHES
+            if held is not None:
+                row[:, first + held] = won, CHAMPION_MATCHES
+        points = row[0, :first].tolist()
+        share = sum(points) / (PINNED_MATCHES * first)
+        self._admit(Snapshot(weights, self.rounds, version, step, dict(hyper), share), *row)
+        newcomer = Champion(weights, version, step)
+        problem = self.succession.after_round(newcomer, points, PINNED_MATCHES, even, watch)
         self.rounds, self.last_updates, self.last_step = self.rounds + 1, updates, step
-        return points, matches
+        return problem
 
     def _rivals(self) -> list[int]:
-        """Opponents of the new snapshot: the newest one, one hard one, any others."""
-        count = len(self.snapshots)
-        if count <= RIVALS:
-            return list(range(count))
+        """Opponents of the new snapshot beside the champion: the newest one, one hard one, any others."""
+        champion = None if self.champion is None else self.champion.version
+        places = [k for k, snapshot in enumerate(self.snapshots) if snapshot.version != champion]
+        if len(places) <= RIVALS:
+            return places
         rng = np.random.default_rng([self.seed, 0x1EA6, self.rounds])
-        chosen = [count - 1, *rng.choice(count - 1, 1, p=self._hard(self.snapshots[:-1])).tolist()]
-        others = [k for k in range(count) if k not in chosen]
+        hard = self._hard([self.snapshots[k] for k in places[:-1]])
+        chosen = [places[-1], places[int(rng.choice(len(places) - 1, 1, p=hard)[0])]]
+        others = [k for k in places if k not in chosen]
         return [*chosen, *rng.choice(others, RIVALS - len(chosen), replace=False).tolist()]
+
+    def _meet(self, weights: np.ndarray, snapshot: Snapshot, matches: int, series: int) -> float:
+        """Points of the newcomer against a snapshot, whose `win_rate` follows."""
+        won = self._match(weights, self._player(snapshot.weights), matches, series)
+        kept = (1 - EMA) ** matches  # as if the matches had come in one by one, each with their mean
+        snapshot.win_rate = kept * snapshot.win_rate + (1 - kept) * won / matches
+        return won
+
+    def _against_pinned(self, weights: np.ndarray, opponent: int, matches: int, series: int) -> float:
+        """Points of `weights` against the pinned opponent of that place."""
+        return self._match(weights, list(self.pinned.values())[opponent], matches, series)
 
     def _match(self, weights: np.ndarray, player: Player, matches: int, series: int) -> float:
         """Points of `weights` in matches with seeds that are unique in this run."""
-        seed = self.seed + 1 + self.rounds * 64 + series
+        seed = self.seed + 1 + self.rounds * ROUND_SERIES + series
         result = evaluate(self.drill, self._player(weights), player, matches, seed=seed)
         return result["wins"] + result["draws"] / 2
 
     def _player(self, weights: np.ndarray) -> Player:
         return network(self.spec.layers, self.spec.activation, weights)
-
-    def _challenge(self, newcomer: Snapshot, points: float, matches: int) -> None:
-        """The new snapshot becomes champion if it did better and does so again, because the best of many rounds is
-        partly luck.
-        """
-        if self.champion is not None and points / matches <= self.champion.share:
-            return
-        for k, player in enumerate(self.pinned.values()):
-            points += self._match(newcomer.weights, player, PINNED_MATCHES, 32 + k)
-            matches += PINNED_MATCHES
-        if self.champion is None or points / matches > self.champion.share:
-            self.champion = Champion(newcomer.weights, newcomer.version, newcomer.step, points, matches)
 
     # ---- who stays, who is strong
 
@@ -204,11 +215,13 @@ class League:
         return [k for k, snapshot in enumerate(self.snapshots) if snapshot.version not in self.kept]
 
     def _leaver(self) -> int:
-        """One of the snapshots that are neither kept nor among the newest nor among the best older ones."""
+        """One of the snapshots that are neither kept nor champion nor among the newest nor among the best older ones."""
         older = np.array(self._free[: len(self._free) - round(RECENT * self.capacity)])
         weakest_first = older[np.argsort(self._elo[len(self.pinned) + older], kind="stable")]
+        weakest = weakest_first[: len(older) - round(BEST * self.capacity)].tolist()
+        champion = None if self.champion is None else self.champion.version
         rng = np.random.default_rng([self.seed, 0x0FF, self.rounds])
-        return int(rng.choice(weakest_first[: len(older) - round(BEST * self.capacity)]))
+        return int(rng.choice([k for k in weakest if self.snapshots[k].version != champion]))
 
     def _dismiss(self, index: int) -> None:
         del self.snapshots[index]
@@ -289,14 +302,14 @@ class League:
         fields = [field.name for field in dataclasses.fields(Snapshot) if field.name != "weights"]
         notes: dict[str, Any] = {key: getattr(self, key) for key in ("rounds", "draws", "last_updates", "last_step")}
         notes["snapshots"] = [{key: getattr(snapshot, key) for key in fields} for snapshot in self.snapshots]
-        champion = dataclasses.asdict(self.champion)
-        weights = champion.pop("weights")
-        notes["champion"] = champion
+        notes |= self.succession.notes()
+        reference = self.succession.reference
         return {
             "train.league.weights": np.stack([snapshot.weights for snapshot in self.snapshots]),
             "train.league.table": np.stack([self.points, self.matches]),
             "train.league.notes": np.frombuffer(json.dumps(notes).encode(), np.uint8),
-            "train.league.champion": weights,
+            "train.league.champion": self.champion.weights,
+            **({} if reference is None else {"train.league.reference": reference.weights}),
             "train.league.opponents": np.array(self.opponents, np.float32).reshape(-1, self.spec.floats),
         }
 
@@ -308,19 +321,19 @@ class League:
             notes = json.loads(state["train.league.notes"].tobytes())
             weights, table = state["train.league.weights"], state["train.league.table"]
             champion, opponents = state["train.league.champion"], state["train.league.opponents"]
+            reference = state.get("train.league.reference")
             snapshots = [Snapshot(row, **note) for row, note in zip(weights, notes["snapshots"], strict=True)]
-            best = Champion(champion, **notes["champion"])
+            succession = Succession(tuple(self.pinned), self._against_pinned)
+            succession.restore(notes, champion, reference)
             counts = {key: int(notes[key]) for key in ("rounds", "draws", "last_updates", "last_step")}
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"its league cannot be read ({error}); load only its weights instead") from error
         size = len(self.pinned) + len(snapshots)
-        if {row.shape for row in (*weights, *opponents, champion)} != {(self.spec.floats,)} or table.shape != (
-            2,
-            size,
-            size,
-        ):
+        single = [champion] if reference is None else [champion, reference]
+        shapes = {row.shape for row in (*weights, *opponents, *single)}
+        if shapes != {(self.spec.floats,)} or table.shape != (2, size, size):
             raise CheckpointError("its league belongs to a different network or has different pinned opponents")
-        self.snapshots, self.champion, self.opponents = snapshots, best, list(opponents)
+        self.snapshots, self.succession, self.opponents = snapshots, succession, list(opponents)
         self.points, self.matches = table[0].copy(), table[1].copy()
         for key, count in counts.items():
             setattr(self, key, count)

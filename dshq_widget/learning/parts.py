@@ -28,7 +28,7 @@ class Experience:
     lag: int = 0
     """How many versions the playing policy was behind."""
     done: Callable[[], None] = _nothing
-    """Called after learning from it: its memory may be overwritten."""
+    """Called when nobody reads it any more: its memory may be overwritten."""
 
     @property
     def agent_steps(self) -> int:

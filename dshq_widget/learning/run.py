@@ -35,9 +35,10 @@ REST_SECONDS = 0.5
 FIRST_AUTOSAVE_SECONDS = 10.0
 """Latest time of the first autosave; the setting `autosave_seconds` sets the interval of the others."""
 ROLLBACK_RATE, LEAST_RATE = 0.5, 1 / 64
-"""Factor of the learning rate at each revert, and the lower limit of the product (assumed); a new champion undoes one
-factor.
-"""
+"""Factor of the learning rate at each revert, and the lower limit of the product (assumed)."""
+RECOVERY = 1000
+"""Good updates since the last revert that undo one factor (assumed; ten rounds of the league by default, seconds to
+minutes of training: from the lower limit back in 6,000)."""
 MOST_SKIPS = 3
 """Number of updates in a row with a non-finite gradient that cause a revert to the last published weights."""
 MOST_RETURNS = 5
@@ -122,6 +123,7 @@ class Run:
         self._asked_for: dict[str, int] = {}  # the file asked for last, and the version in it
         self.agent_steps, self.updates, self.seconds = 0, int(job.get("updates", 0)), 0.0
         self.rate, self.entropy_bonus = 1.0, 0.0
+        self.good = 0  # updates since the last revert, or since the learning rate was last raised again
         self.tally = Tally(time.monotonic())
         self._resume()
 
@@ -162,13 +164,13 @@ class Run:
                 continue
             played = time.monotonic()
             learned = self.learn(experience)
-            experience.done()
             now = time.monotonic()
             self.tally.add(experience.stats, learned, experience.lag, played - begin, now - played)
             self.seconds += now - begin
             self.spent += now - begin
             for companion in self.companions:
                 companion.after_update(self, experience, learned)
+            experience.done()
             self.pace.made(begin, experience.agent_steps)
             if now - evaluated >= self.evaluator.pause(self.config):
                 self.evaluator.play(self.learner.blob())
@@ -248,6 +250,9 @@ class Run:
             return learned
         self.updates += 1
         self.skips = self.returns = 0
+        self.good += 1
+        if self.good >= RECOVERY:
+            self.rate, self.good = min(self.rate / ROLLBACK_RATE, 1.0), 0
         return learned
 
     def publish(self) -> None:
@@ -262,12 +267,8 @@ class Run:
         self.publish()
 
     def slow_down(self) -> None:
-        """Halve the learning rate after a setback, down to `LEAST_RATE` of it."""
-        self.rate = max(self.rate * ROLLBACK_RATE, LEAST_RATE)
-
-    def recover(self) -> None:
-        """Undo one halving."""
-        self.rate = min(self.rate / ROLLBACK_RATE, 1.0)
+        """Halve the learning rate after a setback, down to `LEAST_RATE` of it; good updates raise it again."""
+        self.rate, self.good = max(self.rate * ROLLBACK_RATE, LEAST_RATE), 0
 
     def go_back(self, why: str) -> None:
         """Revert to the last published weights with a fresh optimiser and a smaller learning rate. Raises RuntimeError
@@ -280,7 +281,7 @@ class Run:
                 f"time because {why}"
             )
         self.skips = 0
-        self.rate *= ROLLBACK_RATE
+        self.slow_down()
         good = self.publisher.latest()
         self.learner.load(self.spec.untrained(self.config.seed) if good is None else good[2])
         self.warn(f"reverted to version {self.version}; continuing with the learning rate times {self.rate:.3g}: {why}")
@@ -331,6 +332,7 @@ class Run:
     def save(self, path: str) -> None:
         """Write everything needed for an exact continuation; a failure is a warning, and training continues."""
         counts = {"train.updates": np.array(self.updates, np.int64), "train.rate": np.array(self.rate)}
+        counts["train.good"] = np.array(self.good, np.int64)
         state = {**self.learner.state(), **self.source.state(), **counts}
         for companion in self.companions:
             state |= companion.state()
@@ -370,6 +372,7 @@ class Run:
             self.agent_steps, self.seconds = saved.step, float(saved.metrics.get("seconds", 0.0))
             self.updates = int(saved.state.get("train.updates", saved.metrics.get("updates", 0)))
             self.rate = float(saved.state.get("train.rate", 1.0))
+            self.good = int(saved.state.get("train.good", 0))
         elif published is not None:
             self.learner.load(published[2])
             self.agent_steps = published[1]

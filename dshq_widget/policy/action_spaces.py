@@ -14,11 +14,15 @@ A drawn action is f32 `[N, k]`: the options' indices, or the numbers before they
 from __future__ import annotations
 
 import dataclasses
+import math
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dshq_widget.contract.finite import MOST_WHOLE
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -28,6 +32,8 @@ FIRST_LOG_DEVIATION = -0.5
 """Of a Gaussian whose output is 0: a deviation of 0.6 of the way from the middle to a bound (assumed)."""
 LOG_DEVIATIONS = (-5.0, 1.0)
 """Bounds of it (assumed)."""
+MOST_OPTIONS = 1 << 16
+"""Of one choice, and the longest side of an action's shape; a policy file has no wider layer."""
 EDGE = 1e-6
 """Draws of a beta distribution stay this far from 0 and 1, where its density may be infinite."""
 
@@ -75,11 +81,30 @@ class Actions:
     def from_json(cls, values: Mapping[str, Any]) -> Actions:
         """What `to_json` wrote; raises GymError for anything else."""
         try:
-            sizes, shape = (tuple(int(n) for n in values[key]) for key in ("sizes", "shape"))
+            sizes, shape = (tuple(values[key]) for key in ("sizes", "shape"))
             low, high = (tuple(float(bound) for bound in values[key]) for key in ("low", "high"))
-            return cls(str(values["kind"]), sizes, int(values["start"]), shape, low, high)
-        except (KeyError, TypeError, ValueError) as error:
-            raise GymError(f"the description of the actions is damaged: {error!r:.60}") from None
+            found = cls(values["kind"], sizes, values["start"], shape, low, high)
+            wrong = found._wrong()
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            wrong = f"{error!r:.60}"
+        if wrong:
+            raise GymError(f"the description of the actions is damaged: {wrong}")
+        return found
+
+    def _wrong(self) -> str:
+        """What cannot be true of these actions; "" if nothing."""
+        if not all(type(n) is int and 1 <= n <= MOST_OPTIONS for n in (*self.sizes, *self.shape)):
+            return f"sizes and shape must be whole numbers from 1 to {MOST_OPTIONS}"
+        if type(self.start) is not int or abs(self.start) > MOST_WHOLE:
+            return "start must be a whole number"
+        several = math.prod(self.shape)
+        bounds = len(self.low) == len(self.high) == several and all(map(operator.le, self.low, self.high))
+        fits = {
+            "choice": len(self.sizes) == 1 and not self.shape,
+            "choices": len(self.sizes) == several,
+            "box": not self.sizes and bounds,
+        }
+        return "" if fits.get(self.kind) else "its kind, sizes, shape and bounds do not fit one another"
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; infinite bounds as text."""

@@ -9,7 +9,10 @@ Layout (safetensors): u64 little-endian header length, JSON header, tensors. The
 `weights` f32 (the policy blob), and optionally the learner's own state: `adam_m`, `adam_v` f32, `adam_step` i64,
 `generator...`, `normalizer...`, `train...`.
 
-Reading checks every length before it allocates, and raises only CheckpointError.
+Reading checks every length before it allocates, and every value before anybody computes with it: numbers are finite and
+of 64 bits, layers cost no more than `MOST_WORK` operations a decision, an environment's actions and pictures fit the
+network. Whatever a file holds, `load`, `parse` and `decode` raise only CheckpointError. A file runs no code: what it
+names is looked up among what is there already (compatibility.py, `known_drill`).
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
-from dshq_kernels.network.layers import is_network, memory_of
+from dshq_kernels.network.layers import MOST_WORK, is_network, memory_of, work
 from dshq_widget.contract import protocol
+from dshq_widget.contract.finite import is_finite, unusable
+from dshq_widget.contract.settings import FIELDS, ConfigError, parse_value
 from dshq_widget.files import atomic
 from dshq_widget.policy import convolutions, ladder, network
-from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions, GymError
+from dshq_widget.policy.action_spaces import DISTRIBUTIONS, Actions
 from dshq_widget.policy.gym_policy import GymPolicy, gym_policy, made
 from dshq_widget.policy.recurrent import RecurrentPolicy
 
@@ -41,6 +46,7 @@ FORMAT, FORMAT_VERSION = "dshq", "1"
 MAX_HEADER_BYTES = 256 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_LAYERS, MAX_WIDTH, MAX_TENSORS, MAX_DIMENSIONS = 12, 65536, 64, 4
+MOST_UPDATES = 10**15
 ACTIVATIONS = ("tanh", "relu")
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -125,9 +131,28 @@ def as_policy(saved: Checkpoint) -> network.Policy:
 
 def as_gym_policy(saved: Checkpoint, metadata: Mapping[str, Any] | None = None) -> GymPolicy:
     """The same for a Gymnasium environment."""
-    distribution = saved.config.get("action_distribution", DISTRIBUTIONS[0])
-    environment = {**saved.environment, "made": made(saved.config)}
+    distribution = _setting("action_distribution", saved.config.get("action_distribution", DISTRIBUTIONS[0]))
+    how = {key: _setting(key, value) for key, value in made(saved.config).items()}
+    environment = {**saved.environment, "made": how}
     return gym_policy(saved.layers, saved.activation, saved.weights, environment, distribution, metadata)
+
+
+def _setting(key: str, value: Any) -> Any:
+    """A file's setting, as the setting's own type; raises CheckpointError."""
+    try:
+        return parse_value(key, value, FIELDS[key])
+    except ConfigError as error:
+        raise CheckpointError(f"its settings are not usable: {error}") from None
+
+
+def updates_of(saved: Checkpoint) -> int | None:
+    """Updates made when the file was written; None if it does not say. Raises CheckpointError."""
+    if "train.updates" not in saved.state:  # the metrics of a file of version 0.1 may be older than the file
+        return None
+    found = saved.state["train.updates"]
+    if found.size != 1 or not 0 <= float(found.reshape(())) <= MOST_UPDATES:
+        raise CheckpointError("its number of updates is not a count")
+    return int(found.reshape(()))
 
 
 def save(path: str | os.PathLike[str], checkpoint: Checkpoint) -> Path:
@@ -174,7 +199,7 @@ def encode(checkpoint: Checkpoint) -> bytes:
 
 
 def _plain(value: Any) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
+    return not isinstance(value, float) or is_finite(value)
 
 
 def _digest(metadata: Mapping[str, str], data: memoryview) -> str:
@@ -242,6 +267,17 @@ def _header_length(content: bytes, size: int) -> int:
 
 def decode(content: bytes) -> Checkpoint:
     """Check a file's bytes and take them apart; raises CheckpointError."""
+    try:
+        saved = _decode(content)
+        updates_of(saved)
+        return saved
+    except CheckpointError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"it holds what no policy has: {' '.join(str(error).split())[:100]}") from error
+
+
+def _decode(content: bytes) -> Checkpoint:
     header_bytes = _header_length(content[:9], len(content))
     header = _json(content[8 : 8 + header_bytes], "header", dict)
     metadata = header.pop("__metadata__", None)
@@ -262,7 +298,7 @@ def decode(content: bytes) -> Checkpoint:
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
         raise CheckpointError("its network shape does not match its shape hash")
     tensors = _tensors(header, data)
-    environment = _environment(metadata)
+    environment = _environment(metadata, text["drill"], layers)
     floats = protocol.blob_floats(layers) + convolutions.floats(tuple(environment.get("pixels", ())))
     weights = tensors.pop("weights", None)
     if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
@@ -288,7 +324,7 @@ def decode(content: bytes) -> Checkpoint:
     )
 
 
-def _environment(metadata: dict[str, str]) -> dict[str, Any]:
+def _environment(metadata: dict[str, str], drill: str, layers: tuple[int, ...]) -> dict[str, Any]:
     """The description of a Gymnasium environment, as far as weights depend on it; empty for a drill."""
     if "environment" not in metadata:
         return {}
@@ -298,9 +334,14 @@ def _environment(metadata: dict[str, str]) -> dict[str, Any]:
     if not all(_size(n) and 1 <= n <= MAX_WIDTH for n in sizes):
         raise CheckpointError("its environment has no usable shape of pictures")
     try:
-        Actions.from_json(found.get("actions", {}))
-    except GymError as error:
+        outputs = Actions.from_json(found.get("actions", {})).outputs
+        inputs = convolutions.features(tuple(sizes)) if sizes else layers[0]
+    except ValueError as error:  # GymError is one
         raise CheckpointError(str(error)) from None
+    if (inputs, outputs + 1) != (layers[0], layers[-1]):
+        raise CheckpointError(f"its environment's pictures and actions do not fit layers {list(layers)}")
+    if drill != f"gym:{found.get('id')}":
+        raise CheckpointError("its environment has another name than what it was trained on")
     return found
 
 
@@ -318,6 +359,8 @@ def _json(text: str | bytes, what: str, kind: type) -> Any:
         value = None
     if not isinstance(value, kind):
         raise CheckpointError(f"its {what} is not valid JSON")
+    if wrong := unusable(value):
+        raise CheckpointError(f"its {what} has a number that cannot be used: {wrong}")
     return value
 
 
@@ -339,6 +382,10 @@ def _layers(metadata: dict[str, str]) -> tuple[int, ...]:
     good = all(type(width) is int and 1 <= abs(width) <= MAX_WIDTH for width in layers)
     if not good or not 2 <= len(layers) <= MAX_LAYERS or not is_network(layers):
         raise CheckpointError("its list of layers is not one of a network")
+    if (costs := work(layers)) > MOST_WORK:
+        raise CheckpointError(
+            f"its network costs {costs:,} operations a decision, more than the {MOST_WORK:,} that are allowed"
+        )
     return tuple(layers)
 
 

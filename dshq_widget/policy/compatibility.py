@@ -19,8 +19,13 @@ from dshq_widget.policy.network import PolicySpec
 
 def known_drill(saved: Checkpoint, name: str, advice: str) -> str:
     """The name of the package's drill, or of the Gymnasium environment, that a file called `name` was trained on.
-    Raises CheckpointError, with `advice`, if it is neither.
+    Raises CheckpointError, with `advice`, if it is neither, and for an environment whose module would be imported: a
+    file may name only what is registered, since an import runs code.
     """
+    if saved.environment and ":" in saved.drill.removeprefix("gym:"):
+        raise CheckpointError(
+            f"{os.path.basename(name)!r} was trained on {saved.drill!r}, and a file may not import a module: {advice}"
+        )
     if saved.environment or saved.drill in drills.drills:
         return saved.drill
     raise CheckpointError(
@@ -37,6 +42,13 @@ def settings_of(saved: Checkpoint) -> TrainConfig:
     hidden = [size // (2 if known.get("separate_value_net") else 1) for size in layers[1:-1] if size > 0]
     shape = {"hidden_sizes": hidden, "activation": saved.activation, "memory": memory}
     return TrainConfig.from_values(known, shape)
+
+
+def other_rules(saved: Checkpoint, name: str, spec: Mapping[str, Any]) -> str:
+    """A sentence if the file called `name` was trained with other rules than the drill has now, else ""."""
+    if saved.rules_hash == spec["rules_hash"]:
+        return ""
+    return f"{os.path.basename(name)} was trained with different rules of {spec['name']}; it plays, but may play worse"
 
 
 def check_layers(saved: Checkpoint, name: str, spec: Mapping[str, Any], layers: tuple[int, ...]) -> None:

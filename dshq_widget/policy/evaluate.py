@@ -17,7 +17,7 @@ from dshq_kernels.play.rollout import IDLE, POLICY, RANDOM, Matches, Player, opp
 from dshq_kernels.search.matches import Searching, play_searched_matches
 from dshq_widget.contract.statistics import Z95
 from dshq_widget.drill.compiled import CompiledDrill
-from dshq_widget.policy import checkpoint
+from dshq_widget.policy import checkpoint, ladder
 
 SHARE_FLOOR = {"random": 0.3}
 """A win rate counts only with at least this share of all matches won; 0.2 for opponents not listed."""
@@ -44,11 +44,11 @@ def network(layers: Sequence[int], activation: str, weights: np.ndarray) -> Play
 
 def opponent(who: str | os.PathLike[str], drill: CompiledDrill) -> Player:
     """A player by name: "scripted" (the first baseline), a baseline, "random", "idle", the path of a `.dshq`
-    file, or a policy of the package ("ball:gold").
+    file, or a policy of the package ("ball:gold", or "gold" of this drill's ladder).
 
     Raises ValueError for an unknown name and CheckpointError for a file that does not fit.
     """
-    text = os.fspath(who)
+    text = os.fspath(ladder.full_name(drill.name, who))
     if text.endswith(".dshq") or ":" in text:
         return learned(text, drill)
     if text == "scripted":
@@ -86,9 +86,9 @@ def evaluate(
     """`matches` matches from proper starts, sides swapped half way, the same seeds every time. With `searching` the
     player decides by search.
 
-    wins, draws, losses, win_rate (of decided matches), win_share (of all), counts (whether win_share is enough for
-    win_rate to mean something), ci95 of win_rate, mean_goals_for / mean_goals_against per match, episode_length_mean
-    in decisions, return_mean.
+    wins, draws, losses, win_rate (of decided matches), win_share (of all), points ((wins + draws / 2) / matches),
+    counts (whether win_share is enough for win_rate to mean something), ci95 of win_rate, mean_goals_for /
+    mean_goals_against per match, episode_length_mean in decisions, return_mean.
     """
     played = play(drill, player, against, matches, seed=seed, greedy=greedy, searching=searching)
     wins, losses = int((played.result > 0).sum()), int((played.result < 0).sum())
@@ -100,6 +100,7 @@ def evaluate(
         "losses": losses,
         "win_rate": wins / decided if decided else 0.0,
         "win_share": wins / matches,
+        "points": (wins + (matches - decided) / 2) / matches,
         "counts": wins / matches >= SHARE_FLOOR.get(name, FLOOR),
         "ci95": wilson(wins, losses),
         "mean_goals_for": wins / matches,

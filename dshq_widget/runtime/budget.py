@@ -17,7 +17,6 @@ UNLIMITED = float("inf")
 LEARNER_BYTES = 350e6  # measured: torch and numba together take 316 MB
 WORKER_BYTES = 130e6  # measured: a process with numba takes 129 MB
 DEFAULT_BYTES = 1e9  # what a session takes at most unless asked
-MOST_COMPILERS = 4  # assumed: a drill has a dozen functions, of which two or three take most of the time
 MOST_THREADS = 8  # assumed: small networks gain nothing from more
 
 
@@ -33,11 +32,6 @@ def usable_processors(cpu: float) -> int:
     """
     whole = int(cpu)
     return max(1, whole if whole < 3 else whole - 1)
-
-
-def compilers() -> int:
-    """Processes that compile a drill together: one for each processor, at most MOST_COMPILERS."""
-    return max(1, min(MOST_COMPILERS, int(cpu_budget())))
 
 
 def most_workers(memory: float) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dshq_kernels.network import mlp
-from dshq_kernels.play.rollout import POLICY, opponent_kind
+from dshq_kernels.play.rollout import POLICY, opponent_kind, share_tiles
 from dshq_kernels.simd.lanes import LANES
 from dshq_kernels.simd.vector import aligned
 from dshq_widget.contract.settings import TrainConfig
@@ -45,6 +46,25 @@ def opponent_shares(config: TrainConfig, spec: Mapping[str, Any]) -> dict[int, f
     shares = {opponent_kind(name, spec): share for name, share in scripts.items()}
     shares |= {POLICY - slot: config.opponents[POOL] / slots for slot in range(slots)}
     return shares | {POLICY - slots - k: config.opponents[name] for k, name in enumerate(fixed)}
+
+
+def left_out(config: TrainConfig, spec: Mapping[str, Any]) -> str:
+    """A sentence on the opponents whose share is too small for a tile of their own, or "" if all play."""
+    if spec["sides"] == 1:
+        return ""
+    tiles, asked = config.num_envs // LANES, opponent_shares(config, spec)
+    kinds = set(share_tiles(tiles, asked).tolist())
+    names = {opponent_kind(name, spec): name for name in ("self", "random", "idle", *spec["baselines"])}
+    pool, fixed = pool_slots(config), fixed_opponents(config, spec)
+    names |= {POLICY - slot: POOL for slot in range(pool)} | {POLICY - pool - k: name for k, name in enumerate(fixed)}
+    missing = {names[kind]: share for kind, share in asked.items() if share > 0 and kind not in kinds}
+    if not missing:
+        return ""
+    least = LANES * math.ceil(sum(asked.values()) / min(missing.values()))
+    return (
+        f"{' and '.join(sorted(missing))} will not play: {config.num_envs} games are {tiles} tiles of {LANES}, "
+        f"each against one opponent, and so small a share gets none; set num_envs to {least:,} or more"
+    )
 
 
 class OpponentSlots:

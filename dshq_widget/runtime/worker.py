@@ -15,6 +15,7 @@ import numpy as np
 
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
 from dshq_kernels.play.rollout import STATS, Rollouts, Samples
+from dshq_kernels.simd.lanes import LANES
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy.network import PolicySpec
@@ -43,8 +44,15 @@ def chunk_fields(units: int, spec: Mapping[str, Any], config: TrainConfig) -> Fi
     }
 
 
-def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: int, parts: int) -> Rollouts:
-    """The games of one process, started."""
+def make_rollouts(
+    drill: CompiledDrill,
+    config: TrainConfig,
+    games: int,
+    seed: int,
+    parts: int,
+    among: tuple[int, int] | None = None,
+) -> Rollouts:
+    """The games of one process, started; `among` as in `Rollouts`."""
     spec = drill.spec
     return Rollouts(
         drill.game(),
@@ -57,7 +65,14 @@ def make_rollouts(drill: CompiledDrill, config: TrainConfig, games: int, seed: i
         seed=seed,
         parts=parts,
         separate=config.separate_value_net,
+        among=among,
     )
+
+
+def tiles_among(games: Sequence[int]) -> list[tuple[int, int]]:
+    """For each process with so many games `among` of `Rollouts`: where its tiles begin, and how many all have."""
+    ends = np.cumsum(games) // LANES
+    return [(int(end) - count // LANES, int(ends[-1])) for end, count in zip(ends, games, strict=True)]
 
 
 def unpack(packed: Sequence[str], words: int) -> np.ndarray:
@@ -75,7 +90,7 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     config = TrainConfig.from_values(job["hyper"])
     games, index = int(job["games"]), int(job["index"])
     seed = (config.seed * 1_000_003 + index * 7919 + int(job.get("generation", 0)) * 104_729 + 1) & 0xFFFFFFFF
-    rollouts = make_rollouts(drill, config, games, seed, 1)
+    rollouts = make_rollouts(drill, config, games, seed, 1, (job["first_tile"], job["all_tiles"]))
     lane = Lane.attach(
         blocks["ring"],
         chunk_fields(rollouts.units, drill.spec, config),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from dshq_widget.policy import checkpoint, compatibility
 from dshq_widget.training.any_drill import compiled
 
 if TYPE_CHECKING:
+    from dshq_kernels.play.rollout import Player
     from dshq_widget.policy.checkpoint import Checkpoint
     from dshq_widget.policy.search import Searching
 
 MATCHES = 500
+log = logging.getLogger(__name__)
 
 
 def evaluate(
@@ -31,14 +34,16 @@ def evaluate(
     """Play the policy of a `.dshq` file, or one of the package ("ball:gold"), and count.
 
     `drill` is what it plays, needed only if it was trained on a drill of your own. `against` is the opponent in a drill
-    of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle" or another policy.
+    of two sides: "scripted" (the first baseline, the default), another baseline, "random", "idle", "bronze", "silver"
+    or "gold" of the drill's ladder, another policy, or "league:best" or "league:v120" of the league in the file itself.
     The same `seed` plays the same matches. With `greedy` the likeliest action is taken, else actions are drawn.
     `search="16,4"` decides by search: 16 particles, 4 decisions ahead (docs/search.md).
 
-    Returns, for two sides, `wins`, `draws`, `losses`, `win_rate` of decided matches with its 95 % interval `ci95`
-    (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side `return_mean` with its `ci95` (normal) and
-    more (`evaluate_alone`), beside random play and the first baseline on the same seeds. Raises CheckpointError for a
-    file that does not fit, ValueError for any other wrong argument.
+    Returns, for two sides, `wins`, `draws`, `losses`, `points` = (wins + draws / 2) / matches, `win_rate` of decided
+    matches with its 95 % interval `ci95` (Wilson, 1927) and more (policy/evaluate.py, `evaluate`); for one side
+    `return_mean` with its `ci95` (normal) and more (`evaluate_alone`), beside random play and the first baseline on
+    the same seeds. A file trained with other rules of the drill plays, with a warning in the log. Raises
+    CheckpointError for a file that does not fit, ValueError for any other wrong argument.
     """
     from dshq_widget.policy import evaluate as played  # numba comes with it; keep it out of the import
 
@@ -46,12 +51,14 @@ def evaluate(
         raise ValueError(f"matches must be at least 1, got {matches}")
     saved = checkpoint.load(policy)
     if saved.environment:
-        found = _of_environment(saved, drill, against, matches, seed, greedy, search)
+        found = _of_environment(saved, os.fspath(policy), drill, against, matches, seed, greedy, search)
         return {"policy": os.fspath(policy), **found}
     if drill is None:
         path = os.fspath(policy)
         drill = compatibility.known_drill(saved, path, "pass the drill's class as the second argument")
     game: CompiledDrill = compiled(drill)
+    if said := compatibility.other_rules(saved, os.fspath(policy), game.spec):
+        log.warning("%s", said)
     alone = game.spec["sides"] == 1
     if alone and against is not None:
         raise _no_opponent(game.name, against)
@@ -69,13 +76,24 @@ def evaluate(
     elif alone:
         result |= played.evaluate_alone(game, played.learned(policy, game), matches, **how)
     else:
-        players = played.learned(policy, game), played.opponent(who, game)
+        players = played.learned(policy, game), _rival(who, saved, game)
         result |= played.evaluate(game, *players, matches, name=who, **how)
     return result | (played.references(game, matches, seed=seed) if alone else {})
 
 
+def _rival(who: str, saved: Checkpoint, drill: CompiledDrill) -> Player:
+    """The opponent of that name; a version of the league comes from the file that is evaluated."""
+    from dshq_widget.policy.evaluate import network, opponent
+    from dshq_widget.training.league_policy import LEAGUE, in_file
+
+    if not who.startswith(LEAGUE):
+        return opponent(who, drill)
+    found = in_file(drill, saved, who)
+    return network(found.layers, found.activation, found.weights)
+
+
 def _of_environment(
-    saved: Checkpoint, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
+    saved: Checkpoint, path: str, drill: Any, against: Any, episodes: int, seed: int, greedy: bool, search: str | None
 ) -> dict[str, Any]:
     from dshq_widget.gyms.evaluate import evaluate_environment
     from dshq_widget.policy.search import parse
@@ -84,6 +102,8 @@ def _of_environment(
         raise ValueError(f"this policy only plays {saved.drill!r}, got the drill {drill!r:.60}: leave it out")
     if against is not None:
         raise _no_opponent(saved.drill, against)
+    if drill is None:
+        compatibility.known_drill(saved, path, f"if the module is yours, pass {saved.drill!r} as the drill")
     if search is not None and parse(search)[0]:
         raise ValueError("search: an environment of Gymnasium cannot be copied, so it cannot be searched: leave it out")
     found = evaluate_environment(checkpoint.as_gym_policy(saved), saved.drill, episodes, seed=seed, greedy=greedy)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.training.history import Progress
 from dshq_widget.training.status import TrainingStatus
 
@@ -119,6 +120,15 @@ class Budget:
         return max(1000, int(done + steps / seconds * self.amount))
 
 
+class EnvironmentFailed(RuntimeError):
+    """Training has ended because the user's own environment raised an exception. The newest policy stays."""
+
+
+def failed(sentence: str) -> RuntimeError:
+    """The error of training that has failed, as the learner's process wrote it: the exception's name, then its text."""
+    return (EnvironmentFailed if sentence.startswith(f"{GymError.__name__}: ") else RuntimeError)(sentence)
+
+
 def until_over(
     budget: Budget, status: TrainingStatus, changed: threading.Condition, bar: Progress, each: Callable[[], None]
 ) -> None:
@@ -129,7 +139,7 @@ def until_over(
         while True:
             now, text = status.status, status.text
             if now == "error":
-                raise RuntimeError(status.error)
+                raise failed(status.error)
             bar.show(budget.share(status.metrics), text if text.startswith(now) else f"{now}: {text}")
             if now in ("idle", "stopped"):
                 return
@@ -149,7 +159,7 @@ def wait_for(goals: Goals, status: TrainingStatus, changed: threading.Condition,
     try:
         while True:
             if status.status == "error":
-                raise RuntimeError(status.error)
+                raise failed(status.error)
             now, text = status.status, status.text  # before the metrics: the last ones come before the end
             if began is None and now == "training":
                 began = time.monotonic()

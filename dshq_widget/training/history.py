@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import sys
 import threading
@@ -10,14 +9,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from dshq_widget.contract.finite import is_finite
+
 
 def clean(values: Mapping[str, Any]) -> dict[str, float | int]:
     """`values` without booleans, text, infinities and NaN, which JSON and charts cannot hold."""
-    return {
-        str(name): value
-        for name, value in values.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    }
+    return {str(name): value for name, value in values.items() if is_finite(value)}
 
 
 class History:

@@ -28,8 +28,8 @@ class RunControl:
     processes wait until they are registered here.
 
     `start` starts the processes of a run from the newest policy. Its argument holds `until_solved`, `paused`, `asked`,
-    the number of updates to make even while paused, and `budget`, a Budget or None. It may raise MemoryError, or
-    RuntimeError for what is missing on this machine.
+    the number of updates to make even while paused, and `budget`, a Budget or None. Whatever it raises (MemoryError,
+    RuntimeError for what is missing on this machine, OSError for a full disk), the run ends as failed, with a sentence.
     """
 
     def __init__(
@@ -84,7 +84,10 @@ class RunControl:
         if self._status.going and self.processes is not None:
             usual = STOP_SECONDS if self._status.status == "training" else ABANDON_SECONDS
             self._status.set("stopping", "finishing this update and saving")
-            self.processes.send({"type": "SAVE", "path": str(autosave())})
+            try:
+                self.processes.send({"type": "SAVE", "path": str(autosave())})
+            except OSError as error:  # no folder for it any more: the newest published policy stays
+                self._status.warn(f"this run's optimiser is lost: there is no place for its file ({error})")
             self.processes.stop(usual if patience is None else patience)
             return True
         if self.processes is not None and patience is not None:  # it is stopping already: hurry
@@ -124,7 +127,8 @@ class RunControl:
             self._deaths = 0
             self._spawn()
 
-    def _spawn(self) -> None:
+    def _spawn(self) -> bool:
+        """Start the processes; whether that succeeded. If not, the status says why."""
         self._status.error = ""
         self._status.set("starting", "starting the learner")
         self.finished = False
@@ -133,17 +137,23 @@ class RunControl:
         try:
             self.processes = self._start(orders)
             self._asked = 0
-        except (MemoryError, RuntimeError) as error:
-            self._status.fail(str(error))
+        except Exception as error:
+            if not isinstance(error, (MemoryError, RuntimeError, OSError)):
+                log.exception("the learner of %s could not be started", self._status.name)
+            self._status.fail(f"training cannot start: {error or type(error).__name__}")
+            return False
+        return True
 
     def _replace(self, end: Exit, replaceable: bool) -> None:
-        """Replace a dead learner by one that continues from the last published weights, unless that keeps failing."""
+        """Replace a dead learner by one that continues from the last published weights, unless that keeps failing. One
+        that raised an exception, the environment's or its own, would raise it again: the run ends with its sentence,
+        and the newest policy stays.
+        """
         advanced = self._latest.advanced
         self._deaths = 1 if advanced else self._deaths + 1
         if end.traceback:
             log.warning("the learner of %s failed:\n%s", self._status.name, end.traceback)
-        if not replaceable or self._deaths >= MAX_DEATHS or (end.traceback and not advanced):
+        if not replaceable or self._deaths >= MAX_DEATHS or end.traceback:
             self._status.fail(end.error)
-            return
-        self._spawn()
-        self._status.warn(f"{end.error}; restarted from version {self._latest.newest().version}")
+        elif self._spawn():
+            self._status.warn(f"{end.error}; restarted from version {self._latest.newest().version}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dshq_widget.training.saved_runs import Run
 
 AUTOSAVE_NAME, LOADED_NAME, REPLACED_NAME = "autosave.dshq", "loaded.dshq", "replaced.dshq"
+ARRIVED_NAME = "arrived.dshq"
 
 
 class RunFiles:
@@ -92,8 +93,20 @@ class RunFiles:
         return kept
 
     def put(self, saved: checkpoint.Checkpoint) -> Path:
-        """Write a loaded checkpoint as the file to continue from; raises CheckpointError."""
-        return checkpoint.save(self.autosave().with_name(LOADED_NAME), saved)
+        """Write a loaded checkpoint beside the autosave, under a name of its own; raises CheckpointError. `take` makes
+        it the file to continue from.
+        """
+        try:
+            return checkpoint.save(self.autosave().with_name(ARRIVED_NAME), saved)
+        except OSError as error:  # there is no folder
+            raise checkpoint.CheckpointError(f"cannot keep the loaded policy: {error}") from error
+
+    def take(self, arrived: Path) -> Path:
+        """The same file under the name of what was loaded, in the place of what was loaded before."""
+        try:
+            return arrived.replace(arrived.with_name(LOADED_NAME))
+        except OSError:  # it continues from there as well
+            return arrived
 
     def close(self) -> None:
         """Release the folder: a kept one stays for a later kernel, a temporary one is removed."""

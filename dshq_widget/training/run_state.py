@@ -12,7 +12,7 @@ from dshq_widget.contract.metrics import MACHINE_METRICS
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.learning.scenes import Scenes
-from dshq_widget.policy import compatibility, ladder
+from dshq_widget.policy import checkpoint, compatibility, ladder
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
 from dshq_widget.training.history import clean
 from dshq_widget.training.latest_policy import LatestPolicy, PolicyVersion
@@ -68,34 +68,52 @@ class RunState:
             self.kept.append(kept)
             self._status.warn(f"a new network begins; version {newest.version} is kept in {kept}")
 
+    def check(self, saved: Checkpoint, name: str) -> None:
+        """Raises CheckpointError, and changes nothing, unless `adopt` can continue from a file called `name`, of which
+        only its network is left to be compared.
+        """
+        checkpoint.updates_of(saved)
+        if saved.rules_hash == self._spec["rules_hash"]:
+            try:
+                Scenes(self._spec).restore(saved.state)
+            except ValueError as error:
+                raise CheckpointError(f"cannot use the scenes in {name!r}: {error}") from None
+
     def adopt(self, saved: Checkpoint, path: Path) -> None:
-        """Continue from a file; raises CheckpointError if it does not fit the drill."""
+        """Continue from a file; raises CheckpointError, and changes nothing, if it does not fit the drill."""
         spec = self._spec
         compatibility.check_layers(saved, path.name, spec, self._config.network().layers)
-        if saved.rules_hash != spec["rules_hash"]:
-            log.warning(
-                "%s was trained with different rules of %s; it plays, but may play worse", path.name, spec["name"]
-            )
+        self.check(saved, path.name)
+        if said := compatibility.other_rules(saved, path.name, spec):
+            log.warning("%s", said)
         self._latest.replace(PolicyVersion(saved.version, saved.step, saved.layers, saved.activation, saved.weights))
         own = {key: value for key, value in saved.metrics.items() if key not in MACHINE_METRICS}
         metrics = {**own, "agent_steps": saved.step, "version": saved.version}
-        if "train.updates" in saved.state:  # the metrics of a file of version 0.1 may be older than the file
-            metrics["updates"] = int(saved.state["train.updates"])
+        if (updates := checkpoint.updates_of(saved)) is not None:
+            metrics["updates"] = updates
         self._status.metrics = clean(metrics)
         self._status.text = f"loaded {path.name}"
         self._files.resume = str(path.resolve())
         if saved.rules_hash == spec["rules_hash"]:
-            try:
-                self._scenes.restore(saved.state)
-            except ValueError as error:
-                raise CheckpointError(f"cannot use the scenes in {path.name!r}: {error}") from None
+            self._scenes.restore(saved.state)
 
     def replace(self, saved: Checkpoint, name: str) -> None:
-        """Replace everything learned so far by a checkpoint that fits; the old state is kept in a file."""
-        kept = self._files.set_aside()
-        self._config.change(compatibility.shape_of(saved, name, self._spec))
+        """Replace everything learned so far by a checkpoint; the old state is kept in a file. Raises CheckpointError,
+        and changes nothing, if it does not fit or cannot be written.
+        """
+        shape = compatibility.shape_of(saved, name, self._spec)
+        self.check(saved, name)
+        arrived = self._files.put(saved)
+        before = self._config.values, self._config.named
+        try:
+            self._config.change(shape)
+            kept = self._files.set_aside()
+        except (OSError, ValueError) as error:
+            self._config.values, self._config.named = before
+            arrived.unlink(missing_ok=True)
+            raise CheckpointError(f"cannot load {name!r}: {error}") from error
         self.forget()
-        self.adopt(saved, self._files.put(saved))
+        self.adopt(saved, self._files.take(arrived))
         if ladder.resolve(name):
             name = name.partition(":")[2]
             self._rung = name, saved.version

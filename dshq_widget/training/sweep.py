@@ -18,12 +18,10 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.training import sweep_space
 from dshq_widget.training.any_drill import compiled
 from dshq_widget.training.goals import Budget
-from dshq_widget.training.sweep_results import Store, SweepResult, SweepRun
+from dshq_widget.training.sweep_results import Store, SweepResult, SweepRun, planned_metric
 from dshq_widget.training.sweep_space import Space
 from dshq_widget.training.trainer import Trainer
 
-DEFAULT_METRICS = {1: "evaluated_return", 2: "win_rate_ema"}
-"""By the number of sides."""
 MOST_REPEATS = 100
 """Optuna may propose a setting of choices again. It is told the known result; after so many in a row the sweep ends."""
 
@@ -50,7 +48,7 @@ def sweep(
     (`"spo.tau"`). `hyper` are settings that every run has. Each of at most `trials` settings is trained once for each
     seed (0, 1, ... or those given), for `seconds` of training, `agent_steps` or `updates`. Runs follow one another,
     because one run uses every processor. `metric`, by its flat name, judges a setting: its last value, averaged over
-    the seeds; by default `win_rate_ema`, or `evaluated_return` in a drill of one side.
+    the seeds; by default that of `default_metric`.
 
     Where all combinations of choices are at most `trials`, each is tried. Otherwise Optuna's tree-structured Parzen
     estimator proposes the next setting from the results so far (Bergstra et al., 2011).
@@ -70,7 +68,7 @@ def sweep(
     if "seed" in hyper:
         raise ValueError(f"seed={hyper['seed']!r} would give every run the same one: say seeds=[{hyper['seed']!r}]")
     game = compiled(drill)
-    metric = metric or DEFAULT_METRICS[game.spec["sides"]]
+    metric = metric or planned_metric(Path(directory)) or default_metric(game)
     rises = _rises(metric)
     name = algorithm or game.spec.get("algorithm", "ppo")
     own = _own(name)
@@ -104,6 +102,16 @@ def sweep(
             if progress:
                 _say(result(), number, trials, seed)
     return result()
+
+
+def default_metric(game: CompiledDrill) -> str:
+    """What judges a setting unless another metric is named: `win_share`, the wins among all matches with the drill's
+    script; `win_share_random` where there is no script, `evaluated_return` in a drill of one side. `win_rate_ema` would
+    not do: it counts decided matches only, so one win and 127 draws make the best policy there is.
+    """
+    if game.spec["sides"] == 1:
+        return "evaluated_return"
+    return "win_share" if game.spec["baselines"] else "win_share_random"
 
 
 def _proposed(

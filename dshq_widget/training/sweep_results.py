@@ -228,6 +228,14 @@ class Store:
         return atomic.write(self.directory / TABLE_NAME, text.getvalue().encode())
 
 
+def planned_metric(directory: Path) -> str | None:
+    """What judges the settings of the sweep in `directory`, None where there is none: a sweep is continued by the
+    metric that it began with. Raises ValueError for a file that is not one of ours.
+    """
+    path = atomic.absolute(directory) / PLAN_NAME
+    return _read(path).get("metric") if path.exists() else None
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -79,7 +79,8 @@ class Trainer(Readings, Callbacks):
         saved = None if resume is None else checkpoint.load(resume)
         if saved is not None and drill is resume:
             path = os.fspath(resume)
-            drill = compatibility.known_drill(saved, path, f"pass its class as the drill and resume={path!r}")
+            what = repr(saved.drill) if saved.environment else "its class"
+            drill = compatibility.known_drill(saved, path, f"pass {what} as the drill and resume={path!r}")
         self.drill = compiled(drill)
         self._gentle, self._track = gentle, track
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
@@ -447,6 +448,7 @@ class Trainer(Readings, Callbacks):
         with self._lock:
             self._check_open()
             compatibility.shape_of(saved, name, self.drill.spec)
+            self._state.check(saved, name)
             self._algorithm.check_file(saved, name)
             if self._control.processes is None:
                 self._state.replace(saved, name)
@@ -465,7 +467,9 @@ class Trainer(Readings, Callbacks):
             if self._control.processes is not None:
                 raise RuntimeError("training is running: call stop() first, then load the other run")
             saved = checkpoint.load(path)
-            compatibility.shape_of(saved, os.path.basename(os.fspath(path)), self.drill.spec)
+            name = os.path.basename(os.fspath(path))
+            compatibility.shape_of(saved, name, self.drill.spec)
+            self._state.check(saved, name)
             self._config.values = compatibility.settings_of(saved)
             self._state.forget()
             self._state.adopt(saved, Path(os.fspath(path)).expanduser())
@@ -549,10 +553,17 @@ class Trainer(Readings, Callbacks):
             self._control.over(end)
             if self.status == "stopped":
                 if self._arriving:
-                    arrived, self._arriving = self._arriving, None
-                    self._state.replace(*arrived)
+                    self._load_arrived(*self._arriving)
                 self._control.start_again()
         self._notify()
+
+    def _load_arrived(self, saved: checkpoint.Checkpoint, name: str) -> None:
+        """Load what came while training ran. If that fails, what was learned stays, and the status says why."""
+        self._arriving = None
+        try:
+            self._state.replace(saved, name)
+        except checkpoint.CheckpointError as error:
+            self._status.warn(f"{name} was not loaded: {error}")
 
     # ---- small things
 

@@ -12,6 +12,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
+from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.sender import Sender
@@ -35,10 +36,11 @@ class Commands:
         kernel_show: KernelShow | None,
         policy_show: PolicyShow | None,
         outbox: Sender,
+        fence: Fence,
         replaced: Callable[[], None],
         page_file: Callable[[], bytes],
     ) -> None:
-        self._page_file = page_file
+        self._page_file, self._fence = page_file, fence
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
@@ -68,7 +70,7 @@ class Commands:
         }
 
     def execute(self, kind: str, content: Content, buffers: Any) -> None:
-        """Execute one message. Raises ValueError, TypeError, RuntimeError or OSError, each with one sentence."""
+        """Execute one message. Whatever it raises, with one sentence, the caller tells the page (fence.py)."""
         if kind == "LOAD_POLICY":
             self._load_policy(content, buffers)
         elif kind in protocol.MESSAGES["kernel_to_policy_show"]:
@@ -77,10 +79,10 @@ class Commands:
             self._verbs[kind](content)
 
     def _hello(self, _: Content) -> None:
-        if self._kernel_show is not None:
-            self._kernel_show.begin()
         rows = page_protocol.thinned(self._trainer.history, HISTORY_ROWS)
         self._outbox.put({"type": "HISTORY", "start": 0, "rows": rows})
+        if self._kernel_show is not None:  # last: without memory for a show the page has its answer all the same
+            self._kernel_show.begin()
 
     def _reset(self, _: Content) -> None:
         self._trainer.reset_training()
@@ -106,7 +108,7 @@ class Commands:
 
     def _step(self, content: Content) -> None:
         if self._kernel_show is not None:
-            self._kernel_show.step(int(content.get("count", 1)))
+            self._kernel_show.step(content.get("count", 1))
 
     def _to_policy_show(self, kind: str, content: Content) -> None:
         if self._policy_show is None:
@@ -126,7 +128,7 @@ class Commands:
     def _send_run(self, name: str) -> None:
         try:
             data = self._trainer.run_file()
-        except (checkpoint.CheckpointError, OSError):  # no room on the disk: the policy itself needs none
+        except (checkpoint.CheckpointError, OSError, MemoryError):  # no room for it: the policy itself needs little
             data = self._trainer.policy_file()
         self._outbox.put(page_protocol.policy_file(name, data))
 
@@ -137,8 +139,8 @@ class Commands:
         problem, buffers = "", []
         try:
             buffers = [self._page_file()]
-        except (ValueError, RuntimeError) as error:
-            problem = str(error)
+        except Exception as error:  # whatever it is, the page waits for an answer
+            problem = sentence(error)
         self._outbox.put({"type": "PAGE_FILE", "name": name, "problem": problem, "buffers": buffers})
 
     def _fetch_trainer(self, content: Content) -> None:
@@ -146,7 +148,8 @@ class Commands:
 
     def _beside(self, work: Callable[..., None], *arguments: Any) -> None:
         """On a thread of its own: it may have to compile."""
-        threading.Thread(target=work, args=arguments, name="dshq-answer", daemon=True).start()
+        arguments = ("answering the page", work, *arguments)
+        threading.Thread(target=self._fence.command, args=arguments, name="dshq-answer", daemon=True).start()
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -2,7 +2,8 @@
 
 Traits hold what page and kernel share; docs/architecture.md lists them. They change under one lock, and only the sender
 thread sends them (sender.py). Messages from the page are checked and queued for that thread (inbox.py), which executes
-them (commands.py). So the message handlers may be called on any thread and never raise.
+them (commands.py). So the message handlers may be called on any thread. Whatever a step of that thread raises is told
+to the page and logged, and the thread goes on (fence.py): no message, file or full disk freezes a page.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
 from dshq_widget.widget.commands import Commands
 from dshq_widget.widget.export_html import Embedded, document, frame
+from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.inbox import Inbox
 from dshq_widget.widget.kernel_show import PANELS, KernelShow
 from dshq_widget.widget.page_protocol import check_show
 from dshq_widget.widget.policy_show import PolicyShow
 from dshq_widget.widget.rivals import Rivals
-from dshq_widget.widget.sender import Message, Sender
+from dshq_widget.widget.sender import POLL_SECONDS, Message, Sender
 from dshq_widget.widget.still import still
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -108,6 +110,7 @@ class DrillWidget(anywidget.AnyWidget):
             self._trainer.load(policy)
         compiled = self._trainer.drill
         self._outbox = Sender(self._send_traits, lambda message: self.send(message, message.pop("buffers", None)))
+        self._fence = Fence(functools.partial(self._outbox.log, "error"))
         self._quota = Quota(self._trainer, rules, functools.partial(self._outbox.log, "notice"))
         elsewhere = self._trainer.played_by_process
         self._rivals = Rivals(compiled, elsewhere, None if elsewhere else self._trainer.league_policy)
@@ -131,11 +134,11 @@ class DrillWidget(anywidget.AnyWidget):
         self._policy_show = PolicyShow.of(self._trainer, self._outbox)
         self._page_plays = self._kernel_show is None and self._policy_show is None
         self._commands = Commands(
-            *(self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox),
+            *(self._trainer, self._quota, self._kernel_show, self._policy_show, self._outbox, self._fence),
             replaced=self._policy_is_due,
             page_file=self._page_file,
         )
-        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival, self._fence)
         comm_id = uuid.uuid4().hex
         super().__init__(
             **bundle,
@@ -511,13 +514,16 @@ class DrillWidget(anywidget.AnyWidget):
 
     def _run(self) -> None:
         """The sender thread."""
+        step = self._fence.step
         while not self._closed:
             running = self._trainer.status in RUNNING
             self._outbox.wait(running)
             self._inbox.work()
-            self._quota.follow(time.monotonic())
-            self._refresh()
-            self._outbox.send(running, self._swap_seconds(), self._frame)
+            fine = step("watching the training time", lambda: self._quota.follow(time.monotonic()))
+            fine &= step("showing the training", self._refresh)
+            fine &= step("sending to the page", self._outbox.send, running, self._swap_seconds(), self._frame)
+            if not fine:
+                time.sleep(POLL_SECONDS)  # memory or a disk may be free again later: there is no hurry
 
     def _frame(self) -> Message | None:
         """The newest frame of a show that the kernel plays."""

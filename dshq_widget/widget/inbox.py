@@ -1,4 +1,4 @@
-"""Messages from the page: checked, and queued for the sender thread. Nothing here raises."""
+"""Messages from the page: checked, and queued for the sender thread. Nothing that a page sends makes this raise."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshq_widget.contract import protocol
-from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.widget import page_protocol
+from dshq_widget.widget.fence import Fence
 from dshq_widget.widget.rivals import Rivals
 from dshq_widget.widget.sender import Sender
 
@@ -33,14 +33,10 @@ class Inbox:
         rivals: Rivals,
         execute: Callable[[str, Mapping[str, Any], Any], None],
         load_rival: Callable[[], None],
+        fence: Fence,
     ) -> None:
-        self._widget, self._outbox, self._rivals, self._execute, self._load_rival = (
-            widget,
-            outbox,
-            rivals,
-            execute,
-            load_rival,
-        )
+        self._widget, self._outbox, self._rivals, self._fence = widget, outbox, rivals, fence
+        self._execute, self._load_rival = execute, load_rival
         self._queue: queue.Queue[Callable[[], None]] = queue.Queue(INBOX_MAX)
         self._warned: set[str] = set()
 
@@ -91,13 +87,13 @@ class Inbox:
     # ---- on the thread that sends
 
     def work(self) -> None:
-        """Execute all queued messages."""
+        """Execute all queued messages. What one of them raises is told to the page, and the next one is executed."""
         while True:
             try:
                 command = self._queue.get_nowait()
             except queue.Empty:
                 return
-            command()
+            self._fence.command("a message of the page", command)
 
     def take_message(self, content: Any, buffers: Any) -> None:
         """One message of the table `page_to_kernel`; a bad one is logged and changes nothing."""
@@ -107,11 +103,7 @@ class Inbox:
             return
         ack = content.get("seq") if kind in ("ACK", "HELLO") else None
         self._outbox.flow.received(ack if type(ack) is int else None, hello=kind == "HELLO")
-        try:
-            self._execute(kind, content, buffers)
-        except (ValueError, TypeError, RuntimeError, OSError) as error:
-            self._outbox.log("error", str(error))
-            self._warn_once(f"{kind} that failed: {error}")
+        self._fence.command(kind, self._execute, kind, content, buffers)
 
     def _take_show(self, value: Any) -> None:
         """Apply the valid ones of the page's show settings; if one is invalid, the page gets the trait back."""
@@ -132,10 +124,7 @@ class Inbox:
             if not before and not bad and all(widget.show.get(name) == setting for name, setting in value.items()):
                 self._outbox.known("show")
         self._outbox.flow.received()
-        try:
-            self._load_rival()
-        except CheckpointError as error:
-            self._outbox.log("error", str(error))
+        self._fence.command("loading the opponent", self._load_rival)
 
     def _take_snapshot(self, value: Any) -> None:
         """Keep what the match needs to continue after a reload."""

@@ -77,7 +77,7 @@ class KernelShow:
 
     def step(self, count: int) -> None:
         """Make `count` steps while the show is paused."""
-        if not 1 <= count <= 10_000:
+        if type(count) is not int or not 1 <= count <= 10_000:
             raise ValueError(f"count must be a whole number from 1 to 10000, got {count!r:.60}")
         self._send({"type": "STEP", "count": count})
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
+from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.policy import ladder
 from dshq_widget.training.shown_settings import shown_settings
 
@@ -53,8 +54,7 @@ def check_show(name: str, value: Any, opponents: Iterable[str]) -> Any:
             return value
         raise ValueError(f"playing must be true or false, got {value!r:.60}")
     lo, hi = _SHOW_RANGES[name]
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or not lo <= value <= hi or (name != "speed" and value != int(value)):
+    if not is_finite(value) or not lo <= value <= hi or (name != "speed" and value != int(value)):
         kind = "a number" if name == "speed" else "a whole number"
         raise ValueError(f"{name} must be {kind} from {lo:g} to {hi:.12g}, got {value!r:.60}")
     return float(value) if name == "speed" else int(value)
@@ -396,15 +396,15 @@ def _start(start: Any, spec: Mapping[str, Any]) -> dict[str, Any]:
 def _is_plain(value: Any) -> bool:
     """A finite number, a short text or a short list of numbers."""
     if isinstance(value, list):
-        return len(value) <= 16 and all(isinstance(item, (int, float)) and math.isfinite(item) for item in value)
-    return (isinstance(value, str) and len(value) <= 100) or (isinstance(value, (int, float)) and math.isfinite(value))
+        return len(value) <= 16 and all(isinstance(item, bool) or is_finite(item) for item in value)
+    return (isinstance(value, str) and len(value) <= 100) or isinstance(value, bool) or is_finite(value)
 
 
 def page_state(content: Mapping[str, Any]) -> dict[str, Any]:
     """The page's report on the show, checked; raises ValueError."""
     state = {key: content.get(key) for key in protocol.MESSAGES["page_to_kernel"]["PAGE_STATE"]}
     version, fps = state["version"], state["fps"]
-    if type(version) is not int or version < 0 or not isinstance(fps, (int, float)) or not math.isfinite(fps):
+    if type(version) is not int or not 0 <= version <= MOST_WHOLE or not is_finite(fps):
         raise ValueError("PAGE_STATE needs a version and a frame rate")
     if not isinstance(state["visible"], bool):
         raise ValueError("PAGE_STATE needs visible, true or false")

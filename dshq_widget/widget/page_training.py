@@ -13,6 +13,7 @@ from typing import Any
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.training.trainer import Trainer
+from dshq_widget.widget.fence import sentence
 
 CODE = Path(__file__).parents[1] / "static" / "trainer.js"
 
@@ -83,8 +84,8 @@ def answer(trainer: Trainer, relaxed: bool, send: Callable[[dict[str, Any]], Non
     if not problem and isinstance(trainer.drill, CompiledDrill):
         try:
             buffers = list(parts(trainer.drill, relaxed))
-        except RuntimeError as error:
-            problem = f"this page cannot train by itself: {error}"
+        except Exception as error:  # whatever it is, the page waits for an answer
+            problem = f"this page cannot train by itself: {sentence(error)}"
     send({"type": "TRAINER", "problem": problem, "buffers": buffers})
 
 

@@ -9,11 +9,8 @@ from typing import Any
 
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.policy import checkpoint, ladder
+from dshq_widget.training.league_policy import BEST, LEAGUE, version_of
 from dshq_widget.widget import page_protocol
-
-LEAGUE = "league:"
-"""Begins the names `league:best`, the champion, and `league:v120`, a version."""
-BEST = f"{LEAGUE}best"
 
 
 class Rivals:
@@ -85,8 +82,7 @@ class Rivals:
         """
         if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
             assert self._of_league is not None
-            version = None if name == BEST else int(name.removeprefix(f"{LEAGUE}v"))
-            self.known = {**self.known, name: page_protocol.policy(self._of_league(version))}
+            self.known = {**self.known, name: page_protocol.policy(self._of_league(version_of(name)))}
         if name in self._paths and self.known[name] is None:
             self.known = {**self.known, name: self._read(self._paths[name])}
 

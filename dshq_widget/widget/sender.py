@@ -11,6 +11,8 @@ from typing import Any
 from dshq_widget.widget.page_protocol import SEND_SECONDS, Flow
 
 POLL_SECONDS = 0.1
+MOST_WAITING = 64
+"""Messages that wait for the page."""
 
 Message = dict[str, Any]
 
@@ -25,13 +27,19 @@ class Sender:
         self._send_traits, self._send_message = send_traits, send_message
         self.lock = threading.RLock()
         self.flow = Flow()
-        self.messages: deque[Message] = deque(maxlen=64)
+        self.messages: deque[Message] = deque()
+        self._queueing = threading.Lock()
         self._changed: set[str] = set()
         self._something_to_do = threading.Event()
 
     def put(self, message: Message) -> None:
-        """Queue a message for the page."""
-        self.messages.append(message)
+        """Queue a message for the page. When too many wait, the oldest line for its log is left out, else the oldest
+        message: somebody waits for a file.
+        """
+        with self._queueing:
+            if len(self.messages) >= MOST_WAITING:
+                self.messages.remove(next((old for old in self.messages if old["type"] == "LOG"), self.messages[0]))
+            self.messages.append(message)
         self.notify()
 
     def log(self, level: str, text: str) -> None:
@@ -71,12 +79,16 @@ class Sender:
                 self._changed -= keys
                 self.flow.sent(keys, now)
                 self._send_traits(keys, self.flow.seq)
-        elif self.flow.reachable and (message := self.messages.popleft() if self.messages else frame()):
+        elif self.flow.reachable and (message := self._next() or frame()):
             self._send_message(message)
             self.flow.sent_message(time.monotonic())
         else:
             return
         time.sleep(SEND_SECONDS)
+
+    def _next(self) -> Message | None:
+        with self._queueing:
+            return self.messages.popleft() if self.messages else None
 
     def _due(self, now: float, running: bool, swap_seconds: float) -> set[str]:
         """Traits to send now; queued messages go first."""

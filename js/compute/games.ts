@@ -22,7 +22,8 @@ export interface GroupOptions {
   count: number;
   length: number; // decisions of a rollout
   opponent: string; // "self", or who plays side 1
-  seed: number;
+  keys: Uint32Array; // of the games' generators
+  ticks: Uint32Array | null; // where the first episodes' clocks stand; null: at 0
   practice: boolean;
   base: number; // the first of its samples
   pays: GPUBuffer; // see settle.wgsl
@@ -38,6 +39,7 @@ export class Games {
   readonly decision: Step[]; // `length` times
   readonly end: Step[]; // then once
   readonly rows: number; // learning sides
+  private readonly state: GPUBuffer;
   private readonly clock: GPUBuffer;
   private readonly tally: GPUBuffer;
   private readonly paid: GPUBuffer;
@@ -59,8 +61,9 @@ export class Games {
     [this.clock, this.tally] = [kit.zeros(2), kit.zeros(TALLIED.length * count + 2 * rows)];
     [this.paid, this.advantages] = [kit.uniform(new Array(9).fill(0)), kit.uniform(new Array(7).fill(0))];
     const { clock, tally, paid, advantages } = this;
-    const games = rules.games(count, options.seed, options.practice);
+    const games = rules.games(options.keys, options.practice);
     const { state } = games;
+    this.state = state;
     const [seen, x, outputs] = [kit.zeros(spec.sides * spec.n_obs * count), kit.zeros(rows * spec.n_obs), kit.zeros(rows * network.nOut)];
     const [late, lateOutputs] = [kit.zeros(slots * rows * spec.n_obs), kit.zeros(slots * rows * network.nOut)];
     const [after, before] = [kit.zeros(spec.sides * terms * count), kit.zeros(spec.sides * terms * count)];
@@ -84,9 +87,9 @@ export class Games {
     this.decision = [
       ...see,
       ...permit,
+      ...reply, // before "act": a script must not find in `action` what the learner is about to do
       ...play,
       kit.step(common + act, "act", ofHeads, groupsOf(rows)),
-      ...reply,
       games.step("turn", after, ends),
       kit.step(common + settle, "settle", ofSettle, groupsOf(count)),
       observe,
@@ -96,6 +99,12 @@ export class Games {
     ];
     const values = network.play(late, lateOutputs, slots * rows);
     this.end = [...see, ...play, ...values, kit.step(common + gae, "gae", ofGae, groupsOf(rows))];
+  }
+
+  /** Behind `begin`, when it has been submitted: sets the clocks of the first episodes. */
+  stagger(): void {
+    const { count, ticks } = this.options;
+    if (ticks) this.kit.write(this.state, ticks, placesOf(this.rules.spec).ticks! * count);
   }
 
   /** Before a rollout is submitted; equal `draws` give equal draws. */

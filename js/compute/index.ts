@@ -6,6 +6,6 @@ export type { Discounts } from "./games";
 export { GpuLearner, type LearnerOptions, type LearnerState } from "./learner";
 export type { NetworkDescription } from "./network";
 export { type Probed, probe } from "./probe";
-export type { GamesDescription, RolloutMetrics } from "./rollout";
+export type { GamesDescription, RolloutMetrics, Starts } from "./rollout";
 export type { GivenSamples, Plane } from "./samples";
 export type { Hyper, UpdateMetrics } from "./update";

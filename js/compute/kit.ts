@@ -48,8 +48,9 @@ export class Kit {
     this.device.queue.writeBuffer(buffer, 0, view.buffer);
   }
 
-  write(buffer: GPUBuffer, values: Float32Array | Uint32Array): void {
-    this.device.queue.writeBuffer(buffer, 0, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
+  /** Writes from the word `at` on. */
+  write(buffer: GPUBuffer, values: Float32Array | Uint32Array, at = 0): void {
+    this.device.queue.writeBuffer(buffer, 4 * at, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
   }
 
   /** The entry `name` of a shader of this room, launched on `groups` workgroups; `bound` by binding. */

@@ -12,8 +12,15 @@ export interface GamesDescription {
   opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill
   length: number; // decisions of a rollout
   seed?: number; // of the first game; the others have the next ones
+  starts?: Starts; // instead of such seeds
   practice?: boolean; // whether games begin in training's own starts
   weights?: Record<string, number>; // of reward terms, where they differ from the drill's
+}
+
+/** Of every game, in the order of `opponents`. */
+export interface Starts {
+  keys: Uint32Array; // seeds of their generators
+  ticks: Uint32Array; // where the clocks of their first episodes stand
 }
 
 export interface RolloutMetrics {
@@ -55,7 +62,7 @@ export class Rollout {
     rules: Rules,
     private readonly games: GamesDescription,
   ) {
-    const { spec, opponents, length, seed = 0, practice = true, weights = {} } = games;
+    const { spec, opponents, length, seed = 0, starts, practice = true, weights = {} } = games;
     const { sides } = spec;
     const wanted = Object.entries(opponents).filter(([, count]) => count > 0);
     const rows = wanted.reduce((sum, [opponent, count]) => sum + rowsOf(count, sides, opponent), 0);
@@ -63,9 +70,11 @@ export class Rollout {
     this.timer = new Timer(kit.device);
     this.pays = kit.zeros(2 * spec.terms.length);
     this.setRewards(weights);
-    let [base, first] = [0, seed];
+    let [base, first] = [0, 0];
     this.groups = wanted.map(([opponent, count]) => {
-      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, seed: first, practice, base, pays: this.pays });
+      const keys = starts?.keys.slice(first, first + count) ?? Uint32Array.from({ length: count }, (_, game) => seed + first + game);
+      const ticks = starts?.ticks.slice(first, first + count) ?? null;
+      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, keys, ticks, practice, base, pays: this.pays });
       base += group.rows * length;
       first += count;
       return group;
@@ -81,16 +90,15 @@ export class Rollout {
 
   /** Plays `length` decisions of every game into `samples`; equal `draws` give equal draws. */
   async run(discounts: Discounts, draws: number): Promise<RolloutMetrics> {
+    if (!this.begun) this.begin();
     const encoder = this.kit.device.createCommandEncoder();
     this.groups.forEach((group, k) => group.prepare(encoder, discounts, (draws + Math.imul(k, 0x9e3779b9)) >>> 0));
     const pass = encoder.beginComputePass(this.timer.pass);
     for (const group of this.groups) {
-      if (!this.begun) record(pass, group.begin);
       for (let t = 0; t < this.games.length; t++) record(pass, group.decision);
       record(pass, group.end);
     }
     pass.end();
-    this.begun = true;
     const time = this.timer.resolve(encoder);
     this.kit.device.queue.submit([encoder.finish()]);
     const [tallies, gpu_time_ms] = await Promise.all([Promise.all(this.groups.map((group) => group.tallied())), time()]);
@@ -106,6 +114,16 @@ export class Rollout {
       return_mean: mean(returns),
       gpu_time_ms,
     };
+  }
+
+  private begin(): void {
+    const encoder = this.kit.device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    for (const group of this.groups) record(pass, group.begin);
+    pass.end();
+    this.kit.device.queue.submit([encoder.finish()]);
+    for (const group of this.groups) group.stagger();
+    this.begun = true;
   }
 
   destroy(): void {

@@ -32,13 +32,14 @@ export class Rules {
     return new Rules(kit, spec, bound, new Map(pipelines));
   }
 
-  /** Games in which no episode has begun, seeded `seed`, `seed + 1`, ... */
-  games(count: number, seed: number, practice: boolean): RunningGames {
+  /** Games in which no episode has begun, one for each of these seeds. */
+  games(keys: Uint32Array, practice: boolean): RunningGames {
+    const count = keys.length;
     const at = placesOf(this.spec);
     const words = this.spec.fields.reduce((sum, [, , length]) => sum + Math.max(1, length), 0);
     const begun = new Uint32Array(words * count);
     for (let game = 0; game < count; game++) {
-      begun[at.rng_key! * count + game] = seed + game;
+      begun[at.rng_key! * count + game] = keys[game]!;
       begun[at.practice! * count + game] = Number(practice);
     }
     const state = this.kit.filled(begun);

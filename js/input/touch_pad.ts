@@ -39,7 +39,7 @@ export function buildTouchPad(keys: HeldKeys): TouchPad {
     for (const type of ["pointerup", "pointercancel"] as const) stick.addEventListener(type, letGo);
 
     const buttons = controls.buttons.map(({ code, label }) => {
-      const button = h("button", { type: "button", tabindex: -1, "aria-label": label }, label);
+      const button = h("button", { type: "button", tabindex: -1, "data-control": `touch-${code}`, "aria-label": label }, label);
       button.addEventListener("pointerdown", (event) => {
         event.preventDefault();
         button.setPointerCapture?.(event.pointerId);

@@ -166,7 +166,9 @@ export class Search {
       const { state } = particle;
       const action = sample(particle.probabilities, random.next());
       if (step === 1) particle.action = action;
-      for (let player = 0; player < spec.sides; player++) state.action[player] = player === side ? action : other(state, player, random);
+      // First the others: a script must not find in `action` what the searching side is about to do.
+      for (let player = 0; player < spec.sides; player++) if (player !== side) state.action[player] = other(state, player, random);
+      state.action[side] = action;
       game.decide(state);
       for (let tick = 0; tick < actionRepeat; tick++) game.tick(state);
 

@@ -400,7 +400,11 @@ export class Show {
     this.waitingInputs.length = 0;
     if (this.script) this.script.decide(this.state.action, this.tick);
     else if (this.deciders.elsewhere) this.follow();
-    else for (let side = 0; side < this.spec.sides; side++) this.state.action[side] = this.deciders.choose(this.state, side, this.tick, this.actionRepeat);
+    else {
+      const sides = Array.from({ length: this.spec.sides }, (_, side) => side);
+      const chosen = sides.map((side) => this.deciders.choose(this.state, side, this.tick, this.actionRepeat));
+      this.state.action.set(chosen); // all at once: a script must not find in `action` what another side is about to do
+    }
     this.log.addActions(this.state.action);
     this.game.decide(this.state);
   }

@@ -79,14 +79,10 @@ export class PolicyAnalysis {
       let ended = false;
       let memory = this.memory(policy, side);
       for (let k = 0; k < decisions && !ended; k++) {
-        for (let player = 0; player < this.spec.sides; player++) {
-          if (player !== side) copy.action[player] = others(copy, player);
-          else {
-            const [best] = this.likeliest(policy, copy, side, 1, memory);
-            copy.action[player] = k === 0 || repeat ? action : best!.action;
-            memory = policy.remembered.slice();
-          }
-        }
+        const [best] = this.likeliest(policy, copy, side, 1, memory);
+        memory = policy.remembered.slice();
+        for (let player = 0; player < this.spec.sides; player++) if (player !== side) copy.action[player] = others(copy, player);
+        copy.action[side] = k === 0 || repeat ? action : best!.action;
         this.game.decide(copy);
         for (let tick = 0; tick < actionRepeat; tick++) this.game.tick(copy);
         reward += this.worth(copy, side, "reward");

@@ -5,7 +5,7 @@
 
 import type { DrillSpec, SceneRow } from "../contract/protocol";
 import { sideName } from "../contract/sides";
-import { button, h, setText } from "../ui/dom";
+import { button, control, h, setText } from "../ui/dom";
 import { percent } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -20,7 +20,7 @@ const STEP = 0.05; // of the share
 /** There once the match is paused: keeps its position as a scene, and shows the scenes. */
 function buildChip({ session, open, signal }: PanelView): HTMLElement {
   let asked = false;
-  const chip = button("Drill this", { text: "Drill this", class: "chip", title: "Drill this: practise from the current position" }, () => {
+  const chip = button("drill-this", { class: "chip", title: "Drill this: practise from the current position" }, () => {
     asked = true;
     open("coach");
     session.post({ type: "CAPTURE", id: session.id });
@@ -50,7 +50,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     min: 0,
     max: 0.9,
     step: STEP,
-    "aria-label": "Share of practice games",
+    ...control("scene-share"),
     title: "Share of practice games that start from one of the scenes. Takes effect at the next update.",
   });
   const shareOutput = h("output", { class: "number" });
@@ -105,7 +105,11 @@ function sceneItem(spec: DrillSpec, row: SceneRow, number: number, remove: () =>
       h("span", { class: "success", title: `How often ${who.toLowerCase()} wins from this position, measured in 128 games${against}` }, success(row, who)),
       h("span", { class: "versions" }, versions(row)),
     ),
-    button(`Remove scene ${number}`, { text: "Remove", class: "button quiet", title: `Remove scene ${number}: stop practising it` }, remove),
+    button(
+      [`remove-scene-${number}`, `Remove scene ${number}`],
+      { text: "Remove", class: "button quiet", title: `Remove scene ${number}: stop practising it` },
+      remove,
+    ),
   );
 }
 

@@ -5,7 +5,7 @@
 
 import { scoreAgainst } from "../session/league_score";
 import { ghostOf } from "../session/player_names";
-import { button, h, setAttribute, setText } from "../ui/dom";
+import { button, control, h, setAttribute, setText } from "../ui/dom";
 import { percent } from "../ui/format";
 import type { Panel, PanelSession, PanelView } from "./panel";
 
@@ -22,7 +22,7 @@ function stops({ past, state }: PanelSession): number[] {
 /** There as soon as there is an earlier version. It begins with the first one, which differs most. */
 function buildChip({ session, signal }: PanelView): HTMLElement {
   const title = "Ghost: an earlier version plays orange against the current one";
-  const chip = button("Ghost", { text: "Ghost", class: "chip", title }, () => session.goBack(session.back === 0 ? Infinity : 0));
+  const chip = button("ghost", { class: "chip", title }, () => session.goBack(session.back === 0 ? Infinity : 0));
   const follow = () => {
     setAttribute(chip, "aria-pressed", String(session.back !== 0));
     setAttribute(chip, "hidden", (stops(session).length === 0 && session.back === 0) || session.show.mode !== "ai_vs_ai");
@@ -33,7 +33,7 @@ function buildChip({ session, signal }: PanelView): HTMLElement {
 }
 
 function buildDial({ session, signal }: PanelView): HTMLElement {
-  const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, "aria-label": "Ghost: versions back" });
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 1, value: 0, ...control("ghost-back") });
   const says = h("output", { class: "who" });
   const score = h("output", { class: "score" });
   const dial = h(

@@ -34,8 +34,8 @@ interface Headline {
 /** Against the drill's script, by its name; against random play in a drill without one. */
 const winsAgainst = (script?: string): Headline => ({
   caption: `vs ${script ?? "random"}`,
-  title: script ? "Share of decided matches won against this script" : "Share of decided matches won against random play",
-  read: (row) => percent(row[script ? "win_rate_ema" : "win_rate_random"]),
+  title: `Share of all matches won against ${script ? "this script" : "random play"}, draws included`,
+  read: (row) => percent(row[script ? "win_share" : "win_share_random"]),
 });
 const RETURN: Headline = {
   caption: "mean return",

@@ -1,7 +1,7 @@
 /** The event log panel, a fold, newest first. Lines are built only while it is open and seen, each of them once. */
 
 import type { Kind, Line } from "../session/journal";
-import { h, icon, setText } from "../ui/dom";
+import { foldHandle, h, setText } from "../ui/dom";
 import { clock } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -20,12 +20,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   const about = h("span", { class: "caption" });
   const lines = h("ol", { class: "lines", role: "log", "aria-live": "off", "aria-label": "Event log", tabindex: 0 });
   const empty = h("p", { class: "sentence" }, "No events yet. Goals, new policies and changed settings will appear here.");
-  const panel = h(
-    "details",
-    { class: "log fold" },
-    h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "Event log"), about),
-    h("div", { class: "body" }, empty, lines),
-  );
+  const panel = h("details", { class: "log fold" }, foldHandle("event-log", about), h("div", { class: "body" }, empty, lines));
   const made = new WeakMap<Line, HTMLElement>();
 
   const row = (line: Line) => {

@@ -1,7 +1,7 @@
 /** The learning pace: a slider from slow, where each update can be watched, to full speed. */
 
 import type { ConfigValue, DrillSpec, MetricsRow } from "../contract/protocol";
-import { h, setText } from "../ui/dom";
+import { control, h, setText } from "../ui/dom";
 import { compact } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -17,7 +17,7 @@ function build({ session, signal }: PanelView): HTMLElement {
     min: 0,
     max: PACES.length - 1,
     step: 1,
-    "aria-label": "Learning pace",
+    ...control("learning-pace"),
     title: "Learning pace: maximum number of agent steps per second. Takes effect immediately.",
   });
   const value = h("output", { class: "number" });

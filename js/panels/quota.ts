@@ -13,17 +13,15 @@ export const quota: Panel = { applies: ({ model }) => Object.keys(model.get("sea
 function build({ session, signal }: PanelView): HTMLElement {
   const { kernel, model } = session;
   const left = h("output", { class: "number", "aria-label": "Training time left" });
-  const extend = button("More time", { class: "button" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
+  const extend = button(["more-time", "More time"], { text: "" }, () => kernel.send({ type: "EXTEND_TRAINING" }));
   const time = h("div", { class: "cluster allowance" }, h("span", { class: "caption" }, "Training time left"), left, extend);
 
   const found = h("span", { class: "caption" });
-  const resume = button("Resume run", { icon: "play", text: "Resume run" }, () => kernel.send({ type: "RESUME_RUN" }));
+  const resume = button(["resume-run", "Resume run"], { icon: "play" }, () => kernel.send({ type: "RESUME_RUN" }));
   const earlier = h("div", { class: "cluster before" }, resume, found);
 
   const answer = h("p", { class: "answer", role: "status", "aria-live": "polite" });
-  const submit = button("Submit", { icon: "open", text: "Submit", title: "Submit: send the newest policy to the class league" }, () =>
-    kernel.send({ type: "SUBMIT_POLICY" }),
-  );
+  const submit = button("submit", { icon: "open", title: "Submit: send the newest policy to the class league" }, () => kernel.send({ type: "SUBMIT_POLICY" }));
   const league = h("div", { class: "cluster send" }, submit, answer);
   const panel = h("section", { class: "seat", "aria-label": "This server" }, time, earlier, league);
 

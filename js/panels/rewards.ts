@@ -5,7 +5,7 @@
 
 import type { DrillSpec } from "../contract/protocol";
 import { type Group, groupsOf, insight, readWeights, spoken, totalOf, type Weights, weightOf, writeWeights } from "../match/scores";
-import { button, h, setAttribute, setBalance, setText } from "../ui/dom";
+import { button, control, h, setAttribute, setBalance, setText } from "../ui/dom";
 import { compact, signed } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
@@ -32,7 +32,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   const lesson = h("p", { class: "lesson", role: "status" });
   const list = h("div", { class: "terms" });
   const sum = h("div", { class: "sum" });
-  const reset = button("Reset rewards", { text: "Reset rewards", title: "Reset rewards: restore the drill's default weights" }, () => {
+  const reset = button("reset-rewards", { title: "Reset rewards: restore the drill's default weights" }, () => {
     put({});
     rebuild();
   });
@@ -128,14 +128,14 @@ function buildRow(term: Term, tried: (weight: number) => void, chosen: (weight: 
     min: term.weight < 0 ? -room : 0,
     max: room,
     step: room / 60,
-    "aria-label": `${name}, slider`,
+    ...control([`weight-${term.name}-slider`, `${name}, slider`]),
     title: `Weight of ${name}`,
   });
   const number = h("input", {
     type: "text",
     inputmode: "decimal",
     autocomplete: "off",
-    "aria-label": `Weight of ${name}`,
+    ...control([`weight-${term.name}`, `Weight of ${name}`]),
     title: `Weight of ${name} (default ${term.weight})`,
   });
   const problem = h("span", { class: "problem", role: "alert" });

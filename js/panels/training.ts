@@ -1,24 +1,23 @@
 /** Training: Train and Stop, one in the place of the other; in the Lab pause learning, run one update, forget everything, and where it trains. */
 
 import type { Status } from "../contract/protocol";
+import { CONTROLS } from "../contract/tables";
 import { button, h, icon, setAttribute, setText } from "../ui/dom";
 import { capital } from "../ui/format";
 import type { Panel, PanelView } from "./panel";
 
 const BUSY: readonly Status[] = ["starting", "training", "stopping"];
-const HOLD = { name: "Pause learning", title: "Pause learning: the match continues with the current policy" };
+const HOLD = { name: CONTROLS["pause-learning"], title: "Pause learning: the match continues with the current policy" };
 const GO_ON = { name: "Resume learning", title: "Resume learning: continue at the chosen pace" };
 
 export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
 
 /** The buttons follow the kernel's word, even while it is silent. */
 function buildHero({ session, signal }: PanelView): HTMLElement {
-  const train = button(
-    "Train",
-    { icon: "play", text: "Train", class: "button primary", title: "Train: learn in the background while the match continues" },
-    () => session.train(),
+  const train = button("train", { icon: "play", class: "button primary", title: "Train: learn in the background while the match continues" }, () =>
+    session.train(),
   );
-  const stop = button("Stop", { icon: "stop", text: "Stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
+  const stop = button("stop", { icon: "stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
   );
   const follow = () => {
@@ -36,17 +35,14 @@ function buildHero({ session, signal }: PanelView): HTMLElement {
 }
 
 function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
-  const hold = button(HOLD.name, { icon: "pause", text: HOLD.name, title: HOLD.title }, () =>
+  const hold = button("pause-learning", { icon: "pause", title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
-  const next = button("Next update", { icon: "decision", text: "Next update", title: "Next update: run one update, then pause learning" }, () =>
-    session.nextUpdate(),
-  );
+  const next = button("next-update", { icon: "decision", title: "Next update: run one update, then pause learning" }, () => session.nextUpdate());
   const forget = button(
-    "Forget everything",
+    "forget",
     {
       icon: "reset",
-      text: "Forget everything",
       class: "button quiet",
       title: "Forget everything: discard what was learned; the match continues. Undo brings it back, until something is learned anew.",
     },

@@ -5,11 +5,12 @@
 
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
 import { sideName } from "../contract/sides";
+import { rated } from "../ui/format";
 import type { Events, SessionEvents } from "./events";
 import { type Lineup, playerNames } from "./player_names";
 
 export const CAPACITY = 200; // lines
-const SWAP_MS = 60_000; // swaps within this share a line, which moves up: else a log of goals would be a log of swaps
+const SHARED_MS = 60_000; // swaps within this share a line, and so do champions; it moves up: else a log of goals would be a log of swaps
 
 export type Kind = "goal" | "swap" | "setting" | "training" | "champion" | "warning";
 
@@ -31,6 +32,7 @@ export class Journal {
   private status: Status | null = null;
   private restingVersion = 0; // before the present run: its first version may come together with its status
   private champion: string | null = null;
+  private crowned: { since: number; line: Line } | null = null; // the newest line on a champion
 
   constructor(private readonly now: () => number = () => Date.now()) {}
 
@@ -74,7 +76,11 @@ export class Journal {
     const best = rows.find((row) => row.champion);
     const before = this.champion;
     this.champion = best?.name ?? "";
-    if (best && before !== null && before !== best.name) this.add("champion", `${best.name} is the new champion, Elo ${Math.round(best.elo)}.`);
+    if (!best || before === null || before === best.name) return;
+    const recent = this.crowned && this.now() - this.crowned.since < SHARED_MS ? this.crowned : null;
+    if (recent) this.lines = this.lines.filter((line) => line !== recent.line);
+    const line = this.add("champion", `${best.name} is the new champion, Elo ${rated(best)}.`);
+    this.crowned = { since: recent?.since ?? this.now(), line };
   }
 
   /** The same warning again moves to the top: a machine that is busy for minutes does not fill the log. */
@@ -87,7 +93,7 @@ export class Journal {
   }
 
   private swapped(version: number): void {
-    const recent = this.swap && this.swap.from >= 0 && this.now() - this.swap.since < SWAP_MS ? this.swap : null;
+    const recent = this.swap && this.swap.from >= 0 && this.now() - this.swap.since < SHARED_MS ? this.swap : null;
     const { from, since } = recent ?? { from: this.version, since: this.now() };
     this.version = version;
     const untrained = version === 0 ? "The untrained network is playing." : `v${version} is playing.`;

@@ -26,7 +26,8 @@ export interface Steered {
   readonly version: number;
   readonly agentSteps: number;
   readonly updates: number;
-  rate: number; // factor of the learning rate after setbacks
+  readonly rate: number; // factor of the learning rate after setbacks
+  slowDown(): void;
   replaceWeights(weights: Float32Array): void;
   warn(text: string): void;
   sendLeague(): void;

@@ -10,7 +10,7 @@ import { WasmEngine } from "./engines/wasm";
 import { EntropyGuard } from "./exploration";
 import { general } from "./files/format";
 import type { PolicyFile } from "./files/policy_file";
-import { number, type Tensors, tensor } from "./files/tensors";
+import { number, type Tensors } from "./files/tensors";
 import { Evaluator } from "./games/evaluator";
 import type { Lanes } from "./games/lanes";
 import { Matches } from "./games/matches";
@@ -44,6 +44,7 @@ export class Run implements Steered {
   private values: Values;
   private seconds = 0; // playing and learning
   private skips = 0; // bad updates in a row
+  private good = 0; // updates since the last revert, or since the learning rate was last raised again
   private returns = 0; // reverts without a good update in between
   private metrics: MetricsRow;
   private published: Float32Array; // weights of `version`
@@ -135,7 +136,7 @@ export class Run implements Steered {
         this.values = { ...this.values, [message.key]: message.value };
         this.settings = { ...this.settings, ...readSettings({ [message.key]: message.value }) };
         if (String(this.values.reward_weights) !== paid) {
-          this.competition.guard.paidOtherwise();
+          this.competition.paidOtherwise();
           this.exploration.paidOtherwise();
         }
         break;
@@ -167,6 +168,11 @@ export class Run implements Steered {
     this.publish();
   }
 
+  /** Halves the learning rate after a setback, down to a lower limit; good updates raise it again. */
+  slowDown(): void {
+    [this.rate, this.good] = [Math.max(this.rate * RUN.rollback_rate, RUN.least_rate), 0];
+  }
+
   warn(text: string): void {
     this.post({ type: "WARNING", text });
   }
@@ -189,6 +195,8 @@ export class Run implements Steered {
       this.publish();
       this.updates += 1;
       this.skips = this.returns = 0;
+      this.good += 1;
+      if (this.good >= RUN.recovery) [this.rate, this.good] = [Math.min(this.rate / RUN.rollback_rate, 1), 0];
     }
   }
 
@@ -213,7 +221,7 @@ export class Run implements Steered {
       throw new Error(`training failed: it reverted to the last good weights ${RUN.most_returns} times in a row; the last time because ${why}`);
     }
     this.skips = 0;
-    this.rate *= RUN.rollback_rate;
+    this.slowDown();
     this.engine.load(this.published);
     this.warn(`reverted to version ${this.version}; continuing with the learning rate times ${general(this.rate)}: ${why}`);
   }
@@ -270,15 +278,13 @@ export class Run implements Steered {
 
   /** Everything needed for an exact continuation, here or in Python. Call it between two updates. */
   file(): PolicyFile {
-    const { guard, league } = this.competition;
     const own: Tensors = {
       ...this.engine.state(),
       "train.updates": number("I64", this.updates),
       "train.rate": number("F64", this.rate),
+      "train.good": number("I64", this.good),
       ...this.exploration.state(),
-      ...league.state(),
-      "train.guard": tensor("F64", guard.state()),
-      ...(guard.since === null ? {} : { "train.guard_since": number("F64", guard.since) }),
+      ...this.competition.state(),
       ...this.scenes.state(),
     };
     return policyFile(this.modules.spec, this.policy, this.settings, { ...this.metrics, ...this.counters }, own);
@@ -290,6 +296,7 @@ export class Run implements Steered {
     this.competition.restore(state);
     this.updates = Number(state["train.updates"]?.data[0] ?? this.metrics.updates ?? 0);
     this.rate = Number(state["train.rate"]?.data[0] ?? 1);
+    this.good = Number(state["train.good"]?.data[0] ?? 0);
     this.seconds = this.metrics.seconds ?? 0;
   }
 

@@ -261,5 +261,47 @@ export const RUN = {
   "rollback_rate": 0.5,
   "least_rate": 0.015625,
   "most_skips": 3,
-  "most_returns": 5
+  "most_returns": 5,
+  "recovery": 1000
+} as const;
+
+export const GUARD = {
+  "kl_limit": 1.0,
+  "value_limit": 30.0,
+  "value_memory": 0.02,
+  "value_warm_up": 100,
+  "strikes": 3
+} as const;
+
+export const FALL = {
+  "fall": 0.75,
+  "false_alarms": 0.001,
+  "spread": 64,
+  "suspicion": 1.0,
+  "futile": 3.0,
+  "pairs": 128,
+  "batches": 32,
+  "worth": 0.25,
+  "crowning": 32,
+  "testing": 64
+} as const;
+
+export const LEAGUE = {
+  "capacity": 100,
+  "recent": 0.6,
+  "best": 0.2,
+  "most_bytes": 8388608,
+  "latest": 0.5,
+  "uniform": 0.3,
+  "hardness": 2,
+  "ema": 0.05,
+  "pinned_matches": 128,
+  "champion_matches": 128,
+  "rival_matches": 32,
+  "rivals": 3,
+  "champion_series": 31,
+  "round_series": 256,
+  "base_elo": 1000.0,
+  "base_matches": 2048,
+  "thrift": 24
 } as const;

@@ -4,6 +4,8 @@
  * Folder `ui`: what every part of the page is built with. Knows no session and no match.
  */
 
+import { CONTROLS } from "../contract/tables";
+
 type Attribute = string | number | boolean | null | undefined;
 type Child = Node | string | null | undefined;
 
@@ -107,20 +109,36 @@ export function download(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000); // the download has begun by then
 }
 
-/** A button whose accessible name is `name`; `text` is what it shows (nothing: the icon alone). */
-export function button(name: string, options: { text?: string; icon?: Icon; title?: string; class?: string }, press: () => void) {
+/** A control's stable id and its accessible name: those of the table, or its own where there are several of a kind. */
+export type ControlId = keyof typeof CONTROLS | readonly [id: string, name: string];
+
+/** The attributes that make an element a control of that id and name. */
+export function control(given: ControlId): { "data-control": string; "aria-label": string } {
+  const [id, name] = typeof given === "string" ? [given, CONTROLS[given]] : given;
+  return { "data-control": id, "aria-label": name };
+}
+
+/** A button that shows its accessible name, or `text`; "": its icon alone. */
+export function button(id: ControlId, options: { text?: string; icon?: Icon; title?: string; class?: string }, press: () => void) {
+  const named = control(id);
+  const { text = named["aria-label"] } = options;
   const element = h(
     "button",
-    { type: "button", "aria-label": name, title: options.title ?? name, class: options.class ?? "button" },
+    { type: "button", ...named, title: options.title ?? named["aria-label"], class: options.class ?? "button" },
     options.icon ? icon(options.icon) : null,
-    options.text ? h("span", { class: "text" }, options.text) : null,
+    text ? h("span", { class: "text" }, text) : null,
   );
   element.addEventListener("click", press);
   return element;
 }
 
-/** A visible caption above a control; the control's accessible name is the caption, or `name` where the caption is shorter. */
-export function field(caption: string, control: HTMLElement, name = caption): HTMLElement {
-  control.setAttribute("aria-label", name);
-  return h("label", { class: "field" }, h("span", { class: "caption" }, caption), control);
+/** What opens a fold; its name is its heading. */
+export function foldHandle(id: keyof typeof CONTROLS, ...more: Child[]): HTMLElement {
+  return h("summary", { "data-control": id }, icon("chevron"), h("span", { class: "heading" }, CONTROLS[id]), ...more);
+}
+
+/** A control below its accessible name. */
+export function field(id: keyof typeof CONTROLS, element: HTMLElement): HTMLElement {
+  for (const [name, value] of Object.entries(control(id))) element.setAttribute(name, value);
+  return h("label", { class: "field" }, h("span", { class: "caption" }, CONTROLS[id]), element);
 }

@@ -13,11 +13,11 @@ export function buildDuelOverlay({ session, duel, signal }: View, focusMatch: ()
 
   const result = h("strong", { class: "result" });
   const age = h("span", { class: "age" });
-  const again = button("Play again", { text: "Play again", class: "button primary" }, () => duel.start());
+  const again = button("challenge-again", { class: "button primary" }, () => duel.start());
   const buttons = [
     again,
-    button("Share", { icon: "share", text: "Share", title: "Share: save this match as replay, picture or film" }, share),
-    button("Back to watching", { text: "Back to watching" }, () => duel.leave()),
+    button("challenge-share", { icon: "share", title: "Share: save this match as replay, picture or film" }, share),
+    button("challenge-leave", {}, () => duel.leave()),
   ];
   const card = h(
     "div",

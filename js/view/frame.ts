@@ -22,7 +22,7 @@ export function buildFrame(id: string, changed: () => void): Frame {
     chips: h("div", { class: "chips", role: "group", "aria-label": "On the pitch" }),
     strip: h("div", { class: "foot" }),
   };
-  const summary = h("summary", {}, icon("chevron"), "Lab");
+  const summary = h("summary", { "data-control": "lab" }, icon("chevron"), "Lab");
   const lab = h("details", { class: "lab" }, summary, places.lab);
   const below = h("div", { class: "below" }, places.line, lab);
   const tabs = new Tabs(id, changed);

@@ -8,7 +8,7 @@ import type { HeldKeys } from "../input/held_keys";
 import { type Keyboard, listenToKeys } from "../input/keyboard";
 import { listenToPointers } from "../input/pointers";
 import type { SessionEvents } from "../session/events";
-import { h } from "../ui/dom";
+import { control, h } from "../ui/dom";
 import { reducedMotion } from "../ui/theme";
 import type { View } from "./view";
 
@@ -171,6 +171,6 @@ function freshCanvas(): HTMLCanvasElement {
     class: "match",
     tabindex: 0,
     role: "application",
-    "aria-label": "Match",
+    ...control("match"),
   });
 }

@@ -10,8 +10,8 @@ export function buildOffer(training: PageTraining, signal: AbortSignal): HTMLEle
     element.replaceChildren();
     if (!offer) return;
     const said = h("p", { class: "sentence" }, offer.text);
-    const buttons = offer.actions.map(({ name, act }, k) =>
-      button(name, { text: name, class: k === 0 ? "button primary" : "button" }, () => {
+    const buttons = offer.actions.map(({ control, act }, k) =>
+      button(control, { class: k === 0 ? "button primary" : "button" }, () => {
         Promise.resolve(act()).then(
           (file) => file && download(file.name, file),
           (error: Error) => {

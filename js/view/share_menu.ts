@@ -3,7 +3,7 @@
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
 import { fetchPage } from "../session/policy_files";
-import { button, download, h, type Icon, setText } from "../ui/dom";
+import { button, type ControlId, control, download, h, type Icon, setText } from "../ui/dom";
 import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
@@ -32,8 +32,8 @@ export function buildShare(
     setText(said, text);
   };
   /** One entry: what it does may take a while and may fail, and both are written under the entries. */
-  const entry = (name: string, icon: Icon, title: string, act: () => void | Promise<void>) => {
-    const element = button(name, { icon, text: name, title, class: "button entry" }, async () => {
+  const entry = (id: ControlId, icon: Icon, title: string, act: () => void | Promise<void>) => {
+    const element = button(id, { icon, title, class: "button entry" }, async () => {
       if (element.getAttribute("aria-busy") === "true") return;
       element.setAttribute("aria-busy", "true");
       say("");
@@ -48,8 +48,8 @@ export function buildShare(
   };
 
   /** A file picker; what becomes of the chosen file is said, or the menu closes. */
-  const picker = (label: string, accept: string, take: (file: File) => Promise<void>) => {
-    const input = h("input", { type: "file", accept, "aria-label": label, tabindex: -1 });
+  const picker = (id: ControlId, accept: string, take: (file: File) => Promise<void>) => {
+    const input = h("input", { type: "file", accept, ...control(id), tabindex: -1 });
     input.hidden = true;
     input.addEventListener("change", () => {
       const chosen = input.files?.[0];
@@ -62,17 +62,17 @@ export function buildShare(
     });
     return input;
   };
-  const file = picker("Policy file", ".dshq", (chosen) => loadPolicy(session, chosen));
-  const recorded = picker("Replay file", ".json", (chosen) => session.replay.load(chosen));
+  const file = picker("policy-file", ".dshq", (chosen) => loadPolicy(session, chosen));
+  const recorded = picker("replay-file", ".json", (chosen) => session.replay.load(chosen));
 
-  const save = entry("Save policy", "save", SAVE, async () => say(`Saved ${await savePolicy(session, signal)}: the version that plays now.`));
-  const load = entry("Load policy", "open", LOAD, () => file.click());
-  const replay = entry("Save replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
+  const save = entry("save-policy", "save", SAVE, async () => say(`Saved ${await savePolicy(session, signal)}: the version that plays now.`));
+  const load = entry("load-policy", "open", LOAD, () => file.click());
+  const replay = entry("save-replay", "save", "Save replay: this match as seed, inputs and actions", async () => {
     const recording = await session.record();
     download(`${recording.drill}-seed${recording.seed}.json`, new Blob([JSON.stringify(recording)], { type: "application/json" }));
   });
-  const play = entry("Load replay", "open", "Load replay: plays a saved replay here; the live match waits", () => recorded.click());
-  const page = entry("Web page", "save", PAGE, async () => {
+  const play = entry("load-replay", "open", "Load replay: plays a saved replay here; the live match waits", () => recorded.click());
+  const page = entry("web-page", "save", PAGE, async () => {
     say("Making the web page.");
     const made = await fetchPage(session, signal);
     say("");
@@ -88,11 +88,11 @@ export function buildShare(
     say("");
     download(`${spec.name}.${format}`, content);
   };
-  const picture = entry("Save picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));
-  const gif = entry("Save GIF (last 10 s)", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
-  const video = entry("Save video (last 10 s)", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
+  const picture = entry("save-picture", "picture", "Save picture: the match as it is now, as PNG", () => film("png", "picture"));
+  const gif = entry("save-gif", "film", "Save GIF: the last 10 seconds of play, as a small file", () => film("gif", "GIF"));
+  const video = entry("save-video", "film", "Save video: the last 10 seconds of play, as WebM", () => film("webm", "video"));
 
-  const full = entry("Full screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
+  const full = entry("full-screen", "expand", "Full screen: the match alone; Escape ends it", async () => {
     setOpen(false);
     opener.focus(); // the menu, which had the focus, is gone
     if (document.fullscreenElement) await document.exitFullscreen();
@@ -105,7 +105,7 @@ export function buildShare(
   for (const element of [picture, gif, replay, play, page, video]) element.hidden = session.pictures; // they play the match again, by its rules
   menu.id = `${session.id}-share-${views++}`;
   menu.hidden = said.hidden = true;
-  const opener = button("Share", { icon: "share", text: "Share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
+  const opener = button("share", { icon: "share", class: "button on-board", title: "Share: save or load the policy, save the match" }, () =>
     setOpen(menu.hidden),
   );
   opener.setAttribute("aria-expanded", "false");

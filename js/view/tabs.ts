@@ -57,7 +57,11 @@ export class Tabs {
   }
 
   private build(name: TabName, id: string): Tab {
-    const handle = h("button", { type: "button", class: "tab", role: "tab", id: `${id}-tab`, "aria-controls": id }, capital(name));
+    const handle = h(
+      "button",
+      { type: "button", class: "tab", role: "tab", "data-control": `tab-${name}`, id: `${id}-tab`, "aria-controls": id },
+      capital(name),
+    );
     handle.addEventListener("click", () => this.open(name));
     return { handle, panel: h("div", { class: "tab-panel", role: "tabpanel", id, "aria-labelledby": `${id}-tab` }) };
   }

@@ -203,7 +203,7 @@ class TestIngest:
         assert found["memcpy_bytes_per_second"] > found["bytes_per_second"]
         assert ingest(compiled("bandit"), 0.05)["host_copies"] is None, "nobody looked"
 
-    def test_what_no_frame_shows_is_a_sentence(self, capsys):
+    def test_what_no_frame_shows_is_a_sentence(self, capsys, reference_rules):
         with pytest.raises(ValueError, match="'unseen' has no scene to draw"):
             ingest(compile_drill(Unseen), 0.1)
         with pytest.raises(ValueError, match="forbid actions"):

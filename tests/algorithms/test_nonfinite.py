@@ -141,7 +141,7 @@ def ward():
     spec = PolicySpec.for_config(drill.spec, config)
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     WeightSlots.create(block, spec.floats)
-    job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
+    job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1}
     yield SickPPO(Ears(), job).compose({"weights": block})
     block.close()
 

@@ -82,7 +82,7 @@ def test_the_autosave_carries_a_new_learner_on_if_nothing_came_after_it(tmp_path
     drill, config = compile_drill(CartPole), TrainConfig(num_envs=64, rollout_length=8, opponents={"self": 1.0})
     spec = PolicySpec.for_config(drill.spec, config)
     path = tmp_path / "autosave.dshq"
-    job = {"drill": {"spec": drill.spec, "python": drill.python}, "hyper": config.to_json(), "threads": 1}
+    job = {"drill": drill.to_json(), "hyper": config.to_json(), "threads": 1}
     job["machine"] = {"cpu": 1.0, "memory": 8e9}
     block = SharedBlock.create(WeightSlots.nbytes_for(spec.floats))
     slots = WeightSlots.create(block, spec.floats)

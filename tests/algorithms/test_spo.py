@@ -17,6 +17,7 @@ from dshq_widget.env.batch import compiled
 from dshq_widget.learning.parts import Progress
 from dshq_widget.policy.evaluate import evaluate_alone, network
 from dshq_widget.policy.network import Policy, PolicySpec
+from dshq_widget.runtime.opponents import left_out
 from tests.harness.games.search_drills import SmallMaze
 
 FEW = SpoSettings(
@@ -88,6 +89,18 @@ class TestReplay:
         every_third = np.concatenate([replay.sample(rng, 64, 3) for _ in range(5)])[:, 1]
         assert np.unique(every_third).tolist() == [21, 24]
 
+    def test_a_period_without_a_whole_sequence_is_refused(self):
+        """12 are kept: 7 beginnings are whole, so with a period of 8 there may be none."""
+        for decisions in range(5, 60):
+            replay = self.replay()
+            replay.decisions = decisions
+            starts = replay.sample(np.random.default_rng(0), 64, 7)[:, 1]
+            assert max(decisions - 11, 0) <= starts.min() and starts.max() <= decisions - 1 - replay.length
+        with pytest.raises(ConfigError, match="sample_period must be 7 decisions at most, .* got 8: lower it"):
+            replay.check_period(8)
+        with pytest.raises(ConfigError, match="sample_period must be 31 decisions at most"):
+            parts(settings=dataclasses.replace(FEW, sample_period=32))
+
     def test_units_wrap_around(self):
         replay = self.replay()
         assert replay.units(np.array([[1, 22]])).tolist() == [(t % 12) * 2 + 1 for t in range(22, 26)]
@@ -146,6 +159,22 @@ class TestGames:
         assert games.sides.tolist() == [0, 1]
         others = games.tiles["action"][np.arange(2), 1 - games.sides]
         assert len(np.unique(others)) > 3
+
+    def test_each_opponent_meets_both_sides(self):
+        """Sides alternate among the tiles of each kind, whatever else lies between them."""
+        games = parts("sumo", decisions=1, num_envs=128, opponents={"self": 0.5, "random": 0.25, "idle": 0.25})[0]
+        for kind in np.unique(games.kinds_of_others):
+            assert set(games.sides[games.kinds_of_others == kind]) == {0, 1}
+
+    def test_a_share_too_small_for_a_tile_is_said(self):
+        spec = compiled("sumo").spec
+        config = of_drill(spec).replace({"num_envs": 64, "opponents": {"self": 0.9, "random": 0.05, "pool": 0.05}})
+        assert left_out(config, spec) == (
+            "pool and random will not play: 64 games are 4 tiles of 16, each against one opponent, and so small a "
+            "share gets none; set num_envs to 320 or more"
+        )
+        assert left_out(config.replace({"num_envs": 320}), spec) == ""
+        assert left_out(config, compiled("cartpole").spec) == ""
 
     def test_earlier_policies_of_the_pool_play_the_other_side(self):
         games, learner, config, _ = parts("sumo", decisions=2, opponents={"pool": 1.0})

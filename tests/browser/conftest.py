@@ -1,7 +1,12 @@
-"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab."""
+"""Fixtures: a Chromium, and in it bare pages of a kernel, or notebooks of a JupyterLab.
+
+`shared_page` is for tests that look at a match, `learning_page` for those that look at a run, `open_page` for those
+that need a widget of their own, `open_notebook` for what JupyterLab itself has a part in.
+"""
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +15,24 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 from dshq_widget.env.webgpu import find_chromium
 from tests.harness.browser.bare_page import BarePage, KernelProcess
 from tests.harness.browser.lab import LabServer
-from tests.harness.browser.page import VIEWPORT, NotebookPage, launch_chromium
+from tests.harness.browser.page import NotebookPage, WidgetPage, calm_context, launch_chromium
+from tests.harness.browser.shared_pages import SharedPages
 
 LESSON_SECONDS = "3"
 """What `seconds` gives in a lesson, at most."""
 
 OpenNotebook = Callable[..., NotebookPage]
 OpenPage = Callable[..., BarePage]
+SharedPage = Callable[[str], tuple[BarePage, WidgetPage]]
+LearningPage = Callable[[], tuple[BarePage, WidgetPage]]
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs them all (`--dist loadgroup`): they share their browsers, servers and pages."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="package")
@@ -81,7 +97,7 @@ def open_notebook(
         lab.write_notebook(name, list(cells))
         if not how and not pages:
             if browser not in tabs:
-                tabs[browser] = browser.new_context(viewport=VIEWPORT)
+                tabs[browser] = calm_context(browser)
             how["context"] = tabs[browser]
         pages.append(NotebookPage(lab, browser, name, **how))
         return pages[-1]
@@ -93,7 +109,7 @@ def open_notebook(
 
 
 class Kernels:
-    """One kernel for the tests of a file, and another one where a test has ended it."""
+    """One kernel for many tests, and another one where a test has ended it."""
 
     def __init__(self, factory: pytest.TempPathFactory):
         self._factory = factory
@@ -112,11 +128,37 @@ class Kernels:
         self._kernel = None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernels]:
     kernels = Kernels(tmp_path_factory)
     yield kernels
     kernels.close()
+
+
+@pytest.fixture(scope="package")
+def shared_pages(plain_chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedPages]:
+    """On a kernel of their own, which no test ends."""
+    kernels = Kernels(tmp_path_factory)
+    pages = SharedPages(plain_chromium, kernels.current)
+    yield pages
+    pages.close()
+    kernels.close()
+
+
+@pytest.fixture
+def shared_page(shared_pages: SharedPages) -> Iterator[SharedPage]:
+    """`shared_page(cell)`: a widget that many tests look at, as new. It is drawn without WebGPU, in few frames. At the
+    end of the test its console must have stayed free of errors and warnings.
+    """
+    yield shared_pages.use
+    assert shared_pages.rest() == []
+
+
+@pytest.fixture
+def learning_page(shared_pages: SharedPages) -> Iterator[LearningPage]:
+    """`learning_page()`: the same of a widget whose small run is learning."""
+    yield shared_pages.learning
+    assert shared_pages.rest() == []
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LearningPage, OpenPage
 from tests.harness.browser.slow_line import SlowLine
 from tests.harness.browser.watching import TRAINED, begin, learns, pause, stops, ticks_on
 
@@ -62,17 +62,16 @@ w._outbox._send_traits = noted
 
 
 @pytest.mark.slow
-def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium)
-    learns(widget)
+def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(learning_page: LearningPage):
+    opened, widget = learning_page()
 
     def ask(what: str) -> int:
-        return int(opened.kernel.run(f"print(int({what}))"))
+        return int(opened.run(f"print(int({what}))"))
 
     def wait(what: str) -> None:
         widget.until(lambda: ask(what), bool, 120, what)
 
-    opened.kernel.run(NOTE_WHAT_IS_SENT)
+    opened.run(NOTE_WHAT_IS_SENT)
     wait("any('policy' in keys for keys, _ in sent)")
     widget.page.evaluate(HIDE, True)
     widget.wait_number("fps", lambda fps: fps == 0)
@@ -88,3 +87,4 @@ def test_a_hidden_page_draws_nothing_and_is_told_little_and_then_catches_up(plai
     widget.wait_number("version", lambda now: now > version + 1, TRAINED)
     widget.wait_number("fps", lambda fps: fps > 1)
     assert widget.attribute("status") == "training"
+    opened.run("w._outbox._send_traits = send")

@@ -9,12 +9,13 @@ import sys
 import psutil
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LearningPage, OpenPage
+from tests.harness.bars import recorded
 from tests.harness.browser.console import Console
 from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
 from tests.harness.browser.page import widget_on
 from tests.harness.browser.slow_line import SlowLine
-from tests.harness.browser.watching import PLAIN, begin, inject, learns, stands_alone, stops, ticks_on
+from tests.harness.browser.watching import SMALL, TRAINED, begin, inject, learns, pause, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -36,8 +37,6 @@ def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
             assert learns(widget) >= 1
             children = psutil.Process(process.pid).children(recursive=True)
             assert children
-            stops(widget)
-            learns(widget)
             process.send_signal(signal.SIGTERM)
             assert process.wait(END_SECONDS) == 0
             stands_alone(widget)
@@ -51,13 +50,15 @@ def test_the_command_plays_trains_and_ends(plain_chromium, tmp_path):
 
 def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     opened, one = begin(open_page, plain_chromium)
-    other = opened.another()
+    with recorded("second_view_has_full_state", 1.0):
+        other = opened.another()
+        other.wait_number("tick", lambda tick: tick > 0)
     assert ticks_on(other)
     one.page.bring_to_front()
-    one.control("Speed").select_option("4")
+    one.control("speed").select_option("4")
     other.page.bring_to_front()
     other.until(
-        lambda: other.control("Speed").input_value(), lambda speed: speed == "4", 60, "the speed on the other page"
+        lambda: other.control("speed").input_value(), lambda speed: speed == "4", 60, "the speed on the other page"
     )
     opened.kernel.run("w.pause()")
     for widget in (one, other):
@@ -70,6 +71,25 @@ def test_several_pages_of_one_widget(plain_chromium, open_page: OpenPage):
     for widget in (again, other):
         widget.until(widget.page.locator(".dshq-widget").count, lambda count: count == 0, 60, "no widget")
         assert "Python has closed this widget." in widget.page.locator("main").inner_text()
+
+
+def test_training_shows_in_the_running_match_and_a_reload_loses_nothing(learning_page: LearningPage):
+    opened, widget = learning_page()
+    tick, version = widget.number("tick"), widget.number("version")
+    widget.wait_number("version", lambda now: now > version, TRAINED)
+    assert widget.number("tick") >= tick and ticks_on(widget), "the match was never started again"
+    opened.run("assert w.status == 'training' and w.version >= 1 and w.metrics['agent_steps'] > 0")
+    stops(widget)
+    stood, version = pause(widget), widget.number("version")
+    told = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: opened.run(told).strip(), str(int(stood)).__eq__, 60, "where the match stands, in the kernel")
+    opened.reload()
+    again = opened.widget()
+    assert again.wait_number("tick", lambda tick: tick > 0) >= stood
+    assert again.wait_number("version", lambda now: now > 0) == version
+    assert again.attribute("playing") == "false"
+    again.control("play").click()
+    assert ticks_on(again)
 
 
 def test_close_leaves_no_listener_and_no_buffer(chromium, open_page: OpenPage):
@@ -95,7 +115,7 @@ def used():
 
 
 def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium, PLAIN)
+    opened, widget = begin(open_page, plain_chromium, SMALL)
     learns(widget)
 
     def used() -> dict[str, int]:
@@ -115,7 +135,6 @@ def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page
 
 def test_the_kernel_dies_and_the_match_goes_on(plain_chromium, open_page: OpenPage):
     opened, widget = begin(open_page, plain_chromium)
-    learns(widget)
     process = int(opened.kernel.run("import os; print(os.getpid())"))
     os.kill(process, signal.SIGKILL)
     stands_alone(widget)
@@ -127,10 +146,11 @@ def test_a_page_that_was_cut_off_connects_again(plain_chromium, open_page: OpenP
         widget.page.evaluate(SEEN)
         line.cut()
         widget.until(lambda: widget.page.evaluate("window.seen"), lambda seen: "disconnected" in seen, 60, "the cut")
-        widget.wait_attribute("status", lambda status: status == "idle")
+        with recorded("reconnect_has_full_state", 1.0):
+            widget.wait_attribute("status", lambda status: status == "idle")
         opened.kernel.run("w.speed = 8")
-        widget.until(lambda: widget.control("Speed").input_value(), lambda speed: speed == "8", 60, "the speed")
-        widget.control("Pause").click()
+        widget.until(lambda: widget.control("speed").input_value(), lambda speed: speed == "8", 60, "the speed")
+        widget.control("pause").click()
         widget.until(
             lambda: opened.kernel.run("print(w.show['playing'])").strip(), "False".__eq__, 60, "the page's word"
         )

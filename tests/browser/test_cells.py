@@ -32,9 +32,9 @@ def test_a_click_and_a_tap_choose_the_chunk(plain_chromium, open_page: OpenPage)
     def action() -> int:
         return int(struct.unpack("<i", bytes.fromhex(notebook.kernel.run(STATE).strip()))[0])
 
-    assert widget.control("Speed").input_value() == "8"
-    widget.control("Mode").select_option("human_vs_ai")
-    widget.control("Speed").select_option("32")
+    assert widget.control("speed").input_value() == "8"
+    widget.control("mode").select_option("human_vs_ai")
+    widget.control("speed").select_option("32")
     widget.canvas.scroll_into_view_if_needed()
     notebook.page.mouse.click(*place(widget, 4, 12))
     notebook.page.keyboard.down("KeyE")

@@ -23,13 +23,8 @@ def played_by(spec: dict, code: str) -> int:
     return action
 
 
-FEW = ("maze", "sumo")
-"""Of one side and of two; every other drill is as slow as these."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in drills], ids=list(drills)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(drills))
 def test_every_drill_plays_in_the_page(plain_chromium, open_page: OpenPage, name: str):
     page, widget = begin(open_page, plain_chromium, CELL.format(name=name))
     spec = compile_drill(drills[name]).spec
@@ -44,7 +39,7 @@ def test_every_drill_plays_in_the_page(plain_chromium, open_page: OpenPage, name
     if spec["keys"]:
         code = list(spec["keys"])[-1]
         wanted = f"plays {played_by(spec, code)}"
-        widget.control("Mode").select_option("human_vs_ai")
+        widget.control("mode").select_option("human_vs_ai")
         widget.canvas.focus()
         widget.page.keyboard.down(code)
         widget.until(lambda: page.kernel.run(ACTION).strip(), wanted.__eq__, 60, f"{name}: {wanted} by {code}")

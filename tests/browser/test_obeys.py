@@ -1,23 +1,16 @@
-"""The widget obeys: every control has its name, the match stands, steps and goes on, and Python says the same."""
+"""The widget obeys: the match stands, steps and goes on, and Python says the same."""
 
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import SharedPage
 from tests.harness.browser.page import inner
-from tests.harness.browser.watching import PLAIN, begin, pause, ticks_on
+from tests.harness.browser.watching import PLAIN, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
 
-def test_every_control_of_the_contract_has_its_name(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
-    names = ["Train", "Forget everything", "Pause", "Step", "Step decision", "Reset match", "Speed", "Mode", "Seed"]
-    names += ["Stop", "Play", "Play against it", "Share", "Full screen", "Match"]
-    assert [name for name in names if widget.control(name).count() != 1] == []
-
-
-def test_pause_step_and_play(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
+def test_pause_step_and_play(shared_page: SharedPage):
+    _, widget = shared_page(PLAIN)
     stood = pause(widget)
     widget.page.wait_for_timeout(2000)  # what a dash or a kick has left fades away
     still = widget.picture()
@@ -25,39 +18,39 @@ def test_pause_step_and_play(plain_chromium, open_page: OpenPage):
     assert widget.number("tick") == stood
     assert inner(widget.picture()) == inner(still)
 
-    widget.control("Step").click()
+    widget.control("step").click()
     widget.wait_number("tick", lambda tick: tick == stood + 1)
-    widget.control("Step decision").click()
+    widget.control("step-decision").click()
     widget.wait_number("tick", lambda tick: tick == stood + 5)  # one decision is four ticks
 
-    widget.control("Play").click()
+    widget.control("play").click()
     widget.wait_attribute("playing", lambda playing: playing == "true")
     assert ticks_on(widget)
 
 
-def test_speed_reset_and_the_same_from_python(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium)
-    widget.control("Speed").select_option("4")
-    widget.until(lambda: opened.kernel.run("print(w.speed)").strip(), lambda speed: float(speed) == 4, 60, "w.speed")
+def test_speed_reset_and_the_same_from_python(shared_page: SharedPage):
+    opened, widget = shared_page(PLAIN)
+    widget.control("speed").select_option("4")
+    widget.until(lambda: opened.run("print(w.speed)").strip(), lambda speed: float(speed) == 4, 60, "w.speed")
     assert ticks_on(widget)
 
     seen = widget.wait_number("tick", lambda tick: tick > 300)
-    widget.control("Reset match").click()
+    widget.control("reset-match").click()
     widget.wait_number("tick", lambda tick: tick < seen)
 
-    opened.kernel.run("w.pause()")
+    opened.run("w.pause()")
     widget.wait_attribute("playing", lambda playing: playing == "false")
     widget.page.wait_for_timeout(500)
     stood = widget.number("tick")
-    opened.kernel.run("w.step()")
+    opened.run("w.step()")
     widget.wait_number("tick", lambda tick: tick == stood + 1)
-    opened.kernel.run("w.mode = 'sandbox'; w.play()")
+    opened.run("w.mode = 'sandbox'; w.play()")
     widget.wait_attribute("mode", lambda mode: mode == "sandbox")
     widget.wait_attribute("playing", lambda playing: playing == "true")
 
 
-def test_without_webgpu_the_same_match_plays_and_says_why(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
+def test_without_webgpu_the_same_match_plays_and_says_why(shared_page: SharedPage):
+    _, widget = shared_page(PLAIN)
     assert widget.wait_attribute("renderer", bool) == "canvas2d"
     reason = widget.attribute("renderer-reason")
     assert len(reason) > 20
@@ -68,8 +61,8 @@ def test_without_webgpu_the_same_match_plays_and_says_why(plain_chromium, open_p
     assert widget.picture() != before
 
 
-def test_light_and_dark(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium)
+def test_light_and_dark(shared_page: SharedPage):
+    opened, widget = shared_page(PLAIN)
     pause(widget)
     light = widget.picture()
     opened.theme(dark=True)
@@ -77,8 +70,8 @@ def test_light_and_dark(plain_chromium, open_page: OpenPage):
     opened.theme(dark=False)
 
 
-def test_bad_input_costs_one_sentence_and_nothing_else(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium)
+def test_bad_input_costs_one_sentence_and_nothing_else(shared_page: SharedPage):
+    opened, widget = shared_page(PLAIN)
     for code, named in (
         ("DrillWidget('footbal')", "ball"),
         ("w.mode = 'ai'", "ai_vs_ai"),
@@ -86,7 +79,7 @@ def test_bad_input_costs_one_sentence_and_nothing_else(plain_chromium, open_page
         ("w.set_hyper(learning_rat=1)", "learning_rate"),
     ):
         with pytest.raises(RuntimeError, match=named):
-            opened.kernel.run(code)
+            opened.run(code)
     assert ticks_on(widget)
     assert widget.attribute("status") == "idle"
 
@@ -99,14 +92,14 @@ def action():
 """
 
 
-def test_a_person_plays(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium, ACTION + PLAIN)
-    widget.control("Mode").select_option("human_vs_ai")
+def test_a_person_plays(shared_page: SharedPage):
+    opened, widget = shared_page(PLAIN)
+    widget.control("mode").select_option("human_vs_ai")
     widget.wait_attribute("mode", lambda mode: mode == "human_vs_ai")
 
     def does(wanted: bool) -> None:
         said = widget.until(
-            lambda: opened.kernel.run("print(action())").strip(), lambda now: (now != "0") == wanted, 60, "the action"
+            lambda: opened.run(ACTION + "print(action())").strip(), lambda now: (now != "0") == wanted, 60, "the action"
         )
         assert said.isdigit()
 
@@ -123,8 +116,8 @@ def test_a_person_plays(plain_chromium, open_page: OpenPage):
     assert not widget.canvas.evaluate(focused)
 
 
-def test_python_observes_what_a_person_does(plain_chromium, open_page: OpenPage):
-    opened, widget = begin(open_page, plain_chromium)
-    opened.kernel.run("seen = []; w.observe(lambda change: seen.append(change['new']['speed']), 'show')")
-    widget.control("Speed").select_option("2")
-    widget.until(lambda: opened.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")
+def test_python_observes_what_a_person_does(shared_page: SharedPage):
+    opened, widget = shared_page(PLAIN)
+    opened.run("seen = []; w.observe(lambda change: seen.append(change['new']['speed']), 'show')")
+    widget.control("speed").select_option("2")
+    widget.until(lambda: opened.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")

@@ -22,18 +22,18 @@ def test_cartpole_plays_learns_and_obeys(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, CELL)
     assert widget.attribute("drill") == "cartpole"
     assert widget.colours(widget.picture()) > 5
-    assert not widget.control("Opponent").is_visible()
+    assert not widget.control("opponent").is_visible()
     assert widget.control("gamma").input_value() == "0.98", "the drill's own settings stand on the page"
 
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version >= 1, TRAINED)
     assert "True" in notebook.kernel.run("print(w.wait(return_mean=475))")
-    widget.control("Stop").click()
-    widget.control("Speed").select_option("4")
+    widget.control("stop").click()
+    widget.control("speed").select_option("4")
     widget.until(lambda: steps(widget), lambda count: count > 250, 120, "a pole that stands for 250 steps")
 
-    widget.control("Mode").select_option("human_vs_ai")
-    widget.control("Speed").select_option("1")
+    widget.control("mode").select_option("human_vs_ai")
+    widget.control("speed").select_option("1")
     widget.canvas.click()
     notebook.page.keyboard.down("ArrowRight")
     widget.until(lambda: notebook.kernel.run(ACTION), lambda said: "pushes 1" in said, 60, "a push to the right")

@@ -1,4 +1,4 @@
-"""Playing with the match on the page: Shift, drag and throw, the way to the next goal, swaps, replays."""
+"""Playing with the match on the page: drag and throw, the way to the next goal, fingers, a gamepad, replays."""
 
 import json
 from pathlib import Path
@@ -8,57 +8,36 @@ import pytest
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills import drills
 from dshq_widget.env.replay import replay, state_hash
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import SharedPage
 from tests.harness.browser import watching
 from tests.harness.browser.bare_page import BarePage
 from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.page_code import in_node, matches_script
+from tests.harness.browser.watching import ball_place
 
 pytestmark = pytest.mark.browser
 
-CELL = """
-import numpy as np
-from dshq_widget import DrillWidget
-w = DrillWidget(seed=3)
-w
-"""
+CELL = "from dshq_widget import DrillWidget; w = DrillWidget(seed=3); w"
 # A state holds rng_key, rng_count, practice, ticks and two actions before the drill's own fields; the page sends it.
-STATE = """
-def word(k, kind="<f4"):
-    return np.frombuffer(bytes(w.snapshot["state"]), kind)[k].item()
-"""
+WORD = "print(__import__('numpy').frombuffer(bytes(w.snapshot['state']), {kind!r})[{index}].item())"
 ACTION, BALL_X, BALL_Y, BALL_VX, PLAYER_X = 4, 6, 7, 8, 10
-
-
-def begin(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
-    notebook, widget = watching.begin(open_page, browser, CELL)
-    notebook.kernel.run(STATE)
-    return notebook, widget
 
 
 def pause(notebook: BarePage, widget: WidgetPage) -> None:
     """Pause, and wait until the kernel knows where the match stands."""
     stands = int(watching.pause(widget))
     snapshot = "print(w.snapshot and w.snapshot['tick'])"
-    widget.until(lambda: notebook.kernel.run(snapshot).strip(), str(stands).__eq__, 60, f"a snapshot of tick {stands}")
+    widget.until(lambda: notebook.run(snapshot).strip(), str(stands).__eq__, 60, f"a snapshot of tick {stands}")
 
 
 def word(notebook: BarePage, index: int, kind: str = "<f4") -> float:
-    return float(notebook.kernel.run(f"print(word({index}, '{kind}'))"))
-
-
-def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
-    """Where the point x, y of the Ball Drill's world is on the page, in CSS pixels."""
-    box = widget.canvas.bounding_box()
-    assert box
-    scale = min(box["width"] / 9.4, box["height"] / 6.2) / 1.07  # js/renderer/scene.ts, place
-    return box["x"] + box["width"] / 2 + x * scale, box["y"] + box["height"] / 2 - y * scale
+    return float(notebook.run(WORD.format(index=index, kind=kind)))
 
 
 def recording(widget: WidgetPage, folder: Path) -> dict:
     with widget.page.expect_download() as download:
-        widget.control("Share").click()
-        widget.control("Save replay").click()
+        widget.control("share").click()
+        widget.control("save-replay").click()
     path = folder / "match.json"
     download.value.save_as(path)
     return json.loads(path.read_text())
@@ -82,51 +61,35 @@ def test_ten_matches_that_a_person_played_end_alike_in_python_and_in_a_browser(p
         check_replay(plain_chromium, found)
 
 
-def test_shift_takes_over_in_any_mode_and_gives_back(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
-    widget.canvas.focus()
-    hint = widget.root.locator(".hint")
-    assert "Shift" in hint.inner_text()
-    widget.page.keyboard.down("Shift")
-    board = widget.root.get_by_label("Scoreboard")
-    widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
-    assert widget.attribute("mode") == "ai_vs_ai"
-    widget.page.keyboard.down("W")
-    widget.page.wait_for_timeout(500)
-    widget.page.keyboard.up("W")
-    widget.page.keyboard.up("Shift")
-    widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
-
-
-def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, open_page: OpenPage, tmp_path):
-    notebook, widget = begin(open_page, plain_chromium)
+def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, shared_page: SharedPage, tmp_path):
+    notebook, widget = shared_page(CELL)
     pause(notebook, widget)
     mouse = widget.page.mouse
     x, y = word(notebook, BALL_X), word(notebook, BALL_Y)
-    mouse.move(*on_page(widget, x, y))
+    mouse.move(*ball_place(widget, x, y))
     widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grab", 60, "a hand over the ball")
     mouse.down()
-    mouse.move(*on_page(widget, x + 0.2, y))
+    mouse.move(*ball_place(widget, x + 0.2, y))
     widget.until(lambda: widget.canvas.get_attribute("data-cursor"), lambda c: c == "grabbing", 60, "a closed hand")
-    mouse.move(*on_page(widget, 2.0, 1.5), steps=8)
+    mouse.move(*ball_place(widget, 2.0, 1.5), steps=8)
     mouse.up()
     widget.until(lambda: word(notebook, BALL_X), lambda now: abs(now - 2.0) < 0.2, 60, "the ball where it was put")
     assert abs(word(notebook, BALL_Y) - 1.5) < 0.2
     assert widget.attribute("playing") == "false"
 
-    mouse.move(*on_page(widget, word(notebook, PLAYER_X), word(notebook, PLAYER_X + 2)))
+    mouse.move(*ball_place(widget, word(notebook, PLAYER_X), word(notebook, PLAYER_X + 2)))
     mouse.down()
-    mouse.move(*on_page(widget, -20, 0), steps=8)  # far outside
+    mouse.move(*ball_place(widget, -20, 0), steps=8)  # far outside
     mouse.up()
     assert widget.until(lambda: word(notebook, PLAYER_X), lambda now: now < -4, 60, "the player moved") >= -4.71
 
-    widget.control("Step decision").click()
-    widget.control("Play").click()
+    widget.control("step-decision").click()
+    widget.control("play").click()
     widget.wait_attribute("playing", lambda playing: playing == "true")
     widget.canvas.focus()
     for key in ("Shift", "W", "D"):
         widget.page.keyboard.down(key)
-    mouse.move(*on_page(widget, 0, 0))
+    mouse.move(*ball_place(widget, 0, 0))
     widget.page.wait_for_timeout(1500)
     for key in ("D", "W", "Shift"):
         widget.page.keyboard.up(key)
@@ -138,13 +101,13 @@ def test_drag_and_throw_while_paused_and_the_recording_replays(plain_chromium, o
 
 
 @pytest.mark.slow
-def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
-    widget.control("Mode").select_option("sandbox")
-    widget.control("Opponent").select_option("chaser")
+def test_skip_to_the_next_goal(shared_page: SharedPage):
+    _, widget = shared_page(CELL)
+    widget.control("mode").select_option("sandbox")
+    widget.control("opponent").select_option("chaser")
     watching.pause(widget)
     score = widget.attribute("score")
-    widget.control("Next goal").click()
+    widget.control("next-goal").click()
     after = widget.wait_attribute("score", lambda now: now != score)
     goals = [sum(map(int, text.split("-"))) for text in (score, after)]
     assert goals[1] == goals[0] + 1
@@ -155,26 +118,14 @@ def test_skip_to_the_next_goal(plain_chromium, open_page: OpenPage):
     assert widget.number("tick") == tick
 
 
-def test_how_policies_are_swapped(plain_chromium, open_page: OpenPage):
-    notebook, widget = begin(open_page, plain_chromium)
-    for option, wanted in (("at_reset", "at_reset 0"), ("blend", "now 800"), ("now", "now 0")):
-        widget.control("Swap").select_option(option)
-        widget.until(
-            lambda: notebook.kernel.run("print(w.show['swap'], w.show['blend_ms'])").strip(),
-            lambda said, wanted=wanted: said == wanted,
-            60,
-            "the setting in the kernel",
-        )
-
-
-def test_fingers(plain_chromium, open_page: OpenPage):
-    notebook, widget = begin(open_page, plain_chromium)
+def test_fingers(shared_page: SharedPage):
+    notebook, widget = shared_page(CELL)
     pad = widget.root.get_by_label("Touch controls")
-    widget.control("Mode").select_option("human_vs_ai")
+    widget.control("mode").select_option("human_vs_ai")
     assert not pad.is_visible()  # a mouse needs none
     session = notebook.context.new_cdp_session(widget.page)
     session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    x, y = on_page(widget, 0, 2.5)
+    x, y = ball_place(widget, 0, 2.5)
     session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     pad.wait_for(state="visible")
@@ -185,11 +136,12 @@ def test_fingers(plain_chromium, open_page: OpenPage):
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action // 6 == 1, 60, "the player to run")
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     widget.until(lambda: word(notebook, ACTION, "<i4"), lambda action: action == 0, 60, "the player to stand")
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
-def test_a_gamepad(plain_chromium, open_page: OpenPage):
+def test_a_gamepad(shared_page: SharedPage):
     """A headless browser has none of its own: what the page asks for is answered here, in the standard mapping."""
-    notebook, widget = begin(open_page, plain_chromium)
+    notebook, widget = shared_page(CELL)
     widget.page.evaluate(
         """() => {
             const buttons = Array.from({ length: 17 }, () => ({ pressed: false }));
@@ -197,7 +149,7 @@ def test_a_gamepad(plain_chromium, open_page: OpenPage):
             navigator.getGamepads = () => [null, window.pad];
         }"""
     )
-    board = widget.root.get_by_label("Scoreboard")
+    board = widget.root.locator(".scoreboard")
     widget.page.evaluate("window.pad.axes[1] = -1")
     widget.canvas.focus()
     widget.page.wait_for_timeout(500)
@@ -211,25 +163,25 @@ def test_a_gamepad(plain_chromium, open_page: OpenPage):
     widget.until(board.inner_text, lambda text: "You" not in text, 60, "the network's name")
 
 
-def test_a_policy_of_the_ladder_is_an_opponent(plain_chromium, open_page: OpenPage, tmp_path):
-    notebook, widget = begin(open_page, plain_chromium)
-    assert widget.control("Opponent").locator("option").all_inner_texts() == [
+def test_a_policy_of_the_ladder_is_an_opponent(shared_page: SharedPage, tmp_path):
+    notebook, widget = shared_page(CELL)
+    assert widget.control("opponent").locator("option").all_inner_texts() == [
         *("chaser", "random", "idle"),
         *("bronze", "silver", "gold"),
     ]
-    widget.control("Mode").select_option("sandbox")
-    widget.control("Speed").select_option("16")
-    widget.control("Opponent").select_option("gold")
-    board = widget.root.get_by_label("Scoreboard")
+    widget.control("mode").select_option("sandbox")
+    widget.control("speed").select_option("16")
+    widget.control("opponent").select_option("gold")
+    board = widget.root.locator(".scoreboard")
     widget.until(board.inner_text, lambda text: "gold" in text, 60, "its name on the scoreboard")
-    notebook.kernel.run("from dshq_widget import load_policy; gold = load_policy('ball:gold')")
+    notebook.run("from dshq_widget import load_policy; gold = load_policy('ball:gold')")
     known = "print(w.rivals['gold'] is not None and w.rivals['gold']['version'] == gold.metadata['version'])"
-    widget.until(lambda: notebook.kernel.run(known).strip(), lambda said: said == "True", 60, "gold in the kernel, too")
+    widget.until(lambda: notebook.run(known).strip(), lambda said: said == "True", 60, "gold in the kernel, too")
 
     def goals() -> list[int]:
         return [int(goal) for goal in widget.attribute("score").split("-")]
 
-    ours, theirs = widget.until(goals, lambda score: score[1] >= 4, 120, "gold scores against random play")
+    ours, theirs = widget.until(goals, lambda score: score[1] >= 2, 120, "gold scores against random play")
     assert theirs > ours
     match = recording(widget, tmp_path)
     assert any(deed.get("opponent") == "gold" for deed in match["inputs"])

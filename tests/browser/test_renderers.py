@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
     _, widget = begin(open_page, chromium, prepare=inject(COUNT_DEVICES))
-    for _ in range(3):
+    for _ in range(2):
         widget.wait_number("fps", lambda fps: fps > 1)
         widget.page.workers[0].evaluate("self.devices.at(-1).destroy()")
         widget.wait_number("fps", lambda fps: fps > 1)
@@ -24,7 +24,7 @@ def test_a_lost_device_is_replaced(chromium, open_page: OpenPage):
         assert ticks_on(widget)
         assert widget.picture() != before
     worker = widget.page.workers[0]
-    assert worker.evaluate("self.devices.length") >= 4, "a busy browser takes some away by itself"
+    assert worker.evaluate("self.devices.length") >= 3, "a busy browser takes some away by itself"
     assert worker.evaluate("[self.living.size, self.buffers.size]") == [1, 3], "nothing is kept of the lost ones"
 
 
@@ -41,7 +41,7 @@ def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
     try:
         page, widget = begin(open_page, browser)
         widget.wait_number("fps", lambda fps: fps > 1)
-        widget.control("Mode").select_option("human_vs_ai")
+        widget.control("mode").select_option("human_vs_ai")
         widget.canvas.focus()
         page.page.keyboard.down("Space")
         kicks(page, widget)
@@ -106,6 +106,7 @@ def lenient_chromium(playwright):
     browser.close()
 
 
+@pytest.mark.slow
 def test_a_content_policy_that_forbids_workers(lenient_chromium, open_page: OpenPage):
     def forbid(context: BrowserContext) -> None:
         def answer(route: Route) -> None:
@@ -138,7 +139,9 @@ def test_a_person_may_choose_what_draws(chromium, open_page: OpenPage):
 @pytest.mark.slow
 def test_training_is_spared_half_of_the_frames_that_a_processor_draws(chromium, open_page: OpenPage):
     small = "num_envs=64, minibatch_size=1024, workers=0"
-    page, widget = begin(open_page, chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({small}); w")
+    page, widget = begin(
+        open_page, chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({small}); w", calm=False
+    )
     page.kernel.run("w.train()")
     widget.wait_attribute("status", "training".__eq__)
     widget.wait_number("fps", lambda fps: 1 < fps <= 34)

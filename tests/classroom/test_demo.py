@@ -3,8 +3,10 @@
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from http.cookiejar import CookieJar
 from pathlib import Path
 
 import psutil
@@ -94,6 +96,23 @@ def test_only_the_instructor_teaches(hub: Hub):
         except urllib.error.HTTPError as error:
             found = error.code
         assert found == code
+
+
+def test_who_is_not_in_the_class_gets_no_server(hub: Hub):
+    jar = CookieJar()
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    page = f"{hub.url}/hub/login"
+    browser.open(page, timeout=SECONDS).close()
+    (token,) = {cookie.value for cookie in jar if cookie.name == "_xsrf"}
+    form = urllib.parse.urlencode({"username": "mallory", "password": hub.password, "_xsrf": token}).encode()
+    try:
+        with browser.open(page, form, timeout=SECONDS) as answer:
+            said = answer.read()
+    except urllib.error.HTTPError as refused:
+        said = refused.read()
+    assert b"Invalid username or password" in said
+    with pytest.raises(urllib.error.HTTPError):
+        hub.ask("GET", "/users/mallory")
 
 
 @pytest.mark.slow

@@ -96,3 +96,21 @@ def test_the_hub_says_who_asks(hub: None, tmp_path: Path):
         assert Person(service.port).ask("GET", place + "login")[0] == 404
         assert send(service, "t-ada", b"")[0] == 404  # nothing lies outside the prefix
     store.close_connections()
+
+
+def test_a_header_that_means_nothing_does_not_stand_for_a_form(hub: None, tmp_path: Path):
+    """A page on a student's own server is of the same origin: it can add a header, and the browser adds the cookie."""
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    place = "/services/league/"
+    with Service(store, prefix=place, with_hub=True, instructors="staff") as service:
+        teacher = Person(service.port)
+        teacher.cookies["service-league"] = web.create_signed_value(
+            store.cookie_secret(), "service-league", "t-prof"
+        ).decode()
+        assert teacher.ask("GET", place + "teach", Sec_Fetch_Mode="navigate")[0] == 200
+        junk = {"Authorization": "token junk", "Sec_Fetch_Mode": "cors", "Sec_Fetch_Site": "same-origin"}
+        assert teacher.ask("GET", place + "teach", **junk)[0] != 200
+        form = {"Content_Type": "application/x-www-form-urlencoded", **junk}
+        assert teacher.ask("POST", place + "teach/open", b"drill=ball&title=x&blocks=1", **form)[0] in (401, 403)
+        assert store.rounds() == []
+    store.close_connections()

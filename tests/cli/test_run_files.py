@@ -42,13 +42,56 @@ def test_a_run_from_its_own_file_gives_the_same_weights(tmp_path):
     (folder / "bot.dshq").unlink()
     tmp_path.rename(moved := tmp_path.with_name(tmp_path.name + "-moved"))
     moved.joinpath("elsewhere").mkdir()
-    again = dshq(moved / "elsewhere", "--config", moved / "runs" / "bot.yaml")
+    again = dshq(moved / "elsewhere", "--config", moved / "runs" / "bot.yaml", "--trust-config")
     assert again["updates"] == 15 and digest(moved / "runs" / "bot.dshq") == before
-    other = dshq(moved / "elsewhere", "--config", moved / "runs" / "logs" / "run.yaml", "--out", "x.dshq")
+    logged = ["--config", moved / "runs" / "logs" / "run.yaml", "--trust-config"]
+    other = dshq(moved / "elsewhere", *logged, "--out", "x.dshq")
     assert other["updates"] == 15 and digest(moved / "elsewhere" / "x.dshq") == before
-    changed = dshq(moved / "elsewhere", "--config", "x.yaml", "--seed", 4, "--updates", 5, "--out", "y.dshq")
+    mine = ["--config", "x.yaml", "--trust-config"]
+    changed = dshq(moved / "elsewhere", *mine, "--seed", 4, "--updates", 5, "--out", "y.dshq")
     assert changed["seed"] == 4 and changed["updates"] == 5 and digest(moved / "elsewhere" / "y.dshq") != before
     assert not elsewhere.exists()
+
+
+REACHING = {
+    "drill: mine.py": ("runs the Python code of", "mine.py"),
+    "drill: bot.dshq\n  drill_file: mine.py": ("runs the Python code of", "--drill"),
+    "drill: gym:mine:Easy-v0": ("runs the Python code of gym:mine:Easy-v0", "gym:mine:Easy-v0"),
+    "drill: ball\n  engine: ray\n  ray_address: far:1": ("joins the Ray cluster at far:1", "--ray-address far:1"),
+    "drill: ball\n  track: mlflow:http://ada:secret@far": ("sends metrics to mlflow:http://far", "--track WHERE"),
+    "drill: ball\n  out: ../bot.dshq": ("writes to", "--out"),
+    "drill: ball\n  log_dir: /etc/dshq": ("writes to /etc/dshq, outside its folder", "--log-dir /etc/dshq"),
+}
+
+
+@pytest.mark.parametrize("run", REACHING)
+def test_a_file_reaches_nothing_that_was_not_asked_for(run, tmp_path, monkeypatch, capsys):
+    """A run.yaml beside a policy looks like data."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("open('ran', 'w').close()\n")
+    (tmp_path / "run.yaml").write_text(f"run:\n  {run}\n  updates: 1\n")
+    assert main.main(["train", "--config", "run.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert all(part in said for part in (*REACHING[run], "--trust-config")) and "secret" not in said
+    assert not (tmp_path / "ran").exists() and not (tmp_path / "run.dshq").exists()
+
+
+def test_what_a_person_gives_or_trusts_is_followed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("raise RuntimeError('it ran')\n")
+    (tmp_path / "run.yaml").write_text("run: {drill: mine.py, track: 'mlflow:http://far', updates: 1}\n")
+    for flags in (["--trust-config", "--track", ""], ["mine.py", "--track", ""]):
+        assert main.main(["train", "--config", "run.yaml", *flags]) == 2
+        assert "it ran" in capsys.readouterr().err
+
+
+def test_a_file_of_aliases_is_refused_at_once(tmp_path, capsys):
+    """Nine lines that stand for a billion values."""
+    lines = [f"  x{k}: &x{k} [{', '.join([f'*x{k - 1}' if k else '1'] * 10)}]" for k in range(9)]
+    for place in ("training_core: {lr: *x8}", "training_core: {clip_value: *x8}", "run: {drill: *x8}", "gate: *x8"):
+        (tmp_path / "run.yaml").write_text("\n".join(["spo:", *lines, place]))
+        assert main.main(["train", "--config", str(tmp_path / "run.yaml")]) == 2
+        assert len(capsys.readouterr().err) < 1000
 
 
 def test_a_file_names_its_algorithm_and_an_old_file_is_ppos(tmp_path):

@@ -91,3 +91,9 @@ def test_errors_name_the_nearest_key(tmp_path, text, sentence):
 def test_a_missing_file(tmp_path):
     with pytest.raises(ConfigError, match="cannot read the configuration"):
         run_file.read(tmp_path / "none.yaml")
+
+
+def test_no_password_is_written_beside_a_policy(tmp_path):
+    track = "mlflow:http://ada:se:cret@far:5000/x?token=secret,wandb:mine"
+    text = run_file.text(tmp_path / "run.yaml", {"drill": "ball", "track": track}, TrainConfig(), 2)
+    assert "track: mlflow:http://far:5000/x,wandb:mine" in text and "cret" not in text

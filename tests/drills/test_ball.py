@@ -434,14 +434,17 @@ def test_dash_and_cooldown(game):
 # -- episodes --------------------------------------------------------------------------------------
 
 
-def test_time_is_up_without_a_goal_is_not_a_termination(game):
+def test_time_is_up_is_the_end_and_a_draw(game):
     state = still(game)
     act(game, state, 0)
     assert (game.observe(state)[:, :, 27] == 1).all()
-    game.tick(state, TIME_LIMIT)
+    game.tick(state, TIME_LIMIT - 4)
+    draw = [term["name"] for term in game.spec["terms"]].index("draw")
+    assert not game.status(state)[0].any() and not game.terms(state)[:, :, draw].any()
+    game.tick(state, 4)
     terminated, winner = game.status(state)
     assert (state["ticks"] == TIME_LIMIT).all()
-    assert not terminated.any() and not winner.any()
+    assert terminated.all() and not winner.any() and (game.terms(state)[:, :, draw] == -1).all()
     assert np.allclose(game.observe(state)[:, :, 27], 0, atol=1e-6)
 
 

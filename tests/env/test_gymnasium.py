@@ -145,7 +145,7 @@ def test_observations_stay_inside_their_space(name):
                 observed, *_ = env.step(env.batch.scripted(who).ravel())
 
 
-def test_a_drill_that_declares_nothing_is_unbounded():
+def test_a_drill_that_declares_nothing_is_unbounded(reference_rules):
     box = make(Free).observation_space
     assert np.isneginf(box.low).all() and np.isposinf(box.high).all()
 
@@ -166,10 +166,14 @@ def test_a_copy_continues_exactly(name, how):
     for k in range(40):
         actions = np.random.default_rng(k).integers(0, many.single_action_space.n, 20)
         assert np.array_equal(many.step(actions)[0], twin.step(actions)[0])
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_drills_of_ones_own_are_copied_too(how, reference_rules):
     assert how(make(Free)).reset(seed=1)[0].shape == (1,)
 
 
-def test_slow_compiling_says_so_in_one_line(monkeypatch, capsys):
+def test_slow_compiling_says_so_in_one_line(monkeypatch, capsys, reference_rules):
     drill = compile_drill(Free)
     game = type(drill).game
     monkeypatch.setattr(batch, "PATIENCE", 0.05)

@@ -116,7 +116,7 @@ def test_the_adapter_keeps_stable_baselines_rules(games):
         assert np.array_equal(observed, seen) and np.array_equal(reward, paid)
         for row in np.flatnonzero(done):
             assert np.array_equal(infos[row]["terminal_observation"], said["final_obs"][row])
-            assert infos[row]["TimeLimit.truncated"] == truncated[row]
+            assert infos[row]["TimeLimit.truncated"] == truncated[row] == False, "players see the clock"  # noqa: E712
             ends += 1
     assert ends >= 16 and env.has_attr("action_masks") and not env.has_attr("nothing")
     with pytest.raises(AttributeError, match="the games are one batch"):

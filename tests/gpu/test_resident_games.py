@@ -105,6 +105,15 @@ def test_they_go_on_exactly_from_their_state():
     assert np.flatnonzero(changed).tolist() == [17]
 
 
+def test_actions_and_minibatches_are_drawn_independently():
+    drill = compile_drill(drills["bandit"])
+    config = TrainConfig(**SMALL, opponents={"self": 1.0}, seed=3)
+    learner = ResidentPPO(PolicySpec.for_config(drill.spec, config), seed=config.seed)
+    games = ResidentGames(drill, config, learner)
+    states = {generator.get_state().numpy().tobytes() for generator in (games.play.generator, learner._generator)}
+    assert len(states) == 2
+
+
 def test_validation_reads_a_rollout_on_the_device():
     drill = compile_drill(drills["bandit"])
     config = TrainConfig(**SMALL, opponents={"self": 1.0})

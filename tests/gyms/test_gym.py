@@ -398,3 +398,19 @@ def test_a_mujoco_robot_is_learned_from():
         trainer.start()
         finish(trainer, lambda: trainer.metrics.get("updates", 0) >= 2)
         assert trainer.metrics["updates"] >= 2
+
+
+LATE = [("Late", "the wheel fell off"), pytest.param("Unpaid", "reward that is not finite", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("world", "said"), LATE)
+def test_an_environment_that_fails_after_an_update_ends_the_run(tmp_path, world, said, capsys, caplog):
+    """It would fail again: a fresh learner each time would train for ever, and lose the optimiser's state. The newest
+    weights are kept.
+    """
+    flags = ["--num-envs", "16", "--rollout-length", "16", "--hidden-sizes", "16", "--epochs", "1", "--workers", "0"]
+    out = tmp_path / "a.dshq"
+    status = main.main(["train", f"{WORLDS}{world}-v0", "--updates", "500", *flags, "--out", str(out), "--quiet"])
+    heard = capsys.readouterr().err
+    assert status == 2 and said in heard and load(out).version > 0
+    assert "Traceback" in caplog.text and "restarted" not in caplog.text

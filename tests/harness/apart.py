@@ -27,8 +27,11 @@ class BrowserApart(LoadScopeScheduling):
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         """A process may have died before it is sent more work, and before its death is reported. The work then stays
-        listed as its own until `remove_node` hands it on; pytest-xdist 3.8 would end the whole run.
+        listed as its own until `remove_node` hands it on; pytest-xdist 3.8 would end the whole run. The same where a
+        process that takes a dead one's place has not said yet which tests it found: it is asked again when it has.
         """
+        if node not in self.registered_collections:
+            return
         with contextlib.suppress(OSError):
             super()._assign_work_unit(node)
 

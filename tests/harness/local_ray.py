@@ -1,5 +1,6 @@
 """What the cluster's code uses of Ray, in this process and in turn: a call is played when somebody takes its result.
-`failing` makes a node's players die, `machines` are the cluster's nodes; without `instant` nothing is ready at once.
+`failing` makes a node's players die, `machines` are the cluster's nodes; without `instant` nothing is ready at once,
+and what a node in `late` does is there after so many waits.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Reference:
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.work, self.done, self.value, self.error = work, False, None, None
+        self.waits = 0  # before it is there
 
     def look(self) -> None:
         if self.done:
@@ -45,6 +47,7 @@ class LocalRay:
         self.failing: dict[str, str] = {}  # node -> why its players die
         self.killed: list[Any] = []
         self.instant = True
+        self.late: dict[str, int] = {}
 
     def nodes(self) -> list[dict[str, Any]]:
         return [
@@ -65,7 +68,10 @@ class LocalRay:
         self, references: list[Reference], num_returns: int = 1, timeout: float | None = None
     ) -> tuple[list, list]:
         count = num_returns if self.instant or timeout else 0
-        return references[:count], references[count:]
+        here = [reference for reference in references if not reference.waits][:count]
+        for reference in references:
+            reference.waits = max(reference.waits - bool(timeout), 0)
+        return here, [reference for reference in references if reference not in here]
 
     def kill(self, actor: Any) -> None:
         self.killed.append(actor)
@@ -95,7 +101,12 @@ class _Actor:
             self._made = self._made or self._maker.kind(*self._arguments)
             return getattr(self._made, method)(*[_value(ray, argument) for argument in given])
 
-        return SimpleNamespace(remote=lambda *given: Reference(lambda: work(given)))
+        def remote(*given: Any) -> Reference:
+            reference = Reference(lambda: work(given))
+            reference.waits = ray.late.get(node, 0)
+            return reference
+
+        return SimpleNamespace(remote=remote)
 
 
 def _value(ray: LocalRay, argument: Any) -> Any:

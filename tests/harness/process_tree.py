@@ -1,4 +1,6 @@
-"""Who runs for a student of a hub: JupyterHub names the student in the environment of all that it starts."""
+"""Processes and what they began; JupyterHub names the student in the environment of all that it starts for one."""
+
+import contextlib
 
 import psutil
 
@@ -12,3 +14,14 @@ def processes_of(student: str) -> list[psutil.Process]:
         except (psutil.AccessDenied, psutil.NoSuchProcess):  # the system's own, or it has just ended
             continue
     return found
+
+
+def end_tree(process: int) -> None:
+    """End a process and all that it began, at once."""
+    try:
+        began = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    for one in began:
+        with contextlib.suppress(psutil.NoSuchProcess):  # a learner ends with its kernel
+            one.kill()

@@ -1,6 +1,5 @@
-"""Generated modules: compiled by several processes, or come with the package as machine code."""
+"""Generated modules: compiled where they are wanted, or come with the package as machine code."""
 
-import ast
 import json
 import os
 import subprocess
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dshq_kernels.backends import generated
 from dshq_kernels.simd import kept, shipped
 from dshq_kernels.simd.kept import SOURCES
 from tools import machine_code
@@ -28,18 +26,18 @@ from dshq_kernels.simd import shipped
 if sys.argv[2]:
     shipped.FOLDER = Path(sys.argv[2])
 from dshq_kernels.backends.generated import load_module
-module = load_module(Path(sys.argv[1]).read_text(), processes=int(sys.argv[3]))
+module = load_module(Path(sys.argv[1]).read_text())
 functions = [getattr(module, f"f{k}") for k in range(7)]
 print(json.dumps([[f.ctypes(2) for f in functions], [f.cache_hits for f in functions], module.__file__]))
 """
 
 
-def child(folder: Path, cache: str, machine: str = "", processes: int = 1, **environment: str) -> list[Any]:
+def child(folder: Path, cache: str, machine: str = "", **environment: str) -> list[Any]:
     """Load SOURCE in a process with caches of its own: results, hits of the cache, and the module's file."""
     (folder / "source.py").write_text(SOURCE)
     caches = {"DSHQ_CACHE_DIR": str(folder / cache), "NUMBA_CACHE_DIR": str(folder / cache / "numba")}
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(folder / "source.py"), machine, str(processes)],
+        [sys.executable, "-c", CHILD, str(folder / "source.py"), machine],
         env=os.environ | caches | environment,
         capture_output=True,
         text=True,
@@ -50,27 +48,6 @@ def child(folder: Path, cache: str, machine: str = "", processes: int = 1, **env
 
 
 EXPECTED = [[2 * 3 ** (k + 1) + (3 ** (k + 1) - 1) // 2 for k in range(7)]]
-
-
-@pytest.mark.parametrize("shares", [2, 3])
-def test_every_share_has_all_functions_at_their_lines(shares: int):
-    begun: list[str] = []
-    for share in range(shares):
-        body = [node for node in generated.in_order(SOURCE, "x.py", share, shares).body if hasattr(node, "name")]
-        lines = {node.name: node.lineno for node in ast.parse(SOURCE).body if isinstance(node, ast.FunctionDef)}
-        assert {node.name: node.lineno for node in body} == lines
-        begun += [node.name for node in body[: len(range(share, 7, shares))]]
-    assert sorted(begun) == sorted(lines), "what each begins with is nobody else's"
-
-
-def test_several_processes_compile_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(generated, "LONG", 1)
-    for name, value in (("DSHQ_CACHE_DIR", tmp_path), ("NUMBA_CACHE_DIR", tmp_path / "numba")):
-        monkeypatch.setenv(name, str(value))
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path / "numba"))
-    module = generated.load_module(SOURCE + "\n# once", processes=3)
-    assert [[getattr(module, f"f{k}").ctypes(2) for k in range(7)]] == EXPECTED
-    assert Path(str(module.__file__)).with_suffix(".compiled").exists()
 
 
 @pytest.fixture

@@ -287,6 +287,23 @@ def test_kept_actions_lead_to_the_same_results():
         assert winner[0, 0] * (1 - 2 * kept.side[k]) == kept.result[k]
 
 
+@pytest.mark.parametrize("processes", [1, 3, 7])
+def test_processes_share_out_their_games_together(processes):
+    """Over all of them each opponent has its share, to a tile, and each that has two tiles meets both sides."""
+    shares, tiles = {"self": 0.7, "walker": 0.2, "random": 0.1}, 21
+    kinds, sides = [], []
+    for k in range(processes):
+        first, last = k * tiles // processes, (k + 1) * tiles // processes
+        rollouts = start(Race, shares, games=16 * (last - first), among=(first, tiles))[1]
+        kinds += rollouts.opponents.tolist()
+        learning = rollouts.groups.reshape(-1, 2)
+        sides += [(int(rollouts.opponents[tile]), int(side)) for tile, side in learning if tile >= 0]
+    for kind, share in ((SELF, 0.7), (0, 0.2), (RANDOM, 0.1)):
+        assert abs(kinds.count(kind) - share * tiles) < 1
+        of_kind = [side for which, side in sides if which == kind]
+        assert abs(of_kind.count(0) - of_kind.count(1)) <= 1
+
+
 def test_shares_and_groups():
     kinds = share_tiles(64, {SELF: 0.75, 0: 0.125, RANDOM: 0.125})
     assert [(kinds == kind).sum() for kind in (SELF, 0, RANDOM)] == [48, 8, 8]
@@ -298,6 +315,8 @@ def test_shares_and_groups():
     assert make_groups(share_tiles(3, {SELF: 1}), 1).tolist() == [[0, 0, 1, 0], [2, 0, -1, 0]]
     with pytest.raises(ValueError, match="shares"):
         share_tiles(4, {SELF: 0.0})
+    with pytest.raises(ValueError, match="tiles 3 to 6 of 5"):
+        start(Race, {"self": 1.0}, games=48, among=(3, 5))
     with pytest.raises(ValueError, match="chaser"):
         start(Race, {"chaser": 1.0})
     with pytest.raises(ValueError, match="multiple"):

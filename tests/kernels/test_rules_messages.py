@@ -1,5 +1,7 @@
 """What the rules language says when something is outside it: the line, what was found there, and the mend."""
 
+# ruff: noqa: F821  (random is a word of the rules language)
+
 import inspect
 import re
 from pathlib import Path
@@ -96,7 +98,27 @@ def comprehension(s, i):
 
 
 def prints(s, i):
-    print(s.x[i])
+    s.x[i] = print(s.x[i])
+
+
+def prints_by_name(s, i):
+    print(s.x[i], sep=", ")
+
+
+def prints_all(s, i):
+    print(s)
+
+
+def prints_chance(s, i):
+    print(random(s, i))
+
+
+def prints_width(s, i):
+    print(f"{s.x[i]:.{s.n[i]}f}")
+
+
+def halts_with(s, i):
+    breakpoint(1)
 
 
 def draws_as_python(s, i):
@@ -131,7 +153,12 @@ def second_side(s, i):
         (long_range, "must be constants", "constant"),
         (float_condition, "must be bool", "comparison"),
         (comprehension, "'sum' is not a rule", "`for` loop"),
-        (prints, "'print' is not a rule", "cannot print"),
+        (prints, "'print' is not a rule", "on a line of its own"),
+        (prints_by_name, "print takes only texts and values here", "one f-string"),
+        (prints_all, "print cannot show the state", "print(s.field[i])"),
+        (prints_chance, "what only debugs may not change the game", "on a line of its own"),
+        (prints_width, "a format cannot be computed here", ":.2f"),
+        (halts_with, "breakpoint takes no arguments here", "`breakpoint()`"),
         (draws_as_python, "'random.randrange' is not a rule", "`random_int(s, i, n)`"),
         (lists, "a list comprehension is not in the rules language", "`for` loop"),
         (second_side, "index 1 is outside field 'action' of length 1", "is `sides = 2` missing?"),

@@ -7,6 +7,7 @@ import pytest
 
 from dshq_kernels.network.mlp import ACTIVATIONS, pack
 from dshq_kernels.search.searcher import Others, Search, how
+from dshq_kernels.search.weights import noise_key
 from dshq_widget.env.batch import Batch
 from dshq_widget.env.snapshot_search import search, temperature_for
 from dshq_widget.env.snapshots import Snapshots
@@ -195,6 +196,12 @@ def test_noise_in_the_root_changes_what_is_tried():
         # A component of Dirichlet(alpha) over 4 has the variance .25 .75 / (4 alpha + 1); 16 draws add theirs.
         spread = 0.1875 / (4 * alpha + 1)
         assert np.allclose(shares.var(axis=1), spread + (0.1875 - spread) / 16, rtol=0.15)
+
+
+def test_each_decision_of_each_game_has_its_own_noise():
+    """Depth 4 and 16 particles: the streams of neighbouring games lie 4 apart, their decisions 5."""
+    keys = {noise_key(7, 4 * game, 5 * decision) for game in range(64) for decision in range(100)}
+    assert len(keys) == 64 * 100
 
 
 def test_it_agrees_with_the_reference_in_numpy():

@@ -5,6 +5,7 @@ tests/env/test_trace.py compares every drill of the registry.
 
 import base64
 import json
+import os
 import subprocess
 import sys
 
@@ -122,9 +123,9 @@ def test_a_module_is_small_exports_its_verbs_in_order_and_is_made_once(own_cache
     assert places == sorted(places)
     (file,) = own_cache.glob("*.wasm")
     assert file.read_bytes() == module
-    monkeypatch.setattr(wasm, "_object_file", lambda work: pytest.fail("it is compiled again"))
+    monkeypatch.setattr(wasm, "_object_of", lambda *what: pytest.fail("it is compiled again"))
     assert drill.wasm() == module
-    monkeypatch.setattr(wasm, "_object_file", lambda work: object_of("define void @look() { ret void }"))
+    monkeypatch.setattr(wasm, "_object_of", lambda *what: object_of("define void @look() { ret void }"))
     with pytest.raises(RuntimeError, match="lacks reset, decide"):
         drill.wasm(relaxed=True)
     assert list(own_cache.glob("*.wasm*")) == [file], "another target has another key, and a failure leaves nothing"
@@ -134,7 +135,7 @@ def test_another_numba_is_refused_with_a_sentence():
     assert known(numba.__version__) == "" and known(f"{NUMBA[-1]}.7") == ""
     bent = "import numba, sys; numba.__version__ = '0.99.1'"
     run_it = "from dshq_kernels.backends.wasm_numba import main; sys.exit(main())"
-    work = json.dumps({"source": "", "names": [], "relaxed": False})
+    work = json.dumps({"module": "json", "names": [], "relaxed": False})
     run = subprocess.run(
         [sys.executable, "-c", f"{bent}; {run_it}"], input=work, capture_output=True, text=True, timeout=300
     )
@@ -142,16 +143,17 @@ def test_another_numba_is_refused_with_a_sentence():
     assert run.stderr == known("0.99.1") + "\n" and "this is numba 0.99.1" in run.stderr
 
 
-def test_code_that_is_no_rule_is_refused_with_the_reason(own_cache):
+def test_code_that_webassembly_cannot_run_is_refused_with_the_reason(own_cache, tmp_path, monkeypatch):
     """What the compiler's process says reaches the caller, and what allocates is named."""
     head = "import numpy as np\nfrom numba import carray, cfunc, types\n"
     head += "from dshq_kernels.backends.lanes import pointer\n"
     body = "    a = np.zeros(n)\n    carray(pointer(n), 1, np.float64)[0] = a.sum()\n"
-    source = f"{head}@cfunc(types.void(types.int64))\ndef grow(n):\n{body}"
+    (tmp_path / "growing.py").write_text(f"{head}@cfunc(types.void(types.int64))\ndef grow(n):\n{body}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(RuntimeError, match="NRT_MemInfo_alloc.*WebAssembly does not have"):
-        wasm.compiled_module({"source": source}, ["grow"], wasm.DRILL_DATA, False)
-    with pytest.raises(RuntimeError, match="no_such_word"):
-        wasm.compiled_module({"source": "no_such_word"}, ["grow"], wasm.DRILL_DATA, False)
+        wasm.compiled_module("growing", ["grow"], wasm.DRILL_DATA, False)
+    with pytest.raises(RuntimeError, match="no_such_module"):
+        wasm.compiled_module("no_such_module", ["grow"], wasm.DRILL_DATA, False)
 
 
 def test_data_lies_where_it_was_asked_for():

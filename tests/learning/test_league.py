@@ -1,5 +1,6 @@
 """The self-play league: ratings, retention, sampling, the champion, the guard; alone and in a real learner."""
 
+import dataclasses
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.drills.cartpole import CartPole
 from dshq_widget.learning import elo, league
-from dshq_widget.learning.collapse_guard import MEMORY, ROUNDS, STRIKES, VALUE_WARM_UP, CollapseGuard
+from dshq_widget.learning.collapse_guard import STRIKES, VALUE_WARM_UP, CollapseGuard
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.league import League
 from dshq_widget.policy import checkpoint
@@ -106,6 +107,7 @@ def cheap(monkeypatch):
     """Few matches a round: what is tested is not the players' strength."""
     monkeypatch.setattr(league, "PINNED_MATCHES", 32)
     monkeypatch.setattr(league, "RIVAL_MATCHES", 16)
+    monkeypatch.setattr(league, "CHAMPION_MATCHES", 32)
     monkeypatch.setattr(league, "BASE_MATCHES", 256)
 
 
@@ -155,6 +157,7 @@ def test_retention_keeps_the_newest_and_the_best(ball, cheap):
 
 def test_the_strongest_old_ones_are_never_dismissed(ball, cheap):
     found = filled(ball, 10)
+    found.succession.champion = dataclasses.replace(found.champion, version=found.snapshots[3].version)
     found._elo = np.arange(13, dtype=float)[
         ::-1
     ]  # the older, the stronger; eleven snapshots, the first two are the best
@@ -162,7 +165,7 @@ def test_the_strongest_old_ones_are_never_dismissed(ball, cheap):
     leavers = set()
     for found.rounds in range(60):
         leavers.add(found._leaver())
-    assert leavers == {2, 3, 4}
+    assert leavers == {2, 4}, "nor is the champion"
 
 
 def test_opponents_are_half_the_newest_and_else_any_or_hard(ball, cheap):
@@ -180,26 +183,34 @@ def test_the_win_rate_against_a_snapshot_is_smoothed_per_match(ball, cheap, monk
     found = filled(ball, 1)
     monkeypatch.setattr(League, "_match", lambda self, w, player, matches, series: float(matches))
     found.hold_round(weights(ball[1], 1), 2, 10, 100, {})
-    assert found.snapshots[0].win_rate == pytest.approx(1 - 0.5 * 0.95**16)
-
-
-def test_the_champion_has_to_win_twice(ball, cheap, monkeypatch):
-    found = filled(ball, 1)
-    shares = iter([0.9, 0.9, 0.5, 0.9, 0.9, 0.2, 0.2, 0.9, 0.9, 0.95, 0.95])
-    monkeypatch.setattr(League, "_match", lambda self, w, player, matches, series: matches * next(shares))
-    monkeypatch.setattr(League, "_rivals", lambda self: [])
-    found.champion.points = 0.8 * found.champion.matches
-    first = found.champion.version
-    monkeypatch.setattr(league, "RIVALS", 0)
-    shares = iter([0.9, 0.9, 0.3, 0.3])
-    found.hold_round(weights(ball[1], 1), 2, 10, 100, {})
-    assert found.champion.version == first, "good once, bad the second time: luck"
-    shares = iter([0.9, 0.9, 0.95, 0.95])
+    assert found.snapshots[0].win_rate == pytest.approx(1 - 0.5 * 0.95**league.CHAMPION_MATCHES)
     found.hold_round(weights(ball[1], 2), 3, 20, 200, {})
-    assert found.champion.version == 3 and found.champion.share == pytest.approx(0.925)
-    shares = iter([0.9, 0.9])
-    found.hold_round(weights(ball[1], 3), 4, 30, 300, {})
-    assert found.champion.version == 3
+    assert found.snapshots[0].win_rate == pytest.approx(1 - 0.5 * 0.95 ** (league.CHAMPION_MATCHES + 16))
+
+
+def test_the_champion_is_met_with_more_matches_and_stays(ball, cheap, monkeypatch):
+    """Who makes half the points against it is the next; who makes fewer is not, whatever the scripts say."""
+    found, shares, fallen = filled(ball, 1), {"other": 0.5}, weights(ball[1], 7)
+    pinned = [id(player) for player in found.pinned.values()]
+
+    def match(self, weights, player, matches, series):
+        return matches * (shares["other"] if id(player) not in pinned else 0.2 if weights is fallen else 0.9)
+
+    monkeypatch.setattr(League, "_match", match)
+    for k, (other, champion) in enumerate([(0.5, 2), (0.49, 2), (0.2, 2), (0.9, 5), (0.4, 5)], 1):
+        shares["other"] = other
+        assert found.hold_round(weights(ball[1], k), k + 1, 10 * k, 100 * k, {}) == ""
+        assert found.champion.version == champion
+    rows = {row["name"]: row for row in found.rows()}
+    assert rows["v6"]["against"]["v5"] == [32 * 0.4, 32] and rows["v5"]["champion"] and not rows["v6"]["champion"]
+    shares["other"] = 0.9
+    assert "the score against random fell from 90.0% to 20.0%" in found.hold_round(fallen, 8, 70, 700, {})
+    assert found.hold_round(fallen, 9, 80, 800, {}, watch=False) == "" and found.champion.version == 5
+    shares["other"] = 0.4
+    for k in range(9, 40):
+        found.hold_round(weights(ball[1], k), k + 1, 10 * k, 100 * k, {}, watch=False)
+    assert len(found.snapshots) == found.capacity and found.champion.version == 5
+    assert [row["name"] for row in found.rows() if row.get("champion")] == ["v5"], "it does not leave"
 
 
 def test_rounds_fall_due_by_updates_and_have_to_be_paid_for(ball, cheap):
@@ -232,6 +243,24 @@ def test_a_league_goes_on_from_its_state_to_the_bit(ball, cheap, tmp_path):
         League(drill, spec, seed=5).restore(wrong)
     with pytest.raises(CheckpointError, match="cannot be read"):
         League(drill, spec, seed=5).restore({**state, "train.league.notes": np.zeros(3, np.uint8)})
+    with pytest.raises(CheckpointError, match="a different network"):
+        League(drill, spec, seed=5).restore({**state, "train.league.reference": np.zeros(3, np.float32)})
+
+
+def test_a_league_of_before_there_were_references_is_read(ball, cheap):
+    """Its champion has the points that made it champion; it becomes the first reference, with new matches."""
+    found = filled(ball, 5)
+    state = found.state()
+    notes = json.loads(state["train.league.notes"].tobytes())
+    notes["champion"] |= {"points": 200.5, "matches": 512}
+    for key in ("reference", "tests", "suspicion", "anew"):
+        del notes[key]
+    del state["train.league.reference"]
+    again = League(*ball, seed=5)
+    again.restore({**state, "train.league.notes": np.frombuffer(json.dumps(notes).encode(), np.uint8)})
+    assert again.champion.version == found.champion.version and again.succession.reference is None
+    again.hold_round(weights(ball[1], 9), 99, 99_000, 9900, {})
+    assert again.succession.reference is not None and min(again.succession.score.matches) >= 32
 
 
 def test_a_large_network_has_a_small_pool(ball):
@@ -245,23 +274,6 @@ def test_a_large_network_has_a_small_pool(ball):
 # ---- the guard
 
 
-def test_the_guard_ignores_bad_luck_and_sees_a_collapse():
-    guard = CollapseGuard()
-    best = 0.95
-    for points in (240, 238, 243, 239, 220, 240):  # of 256: one bad round, and noise around 94 %
-        assert guard.after_round(points, 256, best) == ""
-    said = [guard.after_round(200, 256, best) for _ in range(ROUNDS)]
-    assert said[:-1] == [""] * (ROUNDS - 1) and "fell from 95.0 % to 78.1 %" in said[-1].replace("%", " %")
-    guard.start_over()
-    assert guard.after_round(200, 256, best) == ""
-    assert "to 39.1%" in CollapseGuard().after_round(100, 256, best), "so deep a fall needs no second look"
-    slowly = CollapseGuard()
-    said = [slowly.after_round(228, 256, best) for _ in range(MEMORY)]  # 89.1 %, where 90.3 % are wanted
-    assert said[: ROUNDS + 1] == [""] * (ROUNDS + 1) and "to 89.1%" in said[-1]
-    almost = CollapseGuard()
-    assert [almost.after_round(2.6, 3, best) for _ in range(9)] == [""] * 9, "three matches prove nothing"
-
-
 def test_the_guard_sees_updates_that_break_their_bounds():
     guard = CollapseGuard()
     good = {"approx_kl": 0.01, "loss_value": 0.2}
@@ -273,25 +285,12 @@ def test_the_guard_sees_updates_that_break_their_bounds():
     wild, far = {**good, "loss_value": 80.0}, {**good, "approx_kl": 2.0}
     assert [guard.after_update(wild), guard.after_update(wild), guard.after_update(good)] == [""] * 3, "not in a row"
     assert [guard.after_update(far) for _ in range(STRIKES - 1)] == [""] * (STRIKES - 1)
-    guard.after_round(3, 4, 0.9)
     twin = CollapseGuard()
     twin.restore(guard.state())
-    assert np.array_equal(twin.state(), guard.state()) and twin.recent == [(3, 4)]
+    assert np.array_equal(twin.state(), guard.state())
+    twin.restore(np.append(guard.state(), [3.0, 4.0]))
+    assert np.array_equal(twin.state(), guard.state()), "files of before have results of rounds behind it"
     assert "2 nats" in guard.after_update(far) and "value loss is 80" in twin.after_update(wild)
-
-
-def test_who_is_paid_for_something_else_may_win_less():
-    guard = CollapseGuard()
-    assert guard.after_round(240, 256, 0.95) == ""
-    guard.paid_otherwise()
-    said = [guard.after_round(points, 256, 0.95) for points in (100, 150, 180, 200, 198, 202)]
-    assert said == [""] * 6, "far below the champion, but no round is far below the best since"
-    assert "fell from 78.9% to 39.1%" in guard.after_round(100, 256, 0.95)
-
-
-def test_a_weak_champion_is_nothing_to_go_back_to():
-    guard = CollapseGuard()
-    assert [guard.after_round(20, 256, 0.4) for _ in range(9)] == [""] * 9
 
 
 # ---- earlier policies on their way to the games
@@ -367,6 +366,7 @@ def test_what_is_learned_from_is_what_a_process_has_played():
         WeightSlots.create(weights_block, network.floats).publish(1, 1, network.initial(np.random.default_rng(0)))
         games = RingGames(drill, config, ring, [80], offsets, None)
         job = {"drill": drill.to_json(), "hyper": config.to_json(), "games": 80, "index": 0, "lane_offset": offsets[0]}
+        job |= {"first_tile": 0, "all_tiles": 5}
         with ThreadPoolExecutor(1) as pool:
             playing = pool.submit(worker.run, channel, job, {"weights": weights_block, "ring": ring})
             found = None

@@ -39,13 +39,10 @@ export function collapse(steps: any[]) {
   let guard = new CollapseGuard();
   return steps.map(([what, ...given]) => {
     if (what === "update") return guard.afterUpdate(numbers(given[0]));
-    if (what === "round") return guard.afterRound(given[0], given[1], given[2]);
     if (what === "start over") return guard.startOver() ?? "";
-    if (what === "paid otherwise") return guard.paidOtherwise() ?? "";
-    const [state, since] = [guard.state(), guard.since];
+    const state = guard.state();
     guard = new CollapseGuard();
     guard.restore(state);
-    guard.since = since;
     return state;
   });
 }
@@ -117,7 +114,7 @@ def test_ratings_are_equal():
 
 
 def collapse_steps(seed: int) -> list[list]:
-    """A run of updates and rounds that goes wrong now and then, with the memory saved in between."""
+    """A run of updates that goes wrong now and then, with the memory saved in between."""
     rng = np.random.default_rng(seed)
     steps: list[list] = []
     for k in range(400):
@@ -127,16 +124,10 @@ def collapse_steps(seed: int) -> list[list]:
         if bad and seed % 5 == 0:
             loss, kl = (math.nan, kl) if seed % 10 else (math.inf, math.nan)
         steps.append(["update", {"approx_kl": kl, "loss_value": loss} if rng.random() > 0.05 else {}])
-        if rng.random() < 0.2:
-            share = float(rng.choice([0.9, 0.9, 0.9, 0.83, 0.6]))
-            best = [float(rng.choice([0.4, 0.9, 0.95]))]
-            steps.append(["round", float(rng.binomial(512, share)) / 2, 256, *best])
         if rng.random() < 0.03:
             steps.append(["save"])
         if rng.random() < 0.01:
             steps.append(["start over"])
-        if seed % 4 == 0 and rng.random() < 0.01:
-            steps.append(["paid otherwise"])
     return steps
 
 
@@ -158,20 +149,13 @@ def python_collapse(steps: list[list]) -> list:
     for what, *given in steps:
         if what == "update":
             said.append(guard.after_update(given[0]))
-        elif what == "round":
-            said.append(guard.after_round(*given))
         elif what == "start over":
             guard.start_over()
             said.append("")
-        elif what == "paid otherwise":
-            guard.paid_otherwise()
-            said.append("")
         else:
             said.append(guard.state().tolist())
-            since = guard.since
             guard = CollapseGuard()
             guard.restore(np.array(said[-1]))
-            guard.since = since
     return said
 
 
@@ -204,7 +188,7 @@ def test_guards_say_the_same():
             else:
                 theirs = [math.nan if x is None else x for x in theirs]
                 np.testing.assert_allclose(theirs, mine, rtol=1e-12)
-    for kind in ("value loss", "nats", "fell from", "over 3 rounds"):
+    for kind in ("value loss", "nats"):
         assert any(kind in sentence for sentence in sentences), f"no {kind!r} was said"
     for steps, found in zip(entropy, page["entropy"], strict=True):
         for mine, theirs in zip(python_entropy(steps), found, strict=True):

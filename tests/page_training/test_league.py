@@ -40,6 +40,7 @@ function play(first: Player, second: Player, matches: number, seed: number) {
 
 const shown = (state: Record<string, Tensor>) =>
   Object.fromEntries(Object.entries(state).map(([name, { dtype, shape, data }]) => [name, { dtype, shape, data }]));
+const noted = ({ ["train.league.notes"]: notes }: Record<string, Tensor>) => ({ "train.league.notes": notes });
 const tensor = ({ dtype, shape, data }: any) => ({ dtype, shape, data: ARRAYS[dtype].from(data) }) as Tensor;
 const read = (state: any) => Object.fromEntries(Object.entries(state).map(([name, value]) => [name, tensor(value)]));
 
@@ -49,11 +50,13 @@ export function main({ drill, floats, seed, capacity, steps }: any) {
   return steps.map(([what, ...given]: any[]) => {
     if (what === "round") {
       const [weights, version, step, updates, hyper] = given;
-      const found = league.holdRound(Float32Array.from(weights), version, step, updates, hyper);
-      return [found.points, found.matches, league.metrics, league.best];
+      const problem = league.holdRound(Float32Array.from(weights), version, step, updates, hyper, version % 5 !== 0);
+      return [problem, league.metrics, league.best, noted(league.state())];
     }
     if (what === "draw") return league.draw(given[0]).map((weights) => weights[0]);
     if (what === "due") return league.due(given[0], given[1], given[2]);
+    if (what === "paid otherwise") return league.succession.paidOtherwise() ?? "";
+    if (what === "start over") return league.succession.test.startOver() ?? "";
     if (what === "rows") return [league.rows(), rowsForPage(league.rows())];
     if (what === "state") return shown(league.state());
     try {
@@ -95,7 +98,7 @@ def by_chance(monkeypatch):
 
 
 def fresh(seed: int, capacity: int | None = None, spec: dict[str, Any] = SPEC) -> League:
-    made = League(CompiledDrill(spec, "", ""), PolicySpec((1, 1, 2), "tanh"), seed)
+    made = League(CompiledDrill(spec, "", "", ""), PolicySpec((1, 1, 2), "tanh"), seed)
     made.capacity = capacity or made.capacity
     return made
 
@@ -106,11 +109,12 @@ def steps_of(seed: int, rounds: int) -> list[list]:
     steps: list[list] = [["due", 0, 0, 10], ["rows"], ["state"]]
     level = 0.0
     for k in range(rounds):
-        level += float(rng.normal(0.3, 1))
+        level += float(rng.normal(0.3, 1)) - 6 * (k % 12 == 11)
         weights = [round(level), *rng.standard_normal(FLOATS - 1).astype(np.float32).tolist()]
         hyper = {"learning_rate": 0.003 + k / 1000, "epochs": 2, "hidden_sizes": [8]}
         steps += [["round", weights, 3 * k + 1, 100_000 * k, 40 * k, hyper]]
         steps += [["draw", int(rng.integers(1, 9))] for _ in range(int(rng.integers(3)))]
+        steps += [["start over"]] * (k % 13 == 9) + [["paid otherwise"]] * (k % 17 == 16)
         steps += [["due", 40 * k + int(rng.integers(80)), 100_000 * k + int(rng.integers(8_000_000)), 40]]
         steps += [["rows"]] * (k % 7 == 3) + [["state"], ["save"]] * (k % 11 == 5)
     return [*steps, ["rows"], ["state"], ["draw", 40]]
@@ -130,9 +134,16 @@ def played(mine: League, steps: list[list]) -> tuple[list, list[list]]:
     for step in steps:
         what, *given = step
         if what == "round":
-            points, matches = mine.hold_round(np.array(given[0], np.float32), *given[1:])
+            problem = mine.hold_round(np.array(given[0], np.float32), *given[1:], watch=given[1] % 5 != 0)
             best = vars(mine.champion) | {"weights": mine.champion.weights.tolist()}
-            said.append([points, matches, mine.metrics, best])
+            notes = {"train.league.notes": written(mine.state())["train.league.notes"]}
+            said.append([problem, mine.metrics, best, notes])
+        elif what == "paid otherwise":
+            mine.succession.paid_otherwise()
+            said.append("")
+        elif what == "start over":
+            mine.succession.test.start_over()
+            said.append("")
         elif what == "draw":
             said.append([float(weights[0]) for weights in mine.draw(*given)])
         elif what == "due":
@@ -201,7 +212,7 @@ def test_large_networks_have_a_smaller_pool():
     probe = 'import { League } from "./js/trainer/league/league";\nexport const main = ({ drill, sizes }: any) =>\n'
     probe += "  sizes.map((floats: number) => new League(drill, floats, 0, () => { throw new Error(); }).capacity);"
     specs = [PolicySpec((9, width, 4), "tanh") for width in (4, 64, 2000, 5000, 30_000)]
-    wanted = [League(CompiledDrill(SPEC, "", ""), spec, 0).capacity for spec in specs]
+    wanted = [League(CompiledDrill(SPEC, "", "", ""), spec, 0).capacity for spec in specs]
     assert run(probe, {"drill": SPEC, "sizes": [spec.floats for spec in specs]}) == wanted
     assert len(set(wanted)) > 2
 

@@ -11,9 +11,11 @@ import struct
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import tracemalloc
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ from dshq_widget.contract import protocol
 from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.history import clean
 from tests.harness.counts import times
+from tests.harness.games.policy_files import environment_file, rebuilt
 
 LAYERS = (5, 8, 4)
 
@@ -115,17 +119,6 @@ def test_nothing_is_saved_that_would_be_refused(tmp_path, change, sentence):
     assert_equal(checkpoint.load(path), sample())
 
 
-def rebuilt(content: bytes, change) -> bytes:
-    """`content` with its header changed by `change(header)` and the hash made right again."""
-    (size,) = struct.unpack_from("<Q", content)
-    header = json.loads(content[8 : 8 + size])
-    change(header)
-    metadata = header["__metadata__"]
-    metadata["sha256"] = checkpoint._digest(metadata, memoryview(content)[8 + size :])
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + content[8 + size :]
-
-
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -135,7 +128,8 @@ def rebuilt(content: bytes, change) -> bytes:
         (lambda h: h["__metadata__"].update(step="1e5"), "step is not a count"),
         (lambda h: h["__metadata__"].update(step="9" * 5000), "step is not a count"),
         (lambda h: h["__metadata__"].update(layers="[5, 8.0, 4]"), "list of layers"),
-        (lambda h: h["__metadata__"].update(layers="[5, 65536, 65536, 4]"), "shape hash"),
+        (lambda h: h["__metadata__"].update(layers="[5, 65536, 65536, 4]"), "operations a decision"),
+        (lambda h: h["__metadata__"].update(layers="[5, 9, 4]"), "shape hash"),
         (lambda h: h["__metadata__"].update(config="[" * 100_000), "config is not valid JSON"),
         (lambda h: h["adam_m"].update(data_offsets=h["adam_v"]["data_offsets"]), "overlap or leave gaps"),
         (lambda h: h["adam_m"].update(data_offsets=[0, 1 << 60]), "impossible place"),
@@ -200,13 +194,43 @@ ODD: list = [
     "9" * 30,
     "[5, 8, 4, 4]",
     "{}",
+    10**400,
+    -(10**400),
+    float("inf"),
+    '{"sizes": [Infinity]}',
+    '{"id": "CartPole-v1", "pixels": [], "actions": {"kind": "choice", "sizes": [Infinity]}}',
+    '{"gamma": 1' + "0" * 400 + "}",
+    "[28, -2, -2, -1, -30000, -65536, 1, 31]",
 ]
 
 
+def use(saved: Checkpoint) -> None:
+    """What everybody does with a file that is not refused."""
+    played = checkpoint.as_policy(saved)
+    played.act(np.zeros(saved.layers[0], np.float32), np.random.default_rng(0))
+    clean(saved.metrics)
+    json.dumps(saved.metrics, allow_nan=False)
+
+
+def put_somewhere(place: Any, odd: Any, rng: np.random.Generator) -> Any:
+    """`odd` instead of one value in JSON, as deep as chance has it."""
+    keys = list(place) if isinstance(place, dict) else range(len(place)) if isinstance(place, list) else []
+    if not keys or rng.random() < 0.2:
+        return odd
+    key = keys[rng.integers(len(keys))]
+    place[key] = put_somewhere(place[key], odd, rng)
+    return place
+
+
+@pytest.mark.parametrize("of", ["drill", "environment"])
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
-    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header."""
+def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count, of):
+    """Beyond what random bytes reach, since the hash refuses those: odd values in any place of a well-formed header,
+    also inside the JSON that it holds as text.
+    """
     rng = np.random.default_rng(0)
+    if of == "environment":
+        content = checkpoint.encode(environment_file("gym:CartPole-v1"))
     tracemalloc.start()
     for _ in range(count):
 
@@ -215,10 +239,15 @@ def test_fuzzed_headers_with_a_right_hash_raise_nothing_else(content, count):
                 place = header if rng.random() < 0.2 else header[str(rng.choice(list(header)))]
                 if isinstance(place, dict) and place and (key := str(rng.choice(list(place)))) != "__metadata__":
                     odd = ODD[rng.integers(len(ODD))]
-                    place[key] = str(odd) if place is header["__metadata__"] else odd
+                    if place is not header["__metadata__"]:
+                        place[key] = odd
+                    elif place[key][:1] in ("{", "["):
+                        place[key] = json.dumps(put_somewhere(json.loads(place[key]), odd, rng))
+                    else:
+                        place[key] = str(odd)
 
         try:
-            checkpoint.decode(rebuilt(content, change))
+            use(checkpoint.decode(rebuilt(content, change)))
         except CheckpointError as error:
             assert "\n" not in str(error)
     assert tracemalloc.get_traced_memory()[1] < 64e6
@@ -314,6 +343,35 @@ def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, step, 
             checkpoint.save(path, sample(version=2))
     assert checkpoint.load(path).version == 1
     assert os.listdir(tmp_path) == ["bot.dshq"]
+
+
+def test_a_folder_that_cannot_be_synced_is_no_failed_save(tmp_path, monkeypatch):
+    """The file is in its place by then."""
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        real(descriptor)
+
+    monkeypatch.setattr(atomic.os, "fsync", fsync)
+    assert checkpoint.load(checkpoint.save(tmp_path / "bot.dshq", sample())).version == 7
+
+
+def test_nothing_that_lies_there_is_followed_or_swept(tmp_path, monkeypatch):
+    """A link under a name that could be guessed, and temporary files of another machine with the same home."""
+    (tmp_path / "victim").write_text("mine")
+    guessed = f".bot.dshq.{os.getpid()}.{threading.get_native_id()}.tmp"
+    (tmp_path / guessed).symlink_to(tmp_path / "victim")
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_machine", lambda: "0a1b2c3d")
+        theirs = atomic._temporary(tmp_path / "bot.dshq")
+    theirs = theirs.with_name(theirs.name.replace(str(os.getpid()), "999999999"))
+    theirs.write_bytes(b"half")
+    checkpoint.save(tmp_path / "bot.dshq", sample())
+    atomic.check_writable(tmp_path / "bot.dshq")
+    assert (tmp_path / "victim").read_text() == "mine" and theirs.exists()
+    assert len(os.listdir(tmp_path)) == 4
 
 
 def test_a_folder_that_is_missing(tmp_path):

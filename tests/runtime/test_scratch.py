@@ -1,10 +1,13 @@
 """Temporary folders outlive nobody: neither an owner that closes them nor one that is killed."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 
+from dshq_kernels.backends import generated
+from dshq_kernels.simd.own_folder import is_own, own_folder
 from dshq_widget.runtime.scratch import Scratch, sweep
 
 OWN = """
@@ -54,3 +57,57 @@ def test_the_next_one_sweeps_what_a_killed_owner_left_and_spares_the_living(tmp_
     mine.close()
     sweep(tmp_path)
     assert list(tmp_path.iterdir()) == [stranger]
+
+
+def test_what_a_neighbour_prepares_is_left_alone_and_not_waited_for(tmp_path):
+    """In the temporary folder of all users: a pipe, a link and a folder in the place of the owner's file. Run as root,
+    the folders are given away; else they are writable to others, which is no less suspicious.
+    """
+    for name, prepare in {
+        "pipe": lambda path: os.mkfifo(path),
+        "link": lambda path: path.symlink_to(tmp_path / "victim"),
+        "folder": lambda path: path.mkdir(),
+    }.items():
+        for own in (True, False):
+            folder = tmp_path / f"dshq-run-{name}-{own}"
+            folder.mkdir(mode=0o700)
+            prepare(folder / "owner")
+            if not own and os.getuid() == 0:
+                os.chown(folder, 12345, 12345)
+            elif not own:
+                folder.chmod(0o777)
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "dshq-run-away").symlink_to(tmp_path, target_is_directory=True)
+    before = set(tmp_path.iterdir())
+    with contextlib.closing(Scratch(tmp_path)) as scratch:
+        assert set(tmp_path.iterdir()) == {*before, scratch.path}
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+def test_only_a_folder_that_nobody_else_can_change_is_ones_own(tmp_path):
+    assert own_folder(tmp_path / "new" / "er") and (tmp_path / "new" / "er").stat().st_mode & 0o777 == 0o700
+    assert own_folder(tmp_path / "new" / "er")
+    (tmp_path / "file").touch()
+    assert not own_folder(tmp_path / "file") and not is_own(tmp_path / "none")
+    (tmp_path / "link").symlink_to(tmp_path / "new", target_is_directory=True)
+    assert not own_folder(tmp_path / "link")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    assert not own_folder(tmp_path / "open")
+    if os.getuid() == 0:
+        os.chown(tmp_path / "new", 12345, 12345)
+        assert not own_folder(tmp_path / "new")
+
+
+def test_machine_code_is_not_kept_where_a_neighbour_made_the_folder(tmp_path, monkeypatch):
+    """Where neither home nor package can be written, a predictable folder of the temporary one is taken: only if it is
+    one's own.
+    """
+    monkeypatch.setattr(generated.tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path / "file"))
+    taken = tmp_path / f"dshq-{os.getuid()}"
+    assert generated.cache_dir() == taken and taken.stat().st_mode & 0o777 == 0o700
+    taken.chmod(0o777)
+    found = generated.cache_dir()
+    assert found != taken and is_own(found)

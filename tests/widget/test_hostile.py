@@ -1,4 +1,6 @@
-"""Whatever a page sends, as messages, as state, as malformed comm traffic: the kernel's half lives on, unharmed."""
+"""Whatever a page sends, as messages, as state, as malformed comm traffic: the kernel's half lives on, unharmed, with a
+drill and with an environment, whose show the kernel itself plays.
+"""
 
 import json
 import math
@@ -13,6 +15,7 @@ from dshq_widget.contract import protocol
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import drill_widget
 from dshq_widget.widget.drill_widget import DrillWidget
+from dshq_widget.widget.kernel_show import KernelShow
 from dshq_widget.widget.page_protocol import check_show
 from tests.harness.browser.recorded_widget import PATIENCE, RecordingComm
 from tests.harness.counts import times
@@ -26,6 +29,7 @@ scalars = (
     | some.floats()
     | some.text(max_size=30)
     | some.sampled_from([MARKUP, "__proto__", "constructor", "../../x", "\0", "x" * 100_000, 2**63, -(2**70), math.nan])
+    | some.sampled_from([math.inf, -math.inf, 10**400, -(10**400), 1e308, [10**400], {"x": math.inf}])
 )
 buffers = some.binary(max_size=64)
 values = some.recursive(
@@ -67,8 +71,17 @@ class Untrained(Trainer):
         self.set_hyper(**hyper)
 
 
-@pytest.fixture(scope="module")
-def victim(tmp_path_factory):
+class Unplayed(KernelShow):
+    """Takes orders as ever, but never starts its process."""
+
+    def _start(self) -> None:
+        self._fixed = {"started": True}
+
+
+@pytest.fixture(
+    scope="module", params=["ball", "gym:tests.harness.games.gym_worlds:Easy-v0"], ids=["drill", "environment"]
+)
+def victim(request, tmp_path_factory):
     """One widget that has to live through all of it."""
     patch = pytest.MonkeyPatch()
     folder = tmp_path_factory.mktemp("static")
@@ -76,11 +89,40 @@ def victim(tmp_path_factory):
     (folder / "widget.css").write_text("")
     patch.setattr(drill_widget, "STATIC", folder)
     patch.setattr(drill_widget, "Trainer", Untrained)
+    patch.setattr(drill_widget, "KernelShow", Unplayed)
     patch.setattr(comm, "create_comm", RecordingComm)
-    made = DrillWidget()
+    made = DrillWidget(request.param)
     patch.undo()
     yield made
     made.close()
+
+
+NUMBERS = [10**400, -(10**400), math.inf, -math.inf, math.nan, 1e308, 2**63, -1, True, [10**400], {"x": math.inf}]
+
+
+def test_numbers_of_any_size_in_any_place_harm_nothing(victim):
+    """Each field of each message, each setting of the show, each part of a snapshot."""
+    for number in NUMBERS:
+        for kind, names in kinds.items():
+            for name in names:
+                victim.comm.say({"type": kind, **dict.fromkeys(names, 1), name: number})
+            victim.comm.say({"type": kind, **dict.fromkeys(names, number)})
+        for key in ("pace", "gamma", "num_envs", "hidden_sizes", "opponents"):
+            victim.comm.say({"type": "SET_HYPER", "key": key, "value": number})
+        for name in protocol.SHOW_DEFAULTS:
+            victim.comm.say({"state": {"show": {name: number}}}, method="update")
+        victim.comm.say({"state": {"snapshot": {"state": b"", "tick": number}}}, method="update")
+        assert_answers(victim)
+
+
+def assert_answers(victim):
+    victim.comm.log.clear()
+    victim.comm.say({"type": "HELLO"})
+    deadline = time.monotonic() + PATIENCE
+    while not victim.comm.customs("HISTORY"):
+        assert victim._sender.is_alive(), "the sender thread ended"
+        assert time.monotonic() < deadline, "no answer any more"
+        time.sleep(0.002)
 
 
 @settings(
@@ -93,13 +135,7 @@ def test_no_message_harms_the_kernel(victim, said):
     drill, policy, esm = victim.drill, victim.policy["layers"], victim._esm
     for data, attached in said:
         victim.comm.handle_msg({"content": {"data": data}, "buffers": attached})
-    victim.comm.log.clear()
-    victim.comm.say({"type": "HELLO"})
-    deadline = time.monotonic() + PATIENCE
-    while not victim.comm.customs("HISTORY"):
-        assert victim._sender.is_alive(), "the sender thread ended"
-        assert time.monotonic() < deadline, "no answer any more"
-        time.sleep(0.002)
+    assert_answers(victim)
     assert victim.drill is drill and victim._esm == esm
     assert victim.status == "idle"
     assert len(victim.policy["layers"]) >= 2 and victim.policy["layers"][0] == policy[0]

@@ -16,7 +16,7 @@ GROUPS = {
         "Games",
         (
             *("Drill", "rule", "Choice", "Observation", "Handle", "Cells", "Grid", "Pairs"),
-            *("compile_drill", "CompiledDrill", "RulesError", "drills"),
+            *("compile_drill", "CompiledDrill", "RulesError", "debug", "drills"),
         ),
     ),
     "environments": ("Environments", ("make", "make_vec", "make_parallel")),

@@ -1,5 +1,6 @@
-"""Compiles what the first training on a machine needs, in two processes: the rules and how games are played in one,
-how it learns in the other. Role `dshq_widget.algorithms.ppo.compiling:run` does it before anybody presses Train.
+"""Compiles what the first training on a machine needs, in two processes: how games are played in one, how it learns in
+the other. It is the same for every drill, whose rules take less than a second (measured: docs/LOG.md).
+Role `dshq_widget.algorithms.ppo.compiling:run` does it before anybody presses Train.
 """
 
 from __future__ import annotations
@@ -26,22 +27,14 @@ from dshq_widget.runtime import budget, compiling
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.process import Channel, role
 
-RULES, PLAY, LEARN = "rules", "play", "learn"
+PLAY, LEARN = "play", "learn"
 LAYERS = (4, 16, 3)
 """Of the network that learns once; machine code is the same for every network."""
 
 
-def is_compiled(drill: CompiledDrill) -> bool:
+def is_compiled() -> bool:
     """Whether all of it has been compiled on this machine."""
-    return all(compiling.stamp(piece).exists() for piece in (PLAY, LEARN)) and (
-        compiling.stamp(RULES, drill.python).exists()
-    )
-
-
-def rules(drill: CompiledDrill, waits: Callable[[], None] | None = None) -> None:
-    """Compile the drill's rules."""
-    with compiling.turn(RULES, drill.python, waits):
-        drill.game(budget.compilers())
+    return all(compiling.stamp(piece).exists() for piece in (PLAY, LEARN))
 
 
 def play(drill: CompiledDrill, config: TrainConfig, learner: Player, waits: Callable[[], None] | None = None) -> None:
@@ -98,7 +91,6 @@ def end_with_input() -> None:
 def everything(drill: CompiledDrill, config: TrainConfig) -> None:
     """Compile all of it, in two processes where there are two processors."""
     helper = Helper()
-    rules(drill)
     spec = PolicySpec.for_config(drill.spec, config)
     learner = learners["fused"](spec, seed=0, threads=1)
     play(drill, config, learner)

@@ -26,7 +26,7 @@ from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
-from dshq_widget.runtime.opponents import OpponentSlots, slot_count
+from dshq_widget.runtime.opponents import OpponentSlots, left_out, slot_count
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -66,21 +66,22 @@ class DrillPPO:
             if self.config.device == "cuda":
                 warn(channel, "a network with a memory learns on the processor: the GPU's learner has none")
         self.helper = compiling.Helper() if self.device == "cpu" else None
-        self._say_compiling(1, f"the rules of {self.drill.spec['title']}")
-        compiling.rules(self.drill, partial(self._say_compiling, 1, "the rules, in another process"))
+        self.drill.game()
         self.spec = PolicySpec.for_config(self.drill.spec, self.config)
 
     def _say_compiling(self, part: int, what: str) -> None:
-        if compiling.is_compiled(self.drill):
-            announce(self.channel, f"loading {what} ({part} of 3)")
+        if compiling.is_compiled():
+            announce(self.channel, f"loading {what} ({part} of 2)")
         else:
-            announce(self.channel, f"compiling {what} ({part} of 3; slow only the first time on a machine)")
+            announce(self.channel, f"compiling {what} ({part} of 2; slow only the first time on a machine)")
 
     def compose(self, blocks: Mapping[str, SharedBlock]) -> Run:
         """The run and its parts, resumed if there is something to resume from."""
         announce(self.channel, f"preparing the learner on the {'GPU' if self.device == 'cuda' else 'CPU'}")
         drill, config, spec = self.drill, self.config, self.spec
         ppo = self.make_learner()
+        if why := left_out(config, drill.spec):
+            warn(self.channel, why)
         publisher = Publisher(WeightSlots.attach(blocks["weights"], spec.floats))
         source = self._make_source(ppo, blocks)
         training = Run(
@@ -108,11 +109,11 @@ class DrillPPO:
         training begins; None if a measurement shows that another allocation is faster.
         """
         if self.device == "cpu":
-            self._say_compiling(2, "how games are played")
-            waits = partial(self._say_compiling, 2, "how games are played, in another process")
+            self._say_compiling(1, "how games are played")
+            waits = partial(self._say_compiling, 1, "how games are played, in another process")
             compiling.play(self.drill, self.config, self.make_learner(), waits)
-            self._say_compiling(3, "how it learns")
-            compiling.learn(partial(self._say_compiling, 3, "how it learns, in another process"))
+            self._say_compiling(2, "how it learns")
+            compiling.learn(partial(self._say_compiling, 2, "how it learns, in another process"))
             if self.helper is not None:
                 self.helper.close()
         games = OwnGames(self.drill, self.config.replace({"num_envs": 64, "rollout_length": 2}), 1)

@@ -18,10 +18,12 @@ from dshq_widget.learning.telemetry.report import merge
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, slot_count
 from dshq_widget.runtime.ring import Lane
-from dshq_widget.runtime.worker import chunk_fields, make_rollouts
+from dshq_widget.runtime.worker import chunk_fields, make_rollouts, tiles_among
 
-STALE_VERSIONS = 64
-"""Samples from a policy more than this many versions old are discarded and counted (assumed; normal is 1 or 2)."""
+STALE_ROLLOUTS = 4
+"""Samples are discarded and counted if more rollouts of all games than this were learned from since their policy played
+(assumed). Normal are 2 at most; 8 cost more than three times the agent steps (benchmarks/ray_lag.py).
+"""
 
 
 class Player(Protocol):
@@ -130,8 +132,8 @@ class RingGames:
         self.pool = pool
         spec = drill.spec
         self.lanes, self.shapes = [], []
-        for count, offset in zip(games, offsets, strict=True):
-            shape = make_rollouts(drill, config, count, 0, 1)
+        for count, among, offset in zip(games, tiles_among(games), offsets, strict=True):
+            shape = make_rollouts(drill, config, count, 0, 1, among)
             self.lanes.append(Lane.attach(block, chunk_fields(shape.units, spec, config), offset))
             self.shapes.append((shape.units, *shape.sizes))
         self.turn, self.stale, self.oldest = 0, 0, 0
@@ -179,7 +181,7 @@ class RingGames:
                 if chunk is None:
                     continue
                 lag = version - chunk.policy_version
-                if lag > STALE_VERSIONS or chunk.policy_version < self.oldest:
+                if lag > STALE_ROLLOUTS * len(self.lanes) or chunk.policy_version < self.oldest:
                     self.stale += 1
                     self.lanes[k].release()
                     continue

@@ -140,6 +140,8 @@ class GymGames:
             drawn.append(self.actions.draw(said[t], self.distribution, self.rng))
             taken = self.actions.to_environment(drawn[t], self.distribution)
             obs, reward, ended[t], cut[t], infos = self._call("step", taken)
+            if not np.isfinite(reward).all():
+                raise GymError(f"{self.environment.name} returned a reward that is not finite: fix the environment")
             rewards[t] = np.sign(reward) if self.atari else reward
             if config.reward_clip:
                 limit = config.reward_clip / learner.normalizer.reward_scale

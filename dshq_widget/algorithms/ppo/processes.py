@@ -22,7 +22,7 @@ from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, opponent_shares, slot_count
 from dshq_widget.runtime.ring import Lane
 from dshq_widget.runtime.supervisor import Child, Exit, Restart, supervisor
-from dshq_widget.runtime.worker import CAPACITY, chunk_fields
+from dshq_widget.runtime.worker import CAPACITY, chunk_fields, tiles_among
 
 LEARNER, WORKER = "dshq_widget.algorithms.ppo.drill_run:run", "dshq_widget.runtime.worker:run"
 GYM_LEARNER = "dshq_widget.algorithms.ppo.gym_run:run"
@@ -103,13 +103,22 @@ class DrillProcesses:
         self.workers: list[Child] = [
             start(
                 WORKER,
-                {**common, "index": index, "games": games, "lane_offset": offset},
+                {
+                    **common,
+                    "index": index,
+                    "games": games,
+                    "lane_offset": offset,
+                    "first_tile": first,
+                    "all_tiles": tiles,
+                },
                 blocks,
                 self._worker_message,
                 self._worker_exit,
                 restart=Restart(),
             )
-            for index, (games, offset) in enumerate(zip(shares.games, offsets, strict=True))
+            for index, (games, offset, (first, tiles)) in enumerate(
+                zip(shares.games, offsets, tiles_among(shares.games), strict=True)
+            )
         ]
         allocation: dict[str, Any] = {"workers": len(shares.games), "threads": shares.threads}
         allocation |= {"games": shares.games, "lane_offsets": offsets}
@@ -197,8 +206,8 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
         return None, []
     spec = drill.spec
     fields = []
-    for count in games:
-        kinds = share_tiles(count // LANES, opponent_shares(config, spec))
+    for count, (first, tiles) in zip(games, tiles_among(games), strict=True):
+        kinds = share_tiles(tiles, opponent_shares(config, spec))[first : first + count // LANES]
         groups = make_groups(kinds, int(spec["sides"]))
         units = len(groups) * config.rollout_length * 2
         fields.append(chunk_fields(units, spec, config))
@@ -212,12 +221,20 @@ def _ring(drill: CompiledDrill, config: TrainConfig, games: tuple[int, ...]) -> 
     return block, offsets
 
 
+_compilers: dict[int, Child] = {}
+"""Process -> what it started last to compile; a fork has another number."""
+
+
 def prepare_processes(drill: CompiledDrill | Environment, config: TrainConfig) -> None:
-    """Compile a drill's rules and the learner in the background, unless that has been done on this machine."""
-    if not isinstance(drill, CompiledDrill) or config.device == "cuda":
+    """Compile the learner in the background, unless that has been done on this machine, or is being done for another
+    drill of this process.
+    """
+    if not isinstance(drill, CompiledDrill) or config.device == "cuda" or compiling.is_compiled():
         return
-    if not compiling.is_compiled(drill):
-        supervisor(os.getpid()).start(COMPILER, compiling.job_of(drill, config), stuck_seconds=COMPILE_SECONDS)
+    pid = os.getpid()
+    if pid not in _compilers or not _compilers[pid].alive:
+        job = compiling.job_of(drill, config)
+        _compilers[pid] = supervisor(pid).start(COMPILER, job, stuck_seconds=COMPILE_SECONDS)
 
 
 def start_processes(

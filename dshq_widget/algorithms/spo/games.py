@@ -23,6 +23,7 @@ from dshq_kernels.play.rollout import (
     STATS,
     WINS_0,
     WINS_1,
+    alternate_sides,
     empty_stats,
     share_tiles,
 )
@@ -84,6 +85,7 @@ class SearchedGames:
         self.replay = Replay(
             drill.spec, n, settings.replay_buffer_size, settings.num_particles, settings.sample_sequence_length
         )
+        self.replay.check_period(settings.sample_period)
         self.search = Search(
             self.game,
             drill.spec,
@@ -97,8 +99,8 @@ class SearchedGames:
         )
         self.kinds = np.array([term["kind"] == "potential" for term in drill.spec["terms"]], bool)
         two = drill.spec["sides"] == 2
-        self.sides = np.arange(n) % 2 if two else np.zeros(n, np.int64)
         kinds = share_tiles(n, opponent_shares(config, drill.spec) if two else {SELF: 1.0})
+        self.sides = alternate_sides(kinds) if two else np.zeros(n, np.int64)
         earlier = slot_count(config, drill.spec) if two else 0
         self.policies = Opponents(self.search.plan, earlier + 1)  # the last one is the newest
         self.kinds_of_others = np.where(kinds == SELF, POLICY - earlier, kinds)
@@ -154,7 +156,7 @@ class SearchedGames:
         replay.obs[row] = game.observe(tiles)[each, self.sides]
         if replay.mask.size:
             replay.mask[row] = mask_bits(game.mask(tiles)[each, self.sides])
-        before = game.terms(tiles)[each, self.sides]
+        before, done = game.terms(tiles)[each, self.sides], tiles["action"].copy()
         self.search.run(
             params,
             tiles,
@@ -167,7 +169,7 @@ class SearchedGames:
             others=others,
         )
         if self.drill.spec["sides"] == 2:
-            self.search.move_others(tiles, self.sides, others, self.seed ^ OTHERS_SEED, self.count)
+            self.search.move_others(tiles, self.sides, others, done, self.seed ^ OTHERS_SEED, self.count)
         self.count += 1
         replay.action[row], replay.weight[row] = self.search.action, self.search.weight
         replay.total[row] = self.search.total

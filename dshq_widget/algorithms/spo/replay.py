@@ -90,11 +90,22 @@ class Replay:
         rows = np.arange(max(self.decisions - self.length, 0), self.decisions) % self.capacity
         return float(self.reward[rows].mean())
 
+    def check_period(self, period: int) -> None:
+        """Raises ConfigError for a `sample_period` of which the kept decisions may hold no whole sequence."""
+        most = self.capacity - self.length - 1
+        if period > most:
+            raise ConfigError(
+                f"sample_period must be {most} decisions at most, since the replay keeps {self.capacity} of each game "
+                f"and a sequence has {self.length}, got {period}: lower it, or raise replay_buffer_size"
+            )
+
     def sample(self, rng: np.random.Generator, batch: int, period: int) -> np.ndarray:
-        """int64 `[batch, 2]`: a tile and the decision that a sequence begins with; all that are whole are as likely."""
+        """int64 `[batch, 2]`: a tile and the decision that a sequence begins with; all that are whole are as likely.
+        `period` has passed `check_period`.
+        """
         first = max(self.decisions - self.capacity + 1, 0)  # the row that is written next is left out
         first, last = -(-first // period), (self.decisions - 1 - self.length) // period
-        starts = rng.integers(first, max(last, first) + 1, batch) * period
+        starts = rng.integers(first, last + 1, batch) * period
         return np.stack([rng.integers(0, self.n_tiles, batch), starts], axis=1)
 
     def units(self, sequences: np.ndarray) -> np.ndarray:

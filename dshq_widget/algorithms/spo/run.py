@@ -11,7 +11,7 @@ from dshq_widget.algorithms.spo.games import SearchedGames
 from dshq_widget.algorithms.spo.learner import SpoLearner
 from dshq_widget.algorithms.spo.settings import SpoSettings
 from dshq_widget.contract import sections
-from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.contract.settings import ConfigError, TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.competition import Competition
 from dshq_widget.learning.evaluator import Evaluator
@@ -19,9 +19,10 @@ from dshq_widget.learning.exploration import Exploration
 from dshq_widget.learning.league import League
 from dshq_widget.learning.parts import Progress
 from dshq_widget.learning.publisher import Publisher
-from dshq_widget.learning.run import Companion, Run, announce
+from dshq_widget.learning.run import Companion, Run, announce, warn
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.opponents import left_out
 from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -32,13 +33,13 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     settings = sections.read(SpoSettings, "spo", job.get("algorithm_settings"))
     threads = int(job.get("threads") or 1)
-    announce(channel, f"compiling the rules of {drill.spec['title']} (1 of 3; slow only the first time on a machine)")
-    drill.game()
-    announce(channel, "compiling the search (2 of 3; slow only the first time on a machine)")
+    announce(channel, "compiling the search (1 of 2; slow only the first time on a machine)")
     spec = PolicySpec.for_config(drill.spec, config)
     warm_up(drill, config, settings, spec)
-    announce(channel, "preparing the replay (3 of 3)")
+    announce(channel, "preparing the replay (2 of 2)")
     games = SearchedGames(drill, config, settings, spec, threads)
+    if why := left_out(config, drill.spec):
+        warn(channel, why)
     training = Run(
         channel,
         job,
@@ -66,7 +67,9 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
 
 def warm_up(drill: CompiledDrill, config: TrainConfig, settings: SpoSettings, spec: PolicySpec) -> None:
     """Play and learn a little, so that everything is compiled."""
-    few = dataclasses.replace(settings, replay_buffer_size=64, sample_sequence_length=2, sample_batch_size=16)
+    few = dataclasses.replace(
+        settings, replay_buffer_size=64, sample_sequence_length=2, sample_batch_size=16, sample_period=1
+    )
     config = config.replace({"num_envs": 16, "rollout_length": 2})
     learner = SpoLearner(spec, few, 0)
     learner.update(SearchedGames(drill, config, few, spec, 1).next(learner, config, 0), Progress(config, 0, 0))
@@ -78,6 +81,10 @@ class NewSettings(Companion):
     def receive(self, run: Run, command: Mapping[str, Any]) -> None:
         if command["type"] == "SET_HYPER" and command["key"] == "spo":
             settings = dataclasses.replace(run.learner.player.settings, **command["value"])
-            run.learner.player.settings = settings
             assert isinstance(run.source, SearchedGames)
-            run.source.settings = settings
+            try:
+                run.source.replay.check_period(settings.sample_period)
+            except ConfigError as error:
+                run.warn(f"the settings of spo stay as they were: {error}")
+                return
+            run.learner.player.settings = run.source.settings = settings

@@ -1,5 +1,5 @@
 /** The charts panel: the curves that say most, and in a fold the others with their horizontal axis and export as CSV or PNG. */
-import { button, download, h, icon, select, setAttribute } from "../../ui/dom";
+import { button, control, download, foldHandle, h, select, setAttribute } from "../../ui/dom";
 import type { Panel, PanelSession, PanelView } from "../panel";
 import { csvOf, pngOf } from "./chart_export";
 import { curvesOf, leadingOf } from "./curves";
@@ -21,12 +21,12 @@ function build(view: PanelView): HTMLElement {
   const leading = leadingOf(spec);
   const figures = curvesOf(spec, algorithm).map((curve, k) => new Figure(curve, cursor, k < leading));
   const elements = figures.map((figure) => figure.element);
-  const axis = select({ class: "quiet", title: "Horizontal axis of the charts", "aria-label": "Chart axis" }, AXES);
+  const axis = select({ class: "quiet", title: "Horizontal axis of the charts", ...control("chart-axis") }, AXES);
   const log = buildLogButton(() => refresh());
   const tools = h("div", { class: "tools", role: "group", "aria-label": "Chart tools" }, log, axis, ...buildExports(session, figures));
   const lead = h("div", { class: "curves lead" }, ...elements.slice(0, leading));
   const grid = h("div", { class: "curves" }, ...elements.slice(leading));
-  const more = h("details", { class: "fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "More curves")), tools, grid);
+  const more = h("details", { class: "fold" }, foldHandle("more-curves"), tools, grid);
 
   const draw = (figure: Figure) => figure.draw(session.history.rows, axis.value, log.getAttribute("aria-pressed") === "true");
   const redraw = new Redraw(figures, draw, [lead, grid], signal);
@@ -62,7 +62,7 @@ let serial = 0;
 
 function buildLogButton(changed: () => void): HTMLButtonElement {
   const title = "Log scale: makes small changes of losses and speed visible beside large ones";
-  const log = button("Log scale", { text: "Log scale", class: "button quiet toggle", title }, () => {
+  const log = button("log-scale", { class: "button quiet toggle", title }, () => {
     setAttribute(log, "aria-pressed", String(log.getAttribute("aria-pressed") !== "true"));
     changed();
   });
@@ -73,10 +73,10 @@ function buildLogButton(changed: () => void): HTMLButtonElement {
 /** Every metric as CSV, the curves as PNG. */
 function buildExports(session: PanelSession, figures: readonly Figure[]): HTMLButtonElement[] {
   const fileName = () => `${session.model.get("drill")?.spec.name ?? "training"}-${session.history.rows.at(-1)?.agent_steps ?? 0}-steps`;
-  const csv = button("Export CSV", { text: "Export CSV", class: "button quiet", title: "Export CSV: all metrics of this run, one row per report" }, () =>
+  const csv = button("export-csv", { class: "button quiet", title: "Export CSV: all metrics of this run, one row per report" }, () =>
     download(`${fileName()}.csv`, new Blob([csvOf(session.history.rows)], { type: "text/csv" })),
   );
-  const png = button("Export PNG", { text: "Export PNG", class: "button quiet", title: "Export PNG: the charts as shown" }, () => {
+  const png = button("export-png", { class: "button quiet", title: "Export PNG: the charts as shown" }, () => {
     const { backgroundColor, color, fontFamily } = getComputedStyle(png.closest(".dshq-widget")!);
     const drawn = figures.flatMap((figure) => figure.drawn() ?? []);
     pngOf(drawn, { background: backgroundColor, text: color, font: fontFamily }).then(

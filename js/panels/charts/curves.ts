@@ -138,11 +138,11 @@ const DREAMER_CURVES: Curve[] = [
 /** What needs somebody to win against: the drill's own script, and random play. */
 function duelsOf(spec: DrillSpec | undefined): Curve[] {
   if (spec?.sides === 1) return [];
-  const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_rate_ema", name, colour: "--curve-1" }));
-  const series = [...script, { key: "win_rate_random", name: "random", colour: "--curve-2" }];
-  const help = "Share of decided matches won against each opponent, smoothed. Should rise.";
-  const target = { value: 0.5, name: `as good as the ${spec?.baselines[0] ?? "random player"}` };
-  return [{ title: "Win rate", help, series, format: percent, range: [0, 1], target }, ELO];
+  const script = (spec?.baselines ?? []).slice(0, 1).map((name) => ({ key: "win_share", name, colour: "--curve-1" }));
+  const series = [...script, { key: "win_share_random", name: "random", colour: "--curve-2" }];
+  const help = "Share of all matches won against each opponent, draws included, smoothed. Should rise.";
+  const target = { value: 0.5, name: "half of the matches" };
+  return [{ title: "Matches won", help, series, format: percent, range: [0, 1], target }, ELO];
 }
 
 /** What the terms of the reward bring, each on its own. */
@@ -162,7 +162,7 @@ export function curvesOf(spec: DrillSpec | undefined, algorithm = ""): Curve[] {
   return [...duelsOf(spec), ...CURVES, ...ownOf(spec, algorithm), ...rewardsOf(spec)];
 }
 
-/** How many of them, from the first one on, say most: win rate and Elo, or the return. */
+/** How many of them, from the first one on, say most: matches won and Elo, or the return. */
 export function leadingOf(spec: DrillSpec | undefined): number {
   return spec?.sides === 1 ? 1 : 2;
 }

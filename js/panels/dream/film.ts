@@ -11,7 +11,7 @@ export function buildFilm({ session, signal }: PanelView): HTMLElement {
     const [imagined, truth] = [buildPicture(`Imagined, step ${k + 1}`), buildPicture(`What came, step ${k + 1}`)];
     return { item: h("li", {}, h("span", { class: "step" }, `+${k + 1}`), imagined.element, truth.element), imagined, truth };
   });
-  const again = button("Imagine again", { text: "Imagine again", title: "Imagine again: from where the match is now" }, () => dream.imagine());
+  const again = button("imagine-again", { title: "Imagine again: from where the match is now" }, () => dream.imagine());
   const says = h("p", { class: "help" });
   const strip = h("ol", { class: "strip", "aria-label": "Imagined steps, and what came" }, ...cells.map(({ item }) => item));
 

@@ -1,6 +1,6 @@
 /** Play inside the dream: the person's keys drive the imagination, and the decoder draws it. */
 import type { DrillSpec } from "../../contract/protocol";
-import { button, h, setText } from "../../ui/dom";
+import { button, control, h, setText } from "../../ui/dom";
 import { percent, signed } from "../../ui/format";
 import type { PanelView } from "../panel";
 import { buildPicture } from "./picture";
@@ -10,16 +10,12 @@ const ARROWS: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", Arrow
 export function buildInside({ session, signal }: PanelView): HTMLElement {
   const { dream } = session;
   const picture = buildPicture("The dream");
-  const screen = h("div", { class: "screen", tabindex: 0, role: "application", "aria-label": "Dream to play in" }, picture.element);
-  const enter = button(
-    "Play inside the dream",
-    { text: "Play inside the dream", title: "Play inside the dream: the match pauses, and your keys drive what the model imagines" },
-    () => {
-      dream.enter();
-      screen.focus({ preventScroll: true });
-    },
-  );
-  const leave = button("Leave the dream", { text: "Leave the dream", title: "Leave the dream: go back to the match" }, () => {
+  const screen = h("div", { class: "screen", tabindex: 0, role: "application", ...control("dream-screen") }, picture.element);
+  const enter = button("dream-enter", { title: "Play inside the dream: the match pauses, and your keys drive what the model imagines" }, () => {
+    dream.enter();
+    screen.focus({ preventScroll: true });
+  });
+  const leave = button("dream-leave", { title: "Leave the dream: go back to the match" }, () => {
     dream.leave();
     enter.focus({ preventScroll: true });
   });

@@ -4,7 +4,7 @@
  */
 import { memoryOf } from "../../contract/memory";
 import { sideName } from "../../contract/sides";
-import { button, h, setAttribute, setText } from "../../ui/dom";
+import { button, control, h, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildMoves } from "./moves";
 import { buildSizes } from "./sizes";
@@ -21,7 +21,7 @@ const DEEPEST = 8;
 function buildChip({ session, signal }: PanelView): HTMLElement {
   const { search } = session;
   const title = "16 futures: before each decision, play copies of the match ahead and take the move that did best";
-  const chip = button("16 futures", { text: "16 futures", class: "chip", title }, () => search.change({ on: !search.on }));
+  const chip = button("futures", { class: "chip", title }, () => search.change({ on: !search.on }));
   chip.setAttribute("role", "switch");
   const follow = () => {
     setAttribute(chip, "aria-checked", String(search.on));
@@ -45,7 +45,7 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
   depth.addEventListener("input", () => search.change({ depth: Number(depth.value) }));
   const [copies, decisions] = [h("output", { class: "number" }), h("output", { class: "number" })];
   const time = h("span", { class: "ms", title: "Time of a decision, on average" });
-  const dials = h("div", { class: "search-dials" }, dial("Number of futures", particles, copies), dial("Decisions ahead", depth, decisions), time);
+  const dials = h("div", { class: "search-dials" }, dial("futures-number", particles, copies), dial("futures-depth", depth, decisions), time);
   const follow = () => {
     const { on, futures: now } = search;
     dials.hidden = !on;
@@ -62,7 +62,9 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
 }
 
 /** A slider between its name and its number. */
-function dial(name: string, slider: HTMLInputElement, number: HTMLElement): HTMLElement {
+function dial(id: "futures-number" | "futures-depth", slider: HTMLInputElement, number: HTMLElement): HTMLElement {
+  const { "data-control": key, "aria-label": name } = control(id);
+  slider.setAttribute("data-control", key);
   slider.setAttribute("aria-label", name);
   return h("label", { class: "foot-dial" }, h("span", { class: "caption" }, name), slider, number);
 }

@@ -1,5 +1,5 @@
 /** The gate's weights and its threshold: a slider and a number each. They act on the match while they move, on training once let go. */
-import { h, setAttribute, setText } from "../../ui/dom";
+import { control, h, setAttribute, setText } from "../../ui/dom";
 import { parse } from "../hyper/hyper";
 import type { PanelSession, PanelView } from "../panel";
 
@@ -21,8 +21,8 @@ function buildDial(session: PanelSession, key: string): { element: HTMLElement; 
   const { gate } = session;
   const entry = gate.schema[key]!;
   const { label, help, min, max } = entry;
-  const slider = h("input", { type: "range", min: min ?? -1, max: max ?? 1, step: STEP, "aria-label": `${label}, slider`, title: help });
-  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": label, title: help });
+  const slider = h("input", { type: "range", min: min ?? -1, max: max ?? 1, step: STEP, ...control([`dial-${key}-slider`, `${label}, slider`]), title: help });
+  const number = h("input", { type: "text", inputmode: "decimal", autocomplete: "off", ...control([`dial-${key}`, label]), title: help });
   const problem = h("span", { class: "problem", role: "alert" });
   slider.addEventListener("input", () => gate.attempt(key, Number(slider.value)));
   slider.addEventListener("change", () => gate.change(key, Number(slider.value)));

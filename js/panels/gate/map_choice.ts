@@ -11,7 +11,7 @@ export function buildMapChoice({ session, signal }: PanelView): HTMLElement {
   ]);
   const chosen = () => kind.value as SpawnKind;
   const title = "Expected reward map: colours show what the gate expects of a spawn in each chunk, if the queen can pay for it";
-  const toggle = button("Expected reward map", { text: "Expected reward map", class: "button toggle", title }, () => gate.setMap(gate.map ? "" : chosen()));
+  const toggle = button("gate-map", { class: "button toggle", title }, () => gate.setMap(gate.map ? "" : chosen()));
   kind.addEventListener("change", () => {
     if (gate.map) gate.setMap(chosen());
   });
@@ -21,5 +21,5 @@ export function buildMapChoice({ session, signal }: PanelView): HTMLElement {
   };
   session.events.on("gate", follow, signal);
   follow();
-  return h("div", { class: "cluster" }, toggle, field("Parasite", kind));
+  return h("div", { class: "cluster" }, toggle, field("gate-map-kind", kind));
 }

@@ -6,7 +6,7 @@
 import type { ConfigSchemaEntry, ConfigValue } from "../../contract/protocol";
 import { plainKey, runSettings } from "../../session/run_settings";
 import { checkSetting, namesFor } from "../../session/settings_check";
-import { h, icon, select, setAttribute, setText } from "../../ui/dom";
+import { control as controlOf, foldHandle, h, select, setAttribute, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
 import { buildPresets } from "./presets";
 import { buildStartFrom } from "./start_from";
@@ -28,7 +28,7 @@ function build(view: PanelView): HTMLElement {
   const { session, signal } = view;
   const settings = () => runSettings(session.model.get("config"));
   const [groups, rest] = [h("div", { class: "groups" }), h("div", { class: "groups" })];
-  const fold = h("details", { class: "fold" }, h("summary", {}, icon("chevron"), h("span", { class: "heading" }, "More settings")), rest);
+  const fold = h("details", { class: "fold" }, foldHandle("more-settings"), rest);
   const count = h("span", { class: "caption" });
   const controls = new Map<string, Control>();
 
@@ -116,7 +116,7 @@ function buildControl(
   const input = buildInput(entry);
   const tooltip = [entry.label, entry.help, entry.unit && `Unit: ${entry.unit}.`, range(entry) && `Enter ${wanted(entry)}.`, EFFECT_HELP[entry.effect]];
   input.title = tooltip.filter(Boolean).join("\n");
-  input.setAttribute("aria-label", key);
+  for (const [name, value] of Object.entries(controlOf([key, key]))) input.setAttribute(name, value);
   const problem = h("span", { class: "problem", role: "alert" });
   const effect = h("span", { class: "effect" }, [entry.unit, EFFECT_NAMES[entry.effect]].filter(Boolean).join(" · "));
   const row = h(

@@ -1,7 +1,7 @@
 /** Presets of the hyper-parameters, and a button that copies the current settings as Python. */
 
 import type { ConfigValue } from "../../contract/protocol";
-import { button, field, h, select, setText } from "../../ui/dom";
+import { button, control, field, h, select, setText } from "../../ui/dom";
 import type { PanelSession, PanelView } from "../panel";
 import { pythonOf } from "./python_code";
 
@@ -30,43 +30,39 @@ export function buildPresets({ session, signal }: PanelView): HTMLElement {
   follow();
 
   const { copy, shown } = buildCopy(session);
-  return h("div", { class: "presets" }, h("div", { class: "cluster" }, field("Preset", chosen), copy), help, shown);
+  return h("div", { class: "presets" }, h("div", { class: "cluster" }, field("preset", chosen), copy), help, shown);
 }
 
 /** A button, and the code as selected text where the page may not write to the clipboard, as on plain http. */
 function buildCopy(session: PanelSession): { copy: HTMLElement; shown: HTMLElement } {
-  const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", "aria-label": "Settings as Python" });
+  const code = h("textarea", { readonly: true, rows: 6, spellcheck: "false", ...control("python-code") });
   const shown = h("label", { class: "code" }, h("span", { class: "caption" }, "This page may not write to the clipboard. Copy the code from here."), code);
   shown.hidden = true;
-  const copy = button(
-    "Copy as Python",
-    { icon: "copy", text: "Copy as Python", title: "Copy as Python: code that creates a widget with these settings" },
-    async () => {
-      const config = session.model.get("config");
-      const { python: drill = "drill", spec } = session.model.get("drill") ?? {};
-      const { show, model } = session;
-      const text = pythonOf({
-        drill,
-        config,
-        drafts: session.drafts(),
-        show,
-        controls: model.get("controls"),
-        speed: spec?.show_speed,
-        algorithm: spec?.algorithm,
-      });
-      const written = await write(text);
-      shown.hidden = written;
-      if (written) {
-        setText(label, "Copied");
-        setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
-      } else {
-        code.value = text;
-        code.rows = text.trimEnd().split("\n").length;
-        code.focus();
-        code.select();
-      }
-    },
-  );
+  const copy = button("copy-python", { icon: "copy", title: "Copy as Python: code that creates a widget with these settings" }, async () => {
+    const config = session.model.get("config");
+    const { python: drill = "drill", spec } = session.model.get("drill") ?? {};
+    const { show, model } = session;
+    const text = pythonOf({
+      drill,
+      config,
+      drafts: session.drafts(),
+      show,
+      controls: model.get("controls"),
+      speed: spec?.show_speed,
+      algorithm: spec?.algorithm,
+    });
+    const written = await write(text);
+    shown.hidden = written;
+    if (written) {
+      setText(label, "Copied");
+      setTimeout(() => setText(label, "Copy as Python"), COPIED_MS);
+    } else {
+      code.value = text;
+      code.rows = text.trimEnd().split("\n").length;
+      code.focus();
+      code.select();
+    }
+  });
   const label = copy.querySelector(".text")!;
   label.setAttribute("aria-live", "polite");
   return { copy, shown };

@@ -13,7 +13,7 @@ const LEARNED = "Something is learned already. To start from another policy, pre
 export function buildStartFrom({ session, signal }: PanelView): HTMLElement {
   const chosen = select({}, []);
   const help = h("p", { class: "help" });
-  const element = h("div", { class: "start-from" }, h("div", { class: "cluster" }, field("Start from", chosen)), help);
+  const element = h("div", { class: "start-from" }, h("div", { class: "cluster" }, field("start-from", chosen)), help);
 
   chosen.addEventListener("change", () => {
     if (chosen.value === NOTHING) session.kernel.send({ type: "RESET_TRAINER" });

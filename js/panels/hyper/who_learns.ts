@@ -14,7 +14,7 @@ const LATER = "Takes effect when training restarts: press Stop, then Train.";
 export function buildWhoLearns({ session, signal }: PanelView): HTMLElement {
   const chosen = select({}, []);
   const help = h("p", { class: "help" });
-  const element = h("div", { class: "who-learns" }, h("div", { class: "cluster" }, field("Who learns", chosen)), help);
+  const element = h("div", { class: "who-learns" }, h("div", { class: "cluster" }, field("who-learns", chosen)), help);
 
   const both = () => String(runSettings(session.model.get("config")).defaults[KEY] ?? "");
   const now = () => String(session.drafts()[KEY] ?? runSettings(session.model.get("config")).values[KEY] ?? "");

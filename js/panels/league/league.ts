@@ -5,7 +5,7 @@
 
 import type { LeagueRow } from "../../contract/protocol";
 import { button, h, setText } from "../../ui/dom";
-import { compact, percent } from "../../ui/format";
+import { compact, percent, rated } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
 
@@ -49,7 +49,7 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     if (!shown.now) return;
     const rows = session.model.get("league") ?? [];
     const best = rows.find((row) => row.champion);
-    setText(about, best ? `Champion ${best.name} · Elo ${Math.round(best.elo)}` : "");
+    setText(about, best ? `Champion ${best.name} · Elo ${rated(best)}` : "");
     about.hidden = !best;
     empty.hidden = rows.length > 0;
     table.hidden = cross.element.hidden = rows.length === 0;
@@ -112,11 +112,11 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, me
 /** The player's name as a button that brings it onto the pitch. */
 function meeting({ name, pinned }: LeagueRow, meet: (opponent: string) => void): HTMLElement {
   const title = `Let the newest policy play against ${name}`;
-  return button(title, { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
+  return button([`meet-${name}`, title], { text: name, class: "meet" }, () => meet(pinned ? name : `league:${name}`));
 }
 
 const MARKS = {
-  champion: "Best version so far against the scripts, confirmed in a second set of matches. If training collapses, it reverts to this version.",
+  champion: "The newest version that was not worse than the champion before it, head to head. If training collapses, it reverts to this version.",
   script: "A script. Its rating is fixed, and the others are rated against it.",
-  newest: "The newest version in the league",
+  newest: "The newest version in the league. It has played few matches so far, so its rating is the least certain.",
 } as const;

@@ -4,22 +4,16 @@ import { button, h, setAttribute } from "../../ui/dom";
 import type { PanelView } from "../panel";
 
 export function buildChips({ session, open, signal }: PanelView): HTMLElement {
-  const map = button("Value map", { text: "Value map", class: "chip", title: "Value map: colours show how good each ball position is for blue" }, () =>
+  const map = button("value-map", { class: "chip", title: "Value map: colours show how good each ball position is for blue" }, () =>
     session.setMap(!session.map),
   );
-  const sight = button(
-    "What it sees",
-    { text: "What it sees", class: "chip", title: "What it sees: lines from the player to the things in its observations, by their names" },
-    () => session.setSight(!session.sight),
+  const sight = button("sight", { class: "chip", title: "What it sees: lines from the player to the things in its observations, by their names" }, () =>
+    session.setSight(!session.sight),
   );
-  const why = button(
-    "Why that move?",
-    { text: "Why that move?", class: "chip", title: "Why that move? Tries the likeliest moves on copies of the match" },
-    () => {
-      open("mind");
-      session.events.emit("why", undefined);
-    },
-  );
+  const why = button("why", { class: "chip", title: "Why that move? Tries the likeliest moves on copies of the match" }, () => {
+    open("mind");
+    session.events.emit("why", undefined);
+  });
 
   let places = false; // the drill's observations have places of things
   const follow = () => {

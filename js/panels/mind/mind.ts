@@ -33,7 +33,7 @@ function build(view: PanelView): HTMLElement {
   const panel = h(
     "section",
     { class: "mind body", "aria-label": "What it thinks" },
-    h("div", { class: "cluster" }, field("Player", player), said("Expected return", worth), said("Version", about)),
+    h("div", { class: "cluster" }, field("player", player), said("Expected return", worth), said("Version", about)),
     none,
     thoughts,
   );

@@ -25,7 +25,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
   const point = (outcome: number) => session.post({ type: "GHOST", id: session.id, outcome });
 
   let asked = false;
-  const later = field("Afterwards", afterwards);
+  const later = field("afterwards", afterwards);
   const follow = () => {
     const { playing } = session.state;
     const still = "Pause the match, then press Why that move? on the pitch to see where the likeliest moves lead.";
@@ -56,6 +56,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
             spec,
             player,
             outcome,
+            index + 1,
             () => point(index),
             () => point(-1),
           );
@@ -83,12 +84,12 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
 }
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */
-function entry(spec: DrillSpec, player: number, outcome: Outcome, enter: () => void, leave: () => void): HTMLElement {
+function entry(spec: DrillSpec, player: number, outcome: Outcome, place: number, enter: () => void, leave: () => void): HTMLElement {
   const { probability, change } = outcome;
   const tone = Math.abs(change) < ALIKE ? "even" : change > 0 ? "good" : "bad";
   const item = h(
     "button",
-    { type: "button", class: "outcome", title: "Point here to see the path on the pitch" },
+    { type: "button", class: "outcome", "data-control": `outcome-${place}`, title: "Point here to see the path on the pitch" },
     h("span", { class: "label" }, nameOf(spec, outcome.action)),
     h("span", { class: "share" }, percent(probability)),
     h("span", { class: "change", "data-tone": tone }, signed(change)),

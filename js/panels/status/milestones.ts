@@ -5,6 +5,7 @@ import { clock } from "../../ui/format";
 import type { PanelView } from "../panel";
 
 const NOT_YET = "–:––";
+const LEAST_SHARE = 0.2; // of all matches won, below which a win rate says nothing: who won one and drew the rest has 100 %
 const LEARNERS: Record<ShowTrait["mode"], readonly number[]> = { ai_vs_ai: [0, 1], human_vs_ai: [1], sandbox: [0] }; // their sides
 
 /**
@@ -13,7 +14,7 @@ const LEARNERS: Record<ShowTrait["mode"], readonly number[]> = { ai_vs_ai: [0, 1
  */
 export function beatenAt(rows: readonly MetricsRow[]): number | null | undefined {
   const measured = rows.filter(({ win_rate_ema, seconds }) => typeof win_rate_ema === "number" && typeof seconds === "number");
-  const at = measured.findIndex(({ win_rate_ema }) => win_rate_ema! > 0.5);
+  const at = measured.findIndex(({ win_rate_ema, win_share }) => win_rate_ema! > 0.5 && (win_share ?? 0) >= LEAST_SHARE);
   if (at < 0) return null;
   return at === 0 ? undefined : measured[at]!.seconds;
 }

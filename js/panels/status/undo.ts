@@ -4,7 +4,7 @@ import type { PanelView } from "../panel";
 
 export function buildUndo({ session, forgetting, signal }: PanelView): HTMLElement {
   const said = h("span", { role: "status" });
-  const undo = button("Undo", { text: "Undo", title: "Undo: bring back what was learned" }, () => forgetting.undo());
+  const undo = button("undo", { title: "Undo: bring back what was learned" }, () => forgetting.undo());
   const element = h("div", { class: "undo" }, said, undo);
   const follow = () => {
     const { kept } = forgetting;

@@ -12,11 +12,9 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 export function buildBench({ session, signal }: PanelView): HTMLElement {
   const alone = session.model.get("drill")?.spec.sides === 1;
-  const tick = button("Step", { icon: "tick", text: "Step", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
-  const decision = button("Step decision", { icon: "decision", text: "Step decision", title: "Step decision: advance to the players' next decision" }, () =>
-    session.step("decision"),
-  );
-  const goal = button("Next goal", { icon: "goal", text: "Next goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
+  const tick = button("step", { icon: "tick", title: "Step: advance by one tick of the simulation" }, () => session.step("tick"));
+  const decision = button("step-decision", { icon: "decision", title: "Step decision: advance to the players' next decision" }, () => session.step("decision"));
+  const goal = button("next-goal", { icon: "goal", title: "Next goal: fast-forward until someone scores" }, () => session.skipToGoal());
 
   const seed = h("input", { type: "number", min: 0, max: LARGEST_SEED, step: 1, class: "seed", inputmode: "numeric" });
   const chosenSeed = () => {
@@ -24,8 +22,8 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     return value >= 0 && value <= LARGEST_SEED ? value : session.show.seed;
   };
   const from = alone ? "start again from this seed" : "start a new match from this seed, at 0 – 0";
-  const reset = button("Reset match", { icon: "reset", text: "Reset match", title: `Reset match: ${from}` }, () => session.resetMatch(chosenSeed()));
-  const dice = button("Random seed", { icon: "dice", text: "Random seed", title: "Random seed: start from a random seed" }, () =>
+  const reset = button("reset-match", { icon: "reset", title: `Reset match: ${from}` }, () => session.resetMatch(chosenSeed()));
+  const dice = button("random-seed", { icon: "dice", title: "Random seed: start from a random seed" }, () =>
     session.resetMatch(crypto.getRandomValues(new Uint32Array(1))[0]!),
   );
   seed.addEventListener("keydown", (event) => event.key === "Enter" && session.resetMatch(chosenSeed()));
@@ -45,7 +43,7 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
   goal.hidden = session.pictures || alone; // a drill of one side has no goals
   if (session.pictures) tick.title = "Step: advance by one environment step";
   if (session.pictures || session.dream.on) swap.querySelector("option[value=blend]")?.remove();
-  const swapping = field("Swap", swap);
+  const swapping = field("swap", swap);
   swapping.hidden = session.model.standalone === true; // nothing trains there
 
   const follow = () => {
@@ -61,6 +59,6 @@ export function buildBench({ session, signal }: PanelView): HTMLElement {
     { class: "bench", "aria-label": "Match by hand" },
     h("h3", {}, "Match"),
     h("div", { class: "cluster" }, tick, decision, goal),
-    h("div", { class: "cluster" }, field("Seed", seed), reset, dice, swapping),
+    h("div", { class: "cluster" }, field("match-seed", seed), reset, dice, swapping),
   );
 }

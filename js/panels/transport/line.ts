@@ -16,8 +16,8 @@ const MODE_NAMES_DREAMER: Partial<Record<Mode, string>> = { human_vs_ai: "You vs
 const SPEED_NAMES: Record<number, string> = { 0.25: "¼ ×", 0.5: "½ ×" };
 
 export function buildLine({ session, signal }: PanelView): HTMLElement {
-  const play = button("Play", { icon: "play", text: "Play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
-  const pause = button("Pause", { icon: "pause", text: "Pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
+  const play = button("play", { icon: "play", title: "Play: run the match" }, () => session.setShow({ playing: true }));
+  const pause = button("pause", { icon: "pause", title: "Pause: freeze the match" }, () => session.setShow({ playing: false }));
   const speed = select(
     { title: "Speed of the match" },
     SPEEDS.map((value) => [String(value), speedName(value)]),
@@ -27,8 +27,8 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   mode.addEventListener("change", () => session.setShow({ mode: mode.value as Mode }));
   const opponent = select({ title: "Plays the other side: a script or a trained policy" }, []);
   opponent.addEventListener("change", () => session.setShow({ opponent: opponent.value }));
-  const players = field("Mode", mode);
-  const rival = field("Opponent", opponent);
+  const players = field("mode", mode);
+  const rival = field("opponent", opponent);
   players.hidden = session.pictures;
 
   const offerPlayers = () => {
@@ -61,7 +61,7 @@ export function buildLine({ session, signal }: PanelView): HTMLElement {
   session.events.on("show", follow, signal);
   offerPlayers();
 
-  return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, field("Speed", speed), players, rival);
+  return h("div", { class: "transport", role: "group", "aria-label": "Match controls" }, play, pause, field("speed", speed), players, rival);
 }
 
 function speedName(speed: number): string {

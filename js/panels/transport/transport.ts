@@ -9,7 +9,7 @@ export const transport: Panel = { parts: { hero: buildChallenge, line: buildLine
 /** Where there is somebody to play against: of two sides, and one that the page itself plays. */
 function buildChallenge({ session, duel, signal }: PanelView): HTMLElement {
   const title = "Play against it: you play blue, from 0 : 0, for a minute or five goals";
-  const challenge = button("Play against it", { text: "Play against it", class: "button challenge", title }, () => duel.start());
+  const challenge = button("challenge", { class: "button challenge", title }, () => duel.start());
   const follow = () => {
     challenge.hidden = session.pictures || session.dream.on || session.model.get("drill")?.spec.sides === 1;
   };

@@ -14,10 +14,12 @@ import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
 
+type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
+
 /** What a person may do, in a sentence and one or two buttons. */
 export interface Offer {
   text: string;
-  actions: { name: string; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
+  actions: { control: OfferControl; act: () => void | Promise<void> | Promise<File> }[]; // a file is for the person to keep
 }
 
 export class PageTraining {
@@ -164,8 +166,8 @@ export class PageTraining {
       this.offer = {
         text: "The kernel is gone, and this page can go on by itself: it trains from the policy that plays now.",
         actions: [
-          { name: "Train in this page", act: () => this.takeOver() },
-          { name: "Save policy", act: () => this.saved() },
+          { control: "train-in-page", act: () => this.takeOver() },
+          { control: "keep-policy", act: () => this.saved() },
         ],
       };
     } else if (kept && !this.lost) {
@@ -173,8 +175,8 @@ export class PageTraining {
       this.offer = {
         text: `This browser kept version ${kept.version} (${time}).`,
         actions: [
-          { name: "Continue from it", act: () => this.continueKept(kept) },
-          { name: "Discard it", act: () => this.discard() },
+          { control: "continue-kept", act: () => this.continueKept(kept) },
+          { control: "discard-kept", act: () => this.discard() },
         ],
       };
     } else this.offer = null;

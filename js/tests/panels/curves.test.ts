@@ -16,6 +16,11 @@ describe("curves", () => {
     expect(keys(1, "spo")).toContainEqual(["search_ess"]);
   });
 
+  it("count draws as not won: one win and many draws are no mastery", () => {
+    expect(keys(2, "ppo")).toContainEqual(["win_share", "win_share_random"]);
+    expect(keys(2, "ppo").flat()).not.toContain("win_rate_ema");
+  });
+
   it("say what a world model knows", () => {
     expect(keys(1, "dreamer")).toContainEqual(["surprise"]);
     expect(keys(1, "dreamer")).toContainEqual(["loss_image"]);

@@ -54,16 +54,18 @@ describe("milestones", () => {
     await goal(0);
     expect(told()[0]).toBe("first goal –:––");
     model.set("status", "training");
-    model.set("metrics", row(10, { seconds: 11.4, win_rate_ema: 0.2 }));
+    model.set("metrics", row(10, { seconds: 11.4, win_rate_ema: 0.2, win_share: 0.2 }));
     await goal(40);
-    model.set("metrics", row(20, { seconds: 24.2, win_rate_ema: 0.61 }));
-    model.set("metrics", row(30, { seconds: 31, win_rate_ema: 0.8 }));
+    model.set("metrics", row(20, { seconds: 24.2, win_rate_ema: 0.61, win_share: 0.6 }));
+    model.set("metrics", row(30, { seconds: 31, win_rate_ema: 0.8, win_share: 0.8 }));
     expect(told()).toEqual(["first goal 0:11", "beats the chaser 0:24"]);
   });
 
   it("are read from the history where the page came later", () => {
-    expect(beatenAt([row(1, { seconds: 3, win_rate_ema: 0.5 }), row(2, { seconds: 4, win_rate_ema: 0.51 })])).toBe(4);
+    const won = (seconds: number, win_rate_ema: number, win_share: number) => row(seconds, { seconds, win_rate_ema, win_share });
+    expect(beatenAt([won(3, 0.5, 0.5), won(4, 0.51, 0.5)])).toBe(4);
+    expect(beatenAt([won(3, 1, 0.01), won(4, 1, 0.19), won(5, 0.9, 0.2)]), "one win and many draws").toBe(5);
     expect(beatenAt([row(1, { seconds: 3 })])).toBeNull();
-    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99 })]), "a policy from a file").toBeUndefined();
+    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99, win_share: 0.9 })]), "a policy from a file").toBeUndefined();
   });
 });

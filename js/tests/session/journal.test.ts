@@ -12,7 +12,7 @@ beforeEach(() => {
 const happened = (kind: ShowEvent["kind"], tick: number, side = -1, version = 5): ShowEvent => ({ kind, tick, side, version });
 const match = (events: ShowEvent[], names: [string, string] = ["AI", "AI"], sides = 2) => journal.match(events, names, sides);
 const texts = () => journal.lines.map(({ text }) => text);
-const best = (name: string, elo = 1500) => [{ name, elo, champion: true }] as LeagueRow[];
+const best = (name: string, elo = 1500) => [{ name, elo, elo_low: elo - 40, elo_high: elo + 40, champion: true }] as LeagueRow[];
 
 describe("Journal", () => {
   it("tells who scored, when, and which version", () => {
@@ -63,7 +63,19 @@ describe("Journal", () => {
     journal.league(best("v3", 1600));
     journal.league(best("v9", 1612.4));
     journal.league([]);
-    expect(texts()).toEqual(["v9 is the new champion, Elo 1612."]);
+    expect(texts()).toEqual(["v9 is the new champion, Elo 1612 (1572 to 1652)."]);
+  });
+
+  it("has one line for the champions of a minute", () => {
+    journal.league(best("v3"));
+    journal.league(best("v4"));
+    match([happened("draw", 9)]);
+    clock += 30_000;
+    journal.league(best("v5"));
+    expect(texts()).toEqual(["v5 is the new champion, Elo 1500 (1460 to 1540).", "Time is up: a draw."]);
+    clock += 31_000;
+    journal.league(best("v6"));
+    expect(texts()).toHaveLength(3);
   });
 
   it("moves a warning that comes again to the top", () => {

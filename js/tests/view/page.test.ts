@@ -112,7 +112,7 @@ describe("a drill of one side", () => {
     expect([...root.querySelectorAll(".goals")].map((shown) => shown.textContent)).toEqual(["0.3", "12"]);
     expect([...root.querySelectorAll(".name")].map((name) => name.textContent)).toEqual(["AI", "steps"]);
     expect(root.querySelector(".tile .caption")!.textContent).toBe("mean return");
-    expect([...root.querySelectorAll("figcaption .title")].map((title) => title.textContent)).not.toContain("Win rate");
+    expect([...root.querySelectorAll("figcaption .title")].map((title) => title.textContent)).not.toContain("Matches won");
   });
 });
 
@@ -186,7 +186,7 @@ describe("training", () => {
 
   it("shows the headline numbers of the newest row", () => {
     model.fire("msg:custom", { type: "HISTORY", start: 0, rows: [row(10), row(20)] });
-    model.set("metrics", row(30, { win_rate_ema: 0.82, agent_steps_per_second: 1_050_000, updates: 9, seconds: 61 }));
+    model.set("metrics", row(30, { win_rate_ema: 0.99, win_share: 0.82, agent_steps_per_second: 1_050_000, updates: 9, seconds: 61 }));
     expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toEqual(["82%", "1.05M", "9", "1:01"]);
   });
 

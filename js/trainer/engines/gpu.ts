@@ -1,17 +1,20 @@
 /** Plays and learns on the page's GPU: compute's learner as an engine of a run. */
-import { GpuLearner, type LearnerState, type NetworkDescription } from "../../compute";
+import { GpuLearner, type LearnerState, type NetworkDescription, type Starts } from "../../compute";
 import type { Activation, DrillSpec } from "../../contract/protocol";
 import { number, type Tensors, tensor } from "../files/tensors";
 import { RANDOM, SELF } from "../games/players";
 import { opponentShares, shareTiles } from "../games/rollouts";
 import { LANES } from "../games/samples";
 import { minibatchCount } from "../ppo/minibatches";
+import { Generator } from "../numpy/random";
 import { layersOf, learningMask } from "../ppo/network";
 import type { Hyper } from "../ppo/schedule";
 import type { Settings } from "../settings";
 import { STATS } from "../tables";
 import type { Update } from "./engine";
 import type { Away, Beginning } from "./faster";
+
+const STARTS = 0x51de; // of the generator of the games' beginnings
 
 /** What of a run's settings the GPU's learner is made for. */
 interface Sizes {
@@ -43,7 +46,7 @@ export class GpuEngine implements Away {
     const sizes = sizesFor(spec, settings);
     const learner = await GpuLearner.create(device, {
       network: networkOf(spec, settings, weights),
-      games: { wgsl, spec, opponents: sizes.opponents, length, seed, weights: reward_weights },
+      games: { wgsl, spec, opponents: sizes.opponents, length, starts: startsFor(spec, settings), weights: reward_weights },
       minibatchSize: sizes.rows,
       epochs,
       seed,
@@ -153,6 +156,14 @@ export function networkOf(spec: DrillSpec, settings: Settings, data: Float32Arra
   const layers = layersOf(spec, settings);
   const network = { layers, activation: settings.activation as Activation, data };
   return settings.separate_value_net ? { ...network, mask: learningMask(layers) } : network;
+}
+
+/** Where games begin, as in `Rollouts`: generators that other seeds do not share, and clocks that are spread over an episode. */
+export function startsFor({ time_limit, action_repeat }: DrillSpec, { seed, num_envs }: Settings): Starts {
+  const generator = Generator.seeded(seed >>> 0, STARTS);
+  const keys = generator.integers32(num_envs);
+  const decisions = Math.max(1, Math.floor(time_limit / action_repeat));
+  return { keys, ticks: generator.integers(decisions, num_envs).map((decision) => decision * action_repeat) };
 }
 
 /** An opponent that it does not know has the name "", and minibatches that do not divide the samples a share of a row. */

@@ -49,6 +49,7 @@ export class WasmEngine implements Engine {
 
   load(weights: Float32Array): void {
     this.learner.load(weights);
+    this.games.forget();
   }
 
   setOpponents(policies: readonly Float32Array[]): void {

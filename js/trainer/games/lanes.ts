@@ -13,7 +13,7 @@ import { copyIn, LANES, newSamples, type Samples, type Shape } from "./samples";
 const START_MS = 10_000; // a thread that has not answered by then was refused silently
 
 export type ToLane =
-  | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number }
+  | { type: "LANE"; spec: DrillSpec; modules: ModuleBytes; values: Values; games: number; seed: number; first: number } // its first tile
   | { type: "PLAY"; weights: Float32Array; settings: Settings }
   | { type: "OPPONENTS"; policies: readonly Float32Array[] }
   | { type: "LANE_SCENES"; scenes: readonly Uint32Array[] }
@@ -32,6 +32,7 @@ interface Lane {
 export class Lanes implements Games {
   private readonly samples: Samples;
   private readonly units: Int32Array;
+  private abandoned = false; // what is being played
 
   private constructor(
     modules: Modules,
@@ -56,9 +57,10 @@ export class Lanes implements Games {
     const { spec } = modules;
     const lanes = await Promise.all(
       ports.map((port, k) => {
-        const games = LANES * (Math.floor(((k + 1) * tiles) / count) - Math.floor((k * tiles) / count));
+        const first = Math.floor((k * tiles) / count);
+        const games = LANES * (Math.floor(((k + 1) * tiles) / count) - first);
         const seed = (settings.seed * 1_000_003 + k * 7919 + 1) % 2 ** 32; // runtime/worker.py
-        return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed });
+        return startLane(port, { type: "LANE", spec, modules: bytes, values, games, seed, first });
       }),
     );
     const there = lanes.filter((lane) => lane !== null);
@@ -70,6 +72,11 @@ export class Lanes implements Games {
   }
 
   async next(_params: number, weights: () => Float32Array, settings: Settings): Promise<Experience> {
+    if (this.abandoned) {
+      await Promise.all(this.lanes.map((lane) => lane.played)); // a thread does not stop in the middle of a rollout
+      for (const lane of this.lanes) lane.played = null;
+      this.abandoned = false;
+    }
     const behind = this.lanes.every((lane) => lane.played !== null);
     for (const lane of this.lanes) lane.played ??= this.play(lane, weights(), settings);
     const played = await Promise.all(this.lanes.map((lane) => lane.played!));
@@ -81,6 +88,10 @@ export class Lanes implements Games {
     const newest = weights();
     for (const lane of this.lanes) lane.played = this.play(lane, newest, settings);
     return { samples: this.samples, units: this.units, stats: merged(played.map(({ stats }) => stats)), lag: Number(behind) };
+  }
+
+  forget(): void {
+    this.abandoned = true;
   }
 
   setOpponents(policies: readonly Float32Array[]): void {

@@ -42,18 +42,23 @@ export function shareTiles(tiles: number, shares: ReadonlyMap<number, number>): 
   return places.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, kind]) => kind);
 }
 
-/** Groups of tiles, four numbers each: both sides of a self-play tile, or two tiles' learning sides, which alternate between 0 and 1. */
-export function makeGroups(kinds: readonly number[], sides: number): number[][] {
-  const groups: number[][] = [];
+/** The side that learns in each tile; those of a kind take turns, whatever lies between them. */
+export function alternateSides(kinds: readonly number[]): number[] {
   const turns = new Map<number, number>();
+  return kinds.map((kind) => {
+    const turn = turns.get(kind) ?? 0;
+    turns.set(kind, turn + 1);
+    return turn & 1;
+  });
+}
+
+/** Groups of tiles, four numbers each: both sides of a self-play tile, or two tiles' learning sides. */
+export function makeGroups(kinds: readonly number[], sides: number, learning: readonly number[]): number[][] {
+  const groups: number[][] = [];
   const singles: [kind: number, tile: number, side: number][] = [];
   for (const [tile, kind] of kinds.entries()) {
     if (sides === 2 && kind === SELF) groups.push([tile, 0, tile, 1]);
-    else {
-      const turn = (turns.get(kind) ?? -1) + 1;
-      turns.set(kind, turn);
-      singles.push([kind, tile, sides === 1 ? 0 : turn & 1]);
-    }
+    else singles.push([kind, tile, sides === 1 ? 0 : learning[tile]!]);
   }
   singles.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
   for (let k = 0; k + 1 < singles.length; k += 2) groups.push([...singles[k]!.slice(1), ...singles[k + 1]!.slice(1)]);
@@ -87,14 +92,17 @@ export class Rollouts implements Games {
     private readonly settings: Settings,
     private readonly games: number = settings.num_envs,
     seed: number = settings.seed,
+    first = 0, // the tile of all `num_envs` games that these begin with
   ) {
     const { spec, memory, tileWords } = modules;
     const tiles = games / LANES;
+    const here = <T>(all: readonly T[]) => all.slice(first, first + tiles);
     const { sides, n_obs: observations, terms } = spec;
     const length = settings.rollout_length;
-    const kinds = shareTiles(tiles, opponentShares(settings, spec));
+    const everywhere = shareTiles(settings.num_envs / LANES, opponentShares(settings, spec));
+    const kinds = here(everywhere);
     const generator = Generator.seeded(seed >>> 0, 0x51de);
-    const inOrder = makeGroups(kinds, sides);
+    const inOrder = makeGroups(kinds, sides, here(alternateSides(everywhere)));
     this.groups = Array.from(generator.permutation(inOrder.length), (k) => inOrder[k]!);
     const units = this.groups.length * length * 2;
     const keep = (group: readonly number[], half: number) => half === 0 || group[2]! >= 0;
@@ -178,6 +186,8 @@ export class Rollouts implements Games {
     const { floats } = this.plan;
     for (const [slot, weights] of policies.entries()) pack(this.plan, weights, this.policies!.f32.subarray(slot * floats, (slot + 1) * floats));
   }
+
+  forget(): void {} // every rollout is played when it is asked for
 
   /** Starts a share of the new games from one of these scenes, a game's words each. */
   practise(scenes: readonly Uint32Array[]): void {

@@ -1,11 +1,10 @@
 /** Rates the policy against earlier ones and pinned opponents, and reverts it when it collapses: dshq_widget/learning/competition.py. */
 import type { DrillSpec, LeagueRow, MetricsRow } from "../../contract/protocol";
 import { general } from "../files/format";
-import type { Tensors } from "../files/tensors";
+import { type Tensors, tensor } from "../files/tensors";
 import { slotCount } from "../games/rollouts";
 import type { Play, Steered } from "../parts";
 import type { Plan } from "../ppo/plan";
-import { RUN } from "../tables";
 import { CollapseGuard } from "./collapse_guard";
 import { League } from "./league";
 import { rowsForPage } from "./league_rows";
@@ -45,8 +44,8 @@ export class Competition {
     const { run, league, guard } = this;
     let problem = guard.afterUpdate(learned);
     if (league.due(run.updates, run.agentSteps, run.settings.snapshot_every)) {
-      const { points, matches } = this.holdRound();
-      problem ||= guard.afterRound(points, matches, league.best!.points / league.best!.matches);
+      const fell = this.holdRound();
+      problem ||= fell;
     }
     if (problem && run.settings.collapse_guard && league.best) this.revert(problem);
     if (this.pool && run.updates % this.rolloutsPerMatch === 0) run.engine.setOpponents(league.draw(this.pool));
@@ -54,31 +53,38 @@ export class Competition {
 
   weightsReplaced(): void {
     this.guard.startOver();
+    this.league.succession.test.startOver();
+  }
+
+  paidOtherwise(): void {
+    this.guard.startOver();
+    this.league.succession.paidOtherwise();
+  }
+
+  /** As a policy file's tensors. */
+  state(): Tensors {
+    return { ...this.league.state(), "train.guard": tensor("F64", this.guard.state()) };
   }
 
   restore(state: Tensors): void {
     this.league.restore(state);
     const kept = state["train.guard"];
     if (kept) this.guard.restore(kept.data as Float64Array);
-    const since = state["train.guard_since"];
-    if (since) this.guard.since = Number(since.data[0]);
   }
 
   private revert(why: string): void {
     const { run } = this;
     const { weights, version } = this.league.best!;
-    run.rate = Math.max(run.rate * RUN.rollback_rate, RUN.least_rate);
+    run.slowDown();
     run.replaceWeights(weights);
     run.warn(`reverted to champion v${version}; continuing with the learning rate times ${general(run.rate)}: ${why}`);
   }
 
-  private holdRound(): { points: number; matches: number } {
+  private holdRound(): string {
     const { run, league } = this;
-    const { best } = league;
-    const result = league.holdRound(run.engine.weights, run.version, run.agentSteps, run.updates, run.hyper);
-    if (league.best !== best) run.rate = Math.min(run.rate / RUN.rollback_rate, 1); // a new one: raise the learning rate again
+    const problem = league.holdRound(run.engine.weights, run.version, run.agentSteps, run.updates, run.hyper, run.settings.collapse_guard);
     run.sendLeague();
-    return result;
+    return problem;
   }
 
   /** Rollouts until every match has ended: an opponent stays for that long. */

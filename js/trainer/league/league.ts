@@ -6,19 +6,12 @@ import type { ConfigValue, DrillSpec } from "../../contract/protocol";
 import type { Tensor } from "../files/tensor";
 import { type Play, type Player, POLICY, RANDOM } from "../games/players";
 import { Generator } from "../numpy/random";
+import { LEAGUE } from "../tables";
 import { CrossTable } from "./cross_table";
 import { difference } from "./elo";
-import { type Champion, type LeagueState, readState, type Snapshot, writeState } from "./league_file";
+import { type LeagueState, readState, type Snapshot, writeState } from "./league_file";
 import type { TableRow } from "./league_rows";
-
-const [CAPACITY, RECENT, BEST] = [100, 0.6, 0.2];
-const MOST_BYTES = 8 << 20;
-const [LATEST, UNIFORM] = [0.5, 0.3];
-const HARDNESS = 2;
-const EMA = 0.05;
-const [PINNED_MATCHES, RIVAL_MATCHES, RIVALS] = [128, 32, 4];
-const [BASE_ELO, BASE_MATCHES] = [1000, 2048];
-const THRIFT = 24;
+import { type Champion, Succession } from "./succession";
 
 export type LeagueDrill = Pick<DrillSpec, "sides" | "baselines" | "time_limit" | "action_repeat">;
 
@@ -26,9 +19,9 @@ export type LeagueDrill = Pick<DrillSpec, "sides" | "baselines" | "time_limit" |
 export class League {
   capacity: number; // snapshots kept
   opponents: Float32Array[] = []; // that `draw` chose last
+  readonly succession: Succession;
   private readonly pinned: ReadonlyMap<string, Player>;
   private snapshots: Snapshot[] = [];
-  private champion: Champion | null = null;
   private counts = { rounds: 0, draws: 0, last_updates: 0, last_step: 0 };
   private table: CrossTable;
   private pinnedElo: number[] = [];
@@ -42,7 +35,9 @@ export class League {
   ) {
     const names = drill.sides === 2 ? ["random", ...drill.baselines.slice(0, 1)] : [];
     this.pinned = new Map(names.map((name, k) => [name, { kind: k === 0 ? RANDOM : 0 }]));
-    this.capacity = Math.min(Math.max(Math.floor(MOST_BYTES / (4 * floats)), 10), CAPACITY);
+    const players = [...this.pinned.values()];
+    this.succession = new Succession(names, (weights, k, matches, series) => this.match(weights, players[k]!, matches, series));
+    this.capacity = Math.min(Math.max(Math.floor(LEAGUE.most_bytes / (4 * floats)), 10), LEAGUE.capacity);
     this.table = CrossTable.empty(names.length);
   }
 
@@ -51,9 +46,9 @@ export class League {
     return this.snapshots.length === 0;
   }
 
-  /** The policy that did best against the pinned opponents. */
+  /** The champion: the newest policy that was not worse than the one before it. */
   get best(): Readonly<Champion> | null {
-    return this.champion;
+    return this.succession.champion;
   }
 
   // ---- rounds
@@ -62,64 +57,65 @@ export class League {
   due(updates: number, step: number, every: number): boolean {
     if (this.pinned.size === 0 || this.empty) return this.pinned.size > 0;
     const decisions = this.drill.time_limit / this.drill.action_repeat;
-    const cost = decisions * (this.pinned.size * PINNED_MATCHES + 2 * RIVALS * RIVAL_MATCHES);
-    return updates - this.counts.last_updates >= every && step - this.counts.last_step >= THRIFT * cost;
+    const cost = decisions * (this.pinned.size * LEAGUE.pinned_matches + 2 * (LEAGUE.rivals * LEAGUE.rival_matches + LEAGUE.champion_matches));
+    return updates - this.counts.last_updates >= every && step - this.counts.last_step >= LEAGUE.thrift * cost;
   }
 
-  /** Adds `weights`, which are kept, not copied, and plays their matches. Gives their points against the pinned opponents. */
-  holdRound(
-    weights: Float32Array,
-    version: number,
-    step: number,
-    updates: number,
-    hyper: Readonly<Record<string, ConfigValue>>,
-  ): { points: number; matches: number } {
-    const rivals = this.rivals();
-    const against = [...this.pinned.values()].map((player, k) => this.match(weights, player, PINNED_MATCHES, k));
-    const found = { points: against.reduce((sum, points) => sum + points, 0), matches: PINNED_MATCHES * against.length };
-    const newcomer: Snapshot = { weights, number: this.counts.rounds, version, step, hyper: { ...hyper }, share: found.points / found.matches, win_rate: 0.5 };
+  /**
+   * Adds `weights`, which are kept, not copied, and plays their matches. Gives "" or how far the policy has fallen against a pinned
+   * opponent; without `watch` that is not tested.
+   */
+  holdRound(weights: Float32Array, version: number, step: number, updates: number, hyper: Readonly<Record<string, ConfigValue>>, watch = true): string {
+    const first = this.pinned.size;
     const [points, matches] = [new Float64Array(this.table.size), new Float64Array(this.table.size)];
-    points.set(against);
-    matches.fill(PINNED_MATCHES, 0, against.length);
-    rivals.forEach((rival, k) => {
-      const snapshot = this.snapshots[rival]!;
-      const won = this.match(weights, policy(snapshot.weights), RIVAL_MATCHES, against.length + k);
-      points[against.length + rival] = won;
-      matches[against.length + rival] = RIVAL_MATCHES;
-      const kept = (1 - EMA) ** RIVAL_MATCHES; // as if the matches had come in one by one, each with their mean
-      snapshot.win_rate = kept * snapshot.win_rate + ((1 - kept) * won) / RIVAL_MATCHES;
+    const note = (place: number, won: number, played: number) => {
+      points[place] = won;
+      matches[place] = played;
+    };
+    [...this.pinned.values()].forEach((player, k) => note(k, this.match(weights, player, LEAGUE.pinned_matches, k), LEAGUE.pinned_matches));
+    this.rivals().forEach((rival, k) => {
+      note(first + rival, this.meet(weights, this.snapshots[rival]!, LEAGUE.rival_matches, first + k), LEAGUE.rival_matches);
     });
-    this.admit(newcomer, points, matches);
-    this.challenge(newcomer, found.points, found.matches);
+    let even = true;
+    const { best } = this;
+    if (best) {
+      const held = this.snapshots.findIndex((snapshot) => snapshot.version === best.version);
+      const met = this.snapshots[held] ?? { weights: best.weights, win_rate: 0 };
+      const won = this.meet(weights, met, LEAGUE.champion_matches, LEAGUE.champion_series);
+      even = 2 * won >= LEAGUE.champion_matches;
+      if (held >= 0) note(first + held, won, LEAGUE.champion_matches);
+    }
+    const against = Array.from(points.subarray(0, first));
+    const share = against.reduce((sum, won) => sum + won, 0) / (LEAGUE.pinned_matches * first);
+    this.admit({ weights, number: this.counts.rounds, version, step, hyper: { ...hyper }, share, win_rate: 0.5 }, points, matches);
+    const problem = this.succession.afterRound({ weights, version, step }, against, LEAGUE.pinned_matches, even, watch);
     this.counts = { ...this.counts, rounds: this.counts.rounds + 1, last_updates: updates, last_step: step };
-    return found;
+    return problem;
   }
 
-  /** Opponents of the new snapshot: the newest one, one hard one, any others. */
+  /** Opponents of the new snapshot beside the champion: the newest one, one hard one, any others. */
   private rivals(): number[] {
-    const count = this.snapshots.length;
-    if (count <= RIVALS) return [...this.snapshots.keys()];
+    const places = [...this.snapshots.keys()].filter((k) => this.snapshots[k]!.version !== this.best?.version);
+    if (places.length <= LEAGUE.rivals) return places;
     const rng = Generator.seeded(this.seed, 0x1ea6, this.counts.rounds);
-    const chosen = [count - 1, ...rng.choiceWithReplacement(hardness(this.snapshots.slice(0, -1)), 1)];
-    const others = [...this.snapshots.keys()].filter((k) => !chosen.includes(k));
-    return [...chosen, ...Array.from(rng.choice(others.length, RIVALS - chosen.length), (k) => others[k]!)];
+    const hard = hardness(places.slice(0, -1).map((k) => this.snapshots[k]!));
+    const chosen = [places.at(-1)!, places[rng.choiceWithReplacement(hard, 1)[0]!]!];
+    const others = places.filter((k) => !chosen.includes(k));
+    return [...chosen, ...Array.from(rng.choice(others.length, LEAGUE.rivals - chosen.length), (k) => others[k]!)];
+  }
+
+  /** Points of the newcomer against a snapshot, whose `win_rate` follows. */
+  private meet(weights: Float32Array, snapshot: Pick<Snapshot, "weights" | "win_rate">, matches: number, series: number): number {
+    const won = this.match(weights, policy(snapshot.weights), matches, series);
+    const kept = (1 - LEAGUE.ema) ** matches; // as if the matches had come in one by one, each with their mean
+    snapshot.win_rate = kept * snapshot.win_rate + ((1 - kept) * won) / matches;
+    return won;
   }
 
   /** Points of `weights` in matches with seeds that are unique in this run. */
   private match(weights: Float32Array, player: Player, matches: number, series: number): number {
-    const { wins, draws } = this.play(policy(weights), player, matches, this.seed + 1 + this.counts.rounds * 64 + series);
+    const { wins, draws } = this.play(policy(weights), player, matches, this.seed + 1 + this.counts.rounds * LEAGUE.round_series + series);
     return wins + draws / 2;
-  }
-
-  /** The new snapshot becomes champion if it did better and does so again, because the best of many rounds is partly luck. */
-  private challenge(newcomer: Snapshot, points: number, matches: number): void {
-    const best = this.champion ? this.champion.points / this.champion.matches : -1;
-    if (points / matches <= best) return;
-    const again = [...this.pinned.values()].map((player, k) => this.match(newcomer.weights, player, PINNED_MATCHES, 32 + k));
-    const total = { points: again.reduce((sum, won) => sum + won, points), matches: matches + PINNED_MATCHES * again.length };
-    if (total.points / total.matches > best) {
-      this.champion = { weights: newcomer.weights, version: newcomer.version, step: newcomer.step, ...total };
-    }
   }
 
   // ---- who stays, who is strong
@@ -139,23 +135,25 @@ export class League {
     this.table.rate(this.pinnedElo);
   }
 
-  /** `BASE_ELO` for random play, and the baseline's from its matches with random play, with the same seeds in every run. */
+  /** `base_elo` for random play, and the baseline's from its matches with random play, with the same seeds in every run. */
   private pinnedRatings(): number[] {
     const [random, ...others] = [...this.pinned.values()];
     const gaps = others.map((player) => {
-      const { wins, draws } = this.play(player, random!, BASE_MATCHES, 0);
-      return difference(wins + draws / 2, BASE_MATCHES);
+      const { wins, draws } = this.play(player, random!, LEAGUE.base_matches, 0);
+      return difference(wins + draws / 2, LEAGUE.base_matches);
     });
-    return [BASE_ELO, ...gaps.map((gap) => BASE_ELO + gap)];
+    return [LEAGUE.base_elo, ...gaps.map((gap) => LEAGUE.base_elo + gap)];
   }
 
-  /** One of the snapshots that are neither among the newest nor among the best older ones. */
+  /** One of the snapshots that are neither champion nor among the newest nor among the best older ones. */
   private leaver(): number {
     const elo = this.table.rating.subarray(this.pinned.size);
-    const older = Array.from({ length: this.snapshots.length - Math.round(RECENT * this.capacity) }, (_, k) => k);
+    const older = Array.from({ length: this.snapshots.length - Math.round(LEAGUE.recent * this.capacity) }, (_, k) => k);
     const weakestFirst = older.sort((a, b) => elo[a]! - elo[b]!);
     const rng = Generator.seeded(this.seed, 0x0ff, this.counts.rounds);
-    return weakestFirst[rng.choice(older.length - Math.round(BEST * this.capacity))]!;
+    const weakest = weakestFirst.slice(0, older.length - Math.round(LEAGUE.best * this.capacity));
+    const leavers = weakest.filter((k) => this.snapshots[k]!.version !== this.best?.version);
+    return leavers[rng.choice(leavers.length)]!;
   }
 
   // ---- opponents
@@ -167,8 +165,8 @@ export class League {
     const hard = hardness(this.snapshots);
     const newest = this.snapshots.length - 1;
     const chosen = Array.from(rng.random(count), (u) => {
-      if (u < LATEST) return newest;
-      return u < LATEST + UNIFORM ? rng.choice(newest + 1) : rng.choiceWithReplacement(hard, 1)[0]!;
+      if (u < LEAGUE.latest) return newest;
+      return u < LEAGUE.latest + LEAGUE.uniform ? rng.choice(newest + 1) : rng.choiceWithReplacement(hard, 1)[0]!;
     });
     this.opponents = chosen.map((k) => this.snapshots[k]!.weights);
     return this.opponents;
@@ -199,7 +197,7 @@ export class League {
       const row = { name, pinned: k < pinned, ...strength, against };
       if (k < pinned) return row;
       const { version, step, share, win_rate, hyper } = this.snapshots[k - pinned]!;
-      return { ...row, version, step, share, win_rate, hyper, champion: version === this.champion?.version };
+      return { ...row, version, step, share, win_rate, hyper, champion: version === this.best?.version };
     });
     return rows.sort((a, b) => b.elo - a.elo);
   }
@@ -208,16 +206,18 @@ export class League {
 
   /** What an exact continuation needs, as a policy file's tensors. */
   state(): Record<string, Tensor> {
-    if (this.empty || !this.champion) return {};
-    const { counts, snapshots, champion, opponents } = this;
-    return writeState({ counts, snapshots, champion, opponents, points: this.table.points, matches: this.table.matches }, this.floats);
+    if (this.empty || !this.best) return {};
+    const { counts, snapshots, opponents } = this;
+    const { points, matches } = this.table;
+    return writeState({ counts, snapshots, reign: this.succession.state, opponents, points, matches }, this.floats);
   }
 
   /** Restores what `state` gave, if it is there; throws PolicyFileError where it does not fit. */
   restore(state: Readonly<Record<string, Tensor>>): void {
     const found: LeagueState | null = this.pinned.size > 0 ? readState(state, this.pinned.size, this.floats) : null;
     if (!found) return;
-    ({ counts: this.counts, snapshots: this.snapshots, champion: this.champion, opponents: this.opponents } = found);
+    ({ counts: this.counts, snapshots: this.snapshots, opponents: this.opponents } = found);
+    this.succession.state = found.reign;
     this.table = new CrossTable(found.points, found.matches);
     this.rate();
   }
@@ -229,7 +229,7 @@ function policy(weights: Float32Array): Player {
 
 /** Probabilities in proportion to (1 - win rate)^2. */
 function hardness(snapshots: readonly Snapshot[]): Float64Array {
-  const weight = Float64Array.from(snapshots, ({ win_rate }) => (1 - win_rate) ** HARDNESS + 1e-6);
+  const weight = Float64Array.from(snapshots, ({ win_rate }) => (1 - win_rate) ** LEAGUE.hardness + 1e-6);
   const sum = weight.reduce((total, value) => total + value, 0);
   return weight.map((value) => value / sum);
 }

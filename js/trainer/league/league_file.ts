@@ -2,6 +2,7 @@
 import type { ConfigValue } from "../../contract/protocol";
 import { PolicyFileError } from "../files/policy_tensors";
 import type { Tensor } from "../files/tensor";
+import type { Champion, Reference, Reign } from "./succession";
 
 /** One earlier policy. */
 export interface Snapshot {
@@ -14,19 +15,10 @@ export interface Snapshot {
   win_rate: number; // the learner's points per match against it, smoothed
 }
 
-/** The policy that did best against the pinned opponents. */
-export interface Champion {
-  weights: Float32Array;
-  version: number;
-  step: number;
-  points: number;
-  matches: number;
-}
-
 export interface LeagueState {
   counts: Record<"rounds" | "draws" | "last_updates" | "last_step", number>;
   snapshots: Snapshot[];
-  champion: Champion;
+  reign: Reign;
   opponents: Float32Array[];
   points: Float64Array; // [players * players]
   matches: Float64Array;
@@ -34,12 +26,13 @@ export interface LeagueState {
 
 const COUNTS = ["rounds", "draws", "last_updates", "last_step"] as const;
 const SNAPSHOT = ["number", "version", "step", "share", "win_rate"] as const;
-const CHAMPION = ["version", "step", "points", "matches"] as const;
+const CHAMPION = ["version", "step"] as const;
 
 export function writeState(league: LeagueState, floats: number): Record<string, Tensor> {
   const snapshots = league.snapshots.map(({ weights, ...note }) => note);
-  const { weights, ...champion } = league.champion;
-  const notes = new TextEncoder().encode(JSON.stringify({ ...league.counts, snapshots, champion }));
+  const { champion, reference, ...tests } = league.reign;
+  const policies = { champion: noted(champion), ...(reference && { reference: noted(reference) }) };
+  const notes = new TextEncoder().encode(JSON.stringify({ ...league.counts, snapshots, ...policies, ...tests }));
   const players = Math.sqrt(league.points.length);
   const table = new Float64Array(2 * league.points.length);
   table.set(league.points);
@@ -51,22 +44,36 @@ export function writeState(league: LeagueState, floats: number): Record<string, 
     ),
     "train.league.table": { dtype: "F64", shape: [2, players, players], data: table },
     "train.league.notes": { dtype: "U8", shape: [notes.length], data: notes },
-    "train.league.champion": { dtype: "F32", shape: [floats], data: weights },
+    "train.league.champion": rowOf(champion.weights),
+    ...(reference && { "train.league.reference": rowOf(reference.weights) }),
     "train.league.opponents": rowsOf(league.opponents, floats),
   };
 }
 
 /** What `writeState` wrote, null where there is nothing; throws PolicyFileError where it does not fit. */
 export function readState(state: Readonly<Record<string, Tensor>>, pinned: number, floats: number): LeagueState | null {
-  const [notes, weights, table, champion, opponents] = ["notes", "weights", "table", "champion", "opponents"].map((name) => state[`train.league.${name}`]);
+  const names = ["notes", "weights", "table", "champion", "opponents", "reference"];
+  const [notes, weights, table, champion, opponents, reference = champion] = names.map((name) => state[`train.league.${name}`]);
   if (!notes) return null;
-  if (notes.dtype !== "U8" || weights?.dtype !== "F32" || table?.dtype !== "F64" || champion?.dtype !== "F32" || opponents?.dtype !== "F32") {
+  if (
+    notes.dtype !== "U8" ||
+    weights?.dtype !== "F32" ||
+    table?.dtype !== "F64" ||
+    champion?.dtype !== "F32" ||
+    opponents?.dtype !== "F32" ||
+    reference?.dtype !== "F32"
+  ) {
     throw unreadable("a tensor is missing or of another type");
   }
-  const { counts, snapshots, best } = readNotes(notes.data);
+  const { counts, snapshots, best, held, tests } = readNotes(notes.data, pinned, reference !== champion);
   if (weights.shape[0] !== snapshots.length) throw unreadable(`weights of ${weights.shape[0]} snapshots, notes of ${snapshots.length}`);
   const players = pinned + snapshots.length;
-  const shapes = [[weights, [snapshots.length, floats]] as const, [champion, [floats]] as const, [opponents, [opponents.shape[0], floats]] as const];
+  const shapes = [
+    [weights, [snapshots.length, floats]] as const,
+    [champion, [floats]] as const,
+    [reference, [floats]] as const,
+    [opponents, [opponents.shape[0], floats]] as const,
+  ];
   if (shapes.some(([tensor, shape]) => String(tensor.shape) !== String(shape)) || String(table.shape) !== String([2, players, players])) {
     throw new PolicyFileError("its league belongs to a different network or has different pinned opponents");
   }
@@ -74,29 +81,51 @@ export function readState(state: Readonly<Record<string, Tensor>>, pinned: numbe
   return {
     counts,
     snapshots: snapshots.map((note, k) => ({ ...note, weights: row(weights, k) })),
-    champion: { ...best, weights: champion.data },
+    reign: { champion: { ...best, weights: champion.data }, reference: held && { ...held, weights: reference.data }, ...tests },
     opponents: Array.from({ length: opponents.shape[0]! }, (_, k) => row(opponents, k)),
     points: table.data.slice(0, players ** 2),
     matches: table.data.slice(players ** 2),
   };
 }
 
-type Notes = Pick<LeagueState, "counts"> & { snapshots: Omit<Snapshot, "weights">[]; best: Omit<Champion, "weights"> };
+type Notes = Pick<LeagueState, "counts"> & {
+  snapshots: Omit<Snapshot, "weights">[];
+  best: Omit<Champion, "weights">;
+  held: Omit<Reference, "weights"> | null;
+  tests: Omit<Reign, "champion" | "reference">;
+};
 
-function readNotes(bytes: Uint8Array): Notes {
+/** The notes; of the reference and the tests only what files have that have a reference. */
+function readNotes(bytes: Uint8Array, pinned: number, whole: boolean): Notes {
   let notes: unknown;
   try {
     notes = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw unreadable(error instanceof Error ? error.message : String(error));
   }
-  const { snapshots, champion } = (notes ?? {}) as Record<string, unknown>;
+  const { snapshots, champion, reference, suspicion, anew } = (notes ?? {}) as Record<string, unknown>;
   if (!Array.isArray(snapshots)) throw unreadable("it has no list of snapshots");
   return {
     counts: numbers(notes, COUNTS),
     snapshots: snapshots.map((note) => ({ ...numbers(note, SNAPSHOT), hyper: hyperOf(note) })),
     best: numbers(champion, CHAMPION),
+    held: whole ? { ...numbers(reference, CHAMPION), points: listOf(reference, "points", pinned), matches: listOf(reference, "matches", pinned) } : null,
+    tests: {
+      tests: whole ? numbers(notes, ["tests"]).tests : 0,
+      suspicion: whole ? listOf({ suspicion }, "suspicion", pinned) : [],
+      anew: anew === true,
+    },
   };
+}
+
+function listOf(note: unknown, key: string, length: number): number[] {
+  const list = ((note ?? {}) as Record<string, unknown>)[key];
+  if (!Array.isArray(list) || list.length !== length || !list.every(Number.isFinite)) throw unreadable(`${key} are not ${length} numbers`);
+  return list;
+}
+
+function noted<T extends { weights: Float32Array }>({ weights, ...note }: T): Omit<T, "weights"> {
+  return note;
 }
 
 function numbers<K extends string>(note: unknown, keys: readonly K[]): Record<K, number> {
@@ -113,6 +142,10 @@ function hyperOf(note: { hyper?: unknown }): Snapshot["hyper"] {
 
 function unreadable(reason: string): PolicyFileError {
   return new PolicyFileError(`its league cannot be read (${reason}); load only its weights instead`);
+}
+
+function rowOf(data: Float32Array): Tensor {
+  return { dtype: "F32", shape: [data.length], data };
 }
 
 function rowsOf(rows: readonly Float32Array[], floats: number): Tensor {

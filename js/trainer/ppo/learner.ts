@@ -60,12 +60,16 @@ export class Learner {
   /** Learns from a rollout. Returns metrics by the names of contract/metrics.py. */
   update({ samples, units }: Experience, hyper: Hyper): Record<string, number> {
     const { normalizer, plan, modules } = this;
+    const { mean, deviation, explained } = moments(units, samples);
+    if (normalizer.measures) {
+      this.set(normalizer.measured(this.weights, samples, units));
+      return { explained_variance: explained };
+    }
     if (normalizer.active) this.set(normalizer.unfold(this.weights));
     const advantage = samples.advantage!.f32;
     const { order, importance, bounds } = plan.memory
       ? planSequences(this.generator, units, advantage, samples.length, hyper)
       : planMinibatches(this.generator, units, advantage, hyper);
-    const { mean, deviation, explained } = moments(units, samples);
     const inputs = normalizer.inputs;
     this.normal.f32.set(inputs);
     const place = this.ordersFor(order.length, bounds.length);

@@ -66,6 +66,11 @@ export class Normalizer {
     return this.observations !== null || this.returns !== null;
   }
 
+  /** Whether the next rollout is for the moments alone: an untrained network's weights are for normalised numbers. */
+  get measures(): boolean {
+    return this.active && this.fresh;
+  }
+
   /** f32 `[n_obs, 2]`: mean and 1 / deviation of each observation; empty where they are left alone. */
   get inputs(): Float32Array {
     const found = this.observations;
@@ -91,12 +96,21 @@ export class Normalizer {
 
   /** Adds the rollout that was just learned from; returns the learned weights, folded. */
   learned(weights: Float32Array, samples: Samples, units: Int32Array): Float32Array {
-    const folded = this.fresh ? weights : this.fold(weights);
+    const folded = this.fold(weights);
+    this.addAll(samples, units);
+    return folded;
+  }
+
+  /** Adds the first rollout, which is not learned from; returns the untrained weights, folded. */
+  measured(weights: Float32Array, samples: Samples, units: Int32Array): Float32Array {
+    this.addAll(samples, units);
+    this.fresh = false;
+    return this.fold(weights);
+  }
+
+  private addAll(samples: Samples, units: Int32Array): void {
     if (this.observations) add(this.observations, samples.obs!.f32, units);
     if (this.returns) add(this.returns, samples.returns!.f32, units);
-    const found = this.fresh ? this.fold(weights) : folded;
-    this.fresh = false;
-    return found;
   }
 
   state(): Tensors {

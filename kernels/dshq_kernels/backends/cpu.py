@@ -8,13 +8,14 @@ turns the lane loop into straight vector code: 10 and more times faster than one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from ctypes import CFUNCTYPE, c_int64
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends import lanes
-from dshq_kernels.backends.generated import load_module
+from dshq_kernels.backends.machine_code import addresses
 from dshq_kernels.backends.renaming import Renaming
 from dshq_kernels.language.ir import (
     BOOL,
@@ -45,6 +46,7 @@ from dshq_kernels.simd.lanes import LANES
 RESET, DECIDE, TICK, OBSERVE, TERMS, STATUS, RANDOM, FIRST_BASELINE = range(8)
 VERB_NAMES = ("reset", "decide", "tick", "observe", "terms", "status", "random")
 DTYPES = {F32: "<f4", I32: "<i4", U32: "<u4", BOOL: "<i4"}
+SCENE = CFUNCTYPE(c_int64, c_int64, c_int64, c_int64)
 HEADER = '''"""Generated from the rules of {name!r}. Do not edit: the file's name is the hash of its text."""
 import numpy as np
 from numba import carray, cfunc, njit
@@ -243,6 +245,19 @@ def python_expression(value: Expr, load: Callable[[Load], str], arithmetic: Call
     return f"{value.type}({e(value.a)})"
 
 
+def verb_names(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """A drill's C functions in the order of `CpuGame.verbs`."""
+    baselines = tuple(f"baseline_{name}" for name in spec["baselines"])
+    return (*VERB_NAMES, *baselines, *(("mask",) if spec.get("masked") else ()))
+
+
+def tile_dtype(spec: Mapping[str, Any]) -> np.dtype:
+    """A tile as a record: each field 16 lanes wide."""
+    return np.dtype(
+        [(name, DTYPES[kind], (length, LANES) if length else (LANES,)) for name, kind, length in spec["fields"]]
+    )
+
+
 def mask_verb(spec: Mapping[str, Any]) -> int:
     """Index in `CpuGame.verbs` of a drill's mask; 0 if every action is always allowed."""
     return FIRST_BASELINE + len(spec["baselines"]) if spec.get("masked") else 0
@@ -254,19 +269,30 @@ class CpuGame:
     Arrays of tiles are `np.ndarray` of `dtype` with shape `(n_tiles,)`; every result array has the tile first.
     """
 
-    def __init__(self, source: str, spec: Mapping[str, Any], processes: int = 1):
-        """Load it, or compile it, by up to `processes` processes."""
-        self.module = load_module(source, processes)
+    def __init__(self, source: str, spec: Mapping[str, Any]):
+        """Load it, or compile it, from the LLVM code of `llvm_source`."""
+        self.describe(spec)
+        names = verb_names(spec)
+        places = addresses(source, (*names, "scene"))
+        self.verbs = np.array([places[name] for name in names], np.int64)
+        self.draw: Callable[[int, int, int], int] = SCENE(places["scene"])
+        """The C function `scene`: addresses of a tile and of f32 (scene_max, 12), the lane between them -> shapes."""
+
+    def describe(self, spec: Mapping[str, Any]) -> None:
+        """Note what the drill is, and the record of its tiles."""
         self.spec = spec
-        self.dtype: np.dtype = self.module.TILE
+        self.dtype = tile_dtype(spec)
         self.sides = int(spec["sides"])
         self.n_obs = int(spec["n_obs"])
         self.n_terms = len(spec["terms"])
         self.n_actions = int(spec["n_actions"])
         self.baselines = tuple(spec["baselines"])
         self.masked = bool(spec.get("masked"))
-        names = (*VERB_NAMES, *(f"baseline_{name}" for name in self.baselines), *(("mask",) if self.masked else ()))
-        self.verbs = np.array([getattr(self.module, name).address for name in names], np.int64)
+
+    def raise_kept(self) -> None:
+        """Raise what went wrong in verbs that machine code has called: nothing does here, but in rules that Python runs
+        (reference_game.py).
+        """
 
     def new(self, n_tiles: int, seed: int = 0, practice: bool = False) -> NDArray:
         """`n_tiles` tiles of games seeded `seed, seed + 1, ...` (mod 2^32), each at the start of an episode."""
@@ -277,9 +303,13 @@ class CpuGame:
         self.reset(tiles, np.ones((n_tiles, LANES), np.uint8))
         return tiles
 
-    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+    def check(self, tiles: NDArray) -> None:
+        """Raise ValueError unless these are tiles of this drill."""
         if tiles.dtype != self.dtype or not tiles.flags.c_contiguous:
             raise ValueError(f"expected a contiguous array of tiles of {self.spec['name']!r}, got dtype {tiles.dtype}")
+
+    def _each(self, verb: int, tiles: NDArray, result: NDArray | None = None, argument: int = 0) -> None:
+        self.check(tiles)
         address, stride = (
             (result.ctypes.data, result[0].nbytes if len(result) else 0) if result is not None else (argument, 0)
         )
@@ -289,9 +319,10 @@ class CpuGame:
         """Start new episodes where `chosen` (n_tiles, 16) is not zero."""
         if chosen.shape != (len(tiles), LANES):
             raise ValueError(f"expected a choice of shape {(len(tiles), LANES)}, got {chosen.shape}")
-        lanes.each_lane(
-            self.verbs[RESET], tiles.ctypes.data, self.dtype.itemsize, np.ascontiguousarray(chosen, np.uint8)
-        )
+        self._each_lane(RESET, tiles, np.ascontiguousarray(chosen, np.uint8))
+
+    def _each_lane(self, verb: int, tiles: NDArray, chosen: NDArray) -> None:
+        lanes.each_lane(self.verbs[verb], tiles.ctypes.data, self.dtype.itemsize, chosen)
 
     def decide(self, tiles: NDArray) -> None:
         """Apply the actions in `tiles["action"]` (n_tiles, sides, 16)."""
@@ -346,7 +377,7 @@ class CpuGame:
     def scene(self, tiles: NDArray, tile: int = 0, lane: int = 0) -> NDArray:
         """The shapes of one game: f32 (n_shapes, 12)."""
         out = np.zeros((int(self.spec["scene_max"]), 12), np.float32)
-        n = self.module.scene(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
+        n = self.draw(tiles.ctypes.data + tile * self.dtype.itemsize, lane, out.ctypes.data)
         return out[:n]
 
     def words(self, tiles: NDArray) -> NDArray:

@@ -53,6 +53,7 @@ class Renaming:
             for name in sorted(either & other - self._now.keys()):
                 self._fresh(name)
             return If(test, self._nested(statement.body, either), self._nested(statement.orelse, other))
+        assert isinstance(statement, For), "what only debugs does not come here"
         outside = dict(self._now)
         var = self._fresh(statement.var)
         body = self._nested(statement.body, set(_assigned(statement.body)) & outside.keys())

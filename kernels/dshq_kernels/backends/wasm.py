@@ -1,5 +1,5 @@
-"""WebAssembly back end: the C functions of the CPU back end as one small module, made on demand and cached on disk
-(docs/architecture.md, "WebAssembly form").
+"""WebAssembly back end: a drill's verbs, from the LLVM code of its rules, or C functions of numba as one small module,
+made on demand and cached on disk (docs/architecture.md, "WebAssembly form").
 
 A module exports its functions by name, with the signatures that they have on the processor: addresses are i64, of which
 32 bits count. It imports `env.memory`, `env.__stack_pointer` and `env.__indirect_function_table` from its host.
@@ -11,14 +11,17 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 
-from dshq_kernels.backends.cpu import VERB_NAMES
+from dshq_kernels.backends.cpu import verb_names
+from dshq_kernels.backends.machine_code import optimised
 from dshq_kernels.backends.wasm_module import linked
+from dshq_kernels.backends.wasm_numba import TRIPLE, features
 from dshq_kernels.simd.folders import cache_dir, write_whole
 from dshq_kernels.simd.kept import SOURCES
 
@@ -28,31 +31,45 @@ DRILL_DATA, LEARNER_DATA, STACK_TOP = 1 << 10, 1 << 15, 1 << 20
 STACK_BOTTOM = 1 << 16
 
 
-def verb_names(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """A drill's C functions in the order of `CpuGame.verbs`."""
-    baselines = tuple(f"baseline_{name}" for name in spec["baselines"])
-    return (*VERB_NAMES, *baselines, *(("mask",) if spec.get("masked") else ()))
-
-
 def drill_module(source: str, spec: Mapping[str, Any], relaxed: bool = False) -> bytes:
-    """The module of a drill's verbs, from the source of the CPU back end. `relaxed`: may use relaxed SIMD.
+    """The module of a drill's verbs, from the LLVM code of its rules. `relaxed`: may use relaxed SIMD.
 
     Raises RuntimeError if it cannot be made here.
     """
-    return compiled_module({"source": source}, verb_names(spec), DRILL_DATA, relaxed)
+    names = verb_names(spec)
+    return _kept([source, relaxed], names, DRILL_DATA, lambda: _object_of(source, names, relaxed))
 
 
-def compiled_module(what: Mapping[str, str], names: Sequence[str], data_at: int, relaxed: bool) -> bytes:
-    """C functions `names` of `{"source": text}` or `{"module": dotted name}` as a module, once made, from the cache.
+def compiled_module(module: str, names: Sequence[str], data_at: int, relaxed: bool) -> bytes:
+    """C functions `names` of a module of numba's functions, by its dotted name, as a WebAssembly module.
 
-    The key: the source and this package's, numba, llvmlite, and the target.
+    Raises RuntimeError if it cannot be made here.
     """
-    work = {**what, "names": list(names), "relaxed": relaxed}
-    key = json.dumps([SOURCES, work, data_at, numba.__version__, llvmlite.__version__], sort_keys=True)
+    work = {"module": module, "names": list(names), "relaxed": relaxed}
+    return _kept([numba.__version__, work], names, data_at, lambda: _object_file(work))
+
+
+def _kept(of: Sequence[Any], names: Sequence[str], data_at: int, make: Callable[[], bytes]) -> bytes:
+    """The module of an object file, once made, from the cache. What it depends on: `of`, this package and llvmlite."""
+    key = json.dumps([SOURCES, of, list(names), data_at, llvmlite.__version__], sort_keys=True)
     path = cache_dir() / "rules" / f"dshq_wasm_{hashlib.sha256(key.encode()).hexdigest()[:20]}.wasm"
     if not path.exists():
-        write_whole(path, linked(_object_file(work), names, data_at))
+        write_whole(path, linked(make(), names, data_at))
     return path.read_bytes()
+
+
+def _object_of(source: str, names: Sequence[str], relaxed: bool) -> bytes:
+    """An object file of LLVM code; only `names` can be called."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple(TRIPLE)
+    except RuntimeError as error:
+        raise RuntimeError(f"this llvmlite ({llvmlite.__version__}) cannot write WebAssembly: {error}") from error
+    machine = target.create_target_machine(
+        cpu="generic", features=features(relaxed), opt=3, reloc="static", codemodel="default"
+    )
+    return machine.emit_object(optimised(source, machine, TRIPLE, names, slp=True))
 
 
 def _object_file(work: Mapping[str, Any]) -> bytes:

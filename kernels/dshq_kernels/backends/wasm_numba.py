@@ -1,6 +1,6 @@
 """C functions of numba as one WebAssembly object file, made by llvmlite alone. Run as a process of its own:
 
-    python -m dshq_kernels.backends.wasm_numba < {"source" or "module", "names", "relaxed"} as JSON > object file
+    python -m dshq_kernels.backends.wasm_numba < {"module", "names", "relaxed"} as JSON > object file
 
 The only file that reaches into numba's compiler (simd/shipped.py reaches into its cache). In this process numba lowers
 every function for wasm32 instead of the processor, from types to memory layout, keeps the LLVM code as it is, and
@@ -214,9 +214,7 @@ def main() -> int:
         if sentence:
             raise Refused(sentence)
         bend(work["relaxed"])
-        from dshq_kernels.backends.generated import load_module  # not before: importing it makes numba's code generator
-
-        module = load_module(work["source"]) if "source" in work else importlib.import_module(work["module"])
+        module = importlib.import_module(work["module"])  # not before: importing it makes numba's code generator
         sys.stdout.buffer.write(object_file(module, work["names"]))
     except Refused as error:
         print(error, file=sys.stderr)

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.language.ir import BOOL, F32, I32, U32, Binary, Compare, Const, Expr, Logic, Unary, Var
+from dshq_kernels.language.ir import BOOL, F32, I32, U32, Binary, Compare, Const, Expr, Logic, Select, Unary, Var
 from dshq_kernels.language.reading import Parsed
 
+# The f32 nearest to each end of i32 inside its range: `int(x)` saturates there.
+I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
 LITERAL = "int literal"  # the type of an int literal until its neighbour or its use decides
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -159,6 +161,36 @@ def fold(op: str, a: Const, b: Const) -> Const:
         return Const(round32(x / y) if y else math.inf, F32)
     value = 0 if op in ("//", "%") and y == 0 else FOLD[op](x, y)
     return Const(wrap(value, I32) if a.type == I32 else value, a.type)
+
+
+def clamped(value: Var | Const, length: int) -> Select:
+    """An index, moved into an array of this length where it is outside."""
+    first, last = Const(0, I32), Const(length - 1, I32)
+    low = Select(Compare(">", value, first), value, first, I32)
+    return Select(Compare("<", value, last), low, last, I32)
+
+
+def unclamped(index: Expr) -> tuple[Var, Const] | None:
+    """What was clamped to make this index, and the last element's index; None if nothing was."""
+    match index:
+        case Select(a=Select(a=Var() as value), b=Const() as last) if index == clamped(value, int(last.value) + 1):
+            return value, last
+    return None
+
+
+def saturated_below(value: Var) -> Select:
+    """The first half of `int(x)`: x, or the least number that an i32 holds. What is no number becomes that, too."""
+    low = Const(I32_LOW, F32)
+    return Select(Compare(">", value, low), value, low, F32)
+
+
+def unsaturated(value: Expr) -> Var | None:
+    """The number that is being made an int, if this is the first half of `int(x)`."""
+    return (
+        value.a
+        if isinstance(value, Select) and isinstance(value.a, Var) and value == saturated_below(value.a)
+        else None
+    )
 
 
 def bounds(value: Expr) -> tuple[int, int] | None:

@@ -8,15 +8,19 @@ from collections.abc import Callable, Sequence
 
 from dshq_kernels.language.arithmetic import (
     COMPARE,
+    I32_HIGH,
+    I32_LOW,
     LITERAL,
     binary,
     bounds,
+    clamped,
     compare,
     convert,
     literal,
     logic,
     negate,
     round32,
+    saturated_below,
     settle,
     unary,
     unify,
@@ -60,7 +64,8 @@ SAID = {
     "FunctionDef": "`def`",
 }
 FOREIGN = {
-    "print": "rules cannot print: draw it in `scene`",
+    "print": "put `print(...)` on a line of its own",
+    "breakpoint": "put `breakpoint()` on a line of its own",
     "len": "write the length as a constant",
     "sum": "write a `for` loop",
     "round": "write `floor(x + 0.5)`",
@@ -72,8 +77,6 @@ FOREIGN = {
 )
 """What to write instead of Python's own functions."""
 CASTS = {"float": F32, "int": I32, "u32": U32, "i32": I32, "bool": BOOL}
-# The f32 nearest to each end of i32 inside its range: `int(x)` saturates there.
-I32_LOW, I32_HIGH = -2147483648.0, 2147483520.0
 
 Inline = Callable[[Parsed, Sequence[Argument], tuple[Callable, ...]], tuple[Expr, ...]]
 
@@ -205,10 +208,7 @@ class Expressions:
         ends = bounds(value)
         if ends is not None and ends[0] >= 0 and ends[1] < length:
             return value
-        first, last = Const(0, I32), Const(length - 1, I32)
-        value = self.writer.hold("k", value)
-        low = Select(Compare(">", value, first), value, first, I32)
-        return Select(Compare("<", value, last), low, last, I32)
+        return clamped(self.writer.hold("k", value), length)
 
     # -- comparisons and choices
 
@@ -308,9 +308,9 @@ class Expressions:
         if value.type == BOOL:
             return Select(value, Const(1.0 if wanted == F32 else 1, wanted), zero(wanted), wanted)
         if value.type == F32:
-            low, high = Const(I32_LOW, F32), Const(I32_HIGH, F32)
+            high = Const(I32_HIGH, F32)
             x = value if isinstance(value, Var) else self.writer.assign("x", value)
-            x = self.writer.assign("x", Select(Compare(">", x, low), x, low, F32))
+            x = self.writer.assign("x", saturated_below(x))
             number = Cast(Select(Compare("<", x, high), x, high, F32), I32)
             return Cast(number, U32) if wanted == U32 else number
         return Cast(value, wanted)

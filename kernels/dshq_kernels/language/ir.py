@@ -3,12 +3,15 @@
 A back end walks these with one function per node type; there is nothing else in a `Program`. Expressions have no side
 effects and evaluate everything they mention (both arms of `Select`, both sides of `Logic`), so any order of
 evaluation gives the same bits.
+
+The front end writes a program as its author did: branches are branches, and what is only for debugging is in it
+(`Aside`). The reference back end runs it so. The others get what `selects.py` makes of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 F32, I32, U32, BOOL = "f32", "i32", "u32", "bool"
 TYPES = (F32, I32, U32, BOOL)
@@ -110,13 +113,37 @@ Expr = Const | Var | Load | Unary | Binary | Compare | Logic | Select | Cast
 
 
 @dataclass(frozen=True)
-class Assign:
+class Origin:
+    """The line that a statement was written on. `caller` is the call that brought it here, where its rule was
+    inlined.
+    """
+
+    file: str
+    line: int
+    rule: str
+    caller: Origin | None = None
+
+    @property
+    def outermost(self) -> Origin:
+        """The line of the verb's own rule."""
+        return self.caller.outermost if self.caller else self
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`at` says where it comes from, and is no part of what it means."""
+
+    at: Origin | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Assign(Statement):
     name: str
     value: Expr
 
 
 @dataclass(frozen=True)
-class Store:
+class Store(Statement):
     """Write the lane's value of a state field."""
 
     field: str
@@ -125,7 +152,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Out:
+class Out(Statement):
     """Write element `index` of the verb's result for this lane."""
 
     index: Expr
@@ -133,21 +160,21 @@ class Out:
 
 
 @dataclass(frozen=True)
-class Emit:
+class Emit(Statement):
     """Append one shape to the scene: 12 floats (see docs/architecture.md)."""
 
     values: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
-class If:
+class If(Statement):
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
 @dataclass(frozen=True)
-class For:
+class For(Statement):
     """`for var in range(start, stop, step)` with constant bounds."""
 
     var: str
@@ -157,7 +184,37 @@ class For:
     body: tuple[Stmt, ...]
 
 
-Stmt = Assign | Store | Out | Emit | If | For
+@dataclass(frozen=True)
+class Aside(Statement):
+    """Statements that only debug, such as those of a `print`: they read the game and write nothing of it. Only here
+    may `Print` and `Pause` stand. No back end but the reference sees it.
+    """
+
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value in the text of a `Print`, with the format that stands behind its colon."""
+
+    value: Expr | str
+    """An expression, or "lane": the number of the lane."""
+    format: str = ""
+
+
+@dataclass(frozen=True)
+class Print(Statement):
+    """`print(...)`: its arguments, each a row of texts and values."""
+
+    parts: tuple[tuple[str | Shown, ...], ...]
+
+
+@dataclass(frozen=True)
+class Pause(Statement):
+    """`breakpoint()`."""
+
+
+Stmt = Assign | Store | Out | Emit | If | For | Aside | Print | Pause
 
 
 @dataclass(frozen=True)
@@ -191,11 +248,27 @@ class Program:
     masked: bool
     fields: tuple[Field, ...]
     verbs: dict[str, tuple[Stmt, ...]]
+    names: dict[str, str] = field(default_factory=dict, compare=False)
+    """Variable -> the name that its author gave it, in a verb's own rule. They are scoped as Python's are."""
+    places: dict[str, Origin] = field(default_factory=dict, compare=False)
+    """A verb's own rule -> where it is defined."""
 
     @property
     def words(self) -> int:
         """4-byte words of one game's state."""
         return sum(field.words for field in self.fields)
+
+
+def debugs(statements: Sequence[Stmt]) -> bool:
+    """Whether something in them only debugs."""
+    for statement in statements:
+        if isinstance(statement, Aside):
+            return True
+        if isinstance(statement, If) and debugs((*statement.body, *statement.orelse)):
+            return True
+        if isinstance(statement, For) and debugs(statement.body):
+            return True
+    return False
 
 
 def accesses(statements: Sequence[Stmt]) -> Iterator[tuple[str, Expr | None, bool]]:

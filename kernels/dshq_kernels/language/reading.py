@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from dshq_kernels.language import maths, rng
-from dshq_kernels.language.ir import I32, TYPES, U32, Field
+from dshq_kernels.language.ir import I32, TYPES, U32, Field, Origin
 from dshq_kernels.language.subset import DeclarationError, RulesError
 
 LIBRARY = {
@@ -53,6 +53,10 @@ class Parsed:
     lines: tuple[str, ...]
     first: int
     params: tuple[str, ...]
+
+    def origin(self, node: ast.stmt, caller: Origin | None = None) -> Origin:
+        """The line of a statement; `caller` called the rule, unless it is a verb's own."""
+        return Origin(self.file, self.first + node.lineno - 1, self.node.name, caller)
 
     def error(self, node: ast.AST, what: str, mend: str) -> RulesError:
         """An error that names the line of `node`, what was found there and what to write instead."""

@@ -1,7 +1,8 @@
 """The front end of the rules language (docs/rules.md): flattens every verb of a drill into one typed `Program`.
 
-`reading.py` finds and parses rules, `arithmetic.py` decides types and folds constants, `expressions.py` and
-`statements.py` translate with the names and the block of `scope.py`; here the verbs are put together.
+`reading.py` finds and parses rules, `arithmetic.py` decides types and folds constants, `expressions.py`,
+`statements.py` and `debugging.py` translate with the names and the block of `scope.py`; here the verbs are put
+together.
 """
 
 from __future__ import annotations
@@ -12,7 +13,22 @@ from itertools import count
 from dshq_kernels.language import rng
 from dshq_kernels.language.arithmetic import bounds, convert, settle, zero
 from dshq_kernels.language.expressions import SHAPES
-from dshq_kernels.language.ir import BOOL, F32, I32, Binary, Const, For, If, Load, Out, Program, Stmt, Store, Var
+from dshq_kernels.language.ir import (
+    BOOL,
+    F32,
+    I32,
+    Binary,
+    Const,
+    For,
+    If,
+    Load,
+    Origin,
+    Out,
+    Program,
+    Stmt,
+    Store,
+    Var,
+)
 from dshq_kernels.language.reading import COMMON_FIELDS, Reader, Source
 from dshq_kernels.language.scope import LANE, RESULT, STATE, Argument, Writer, Written
 from dshq_kernels.language.statements import UNROLL_TRIPS, Statements
@@ -33,10 +49,12 @@ class _Translation:
         self.source = source
         self.reader = Reader(source)
         self.numbers = count(1)
+        self.names: dict[str, str] = {}
+        self.places: dict[str, Origin] = {}
 
     def program(self) -> Program:
         s = self.source
-        verbs = {"reset": (*self.cleared(), *self.verb("reset", selects=False))}
+        verbs = {"reset": (*self.cleared(), *self.verb("reset"))}
         if "decide" in s.rules:
             verbs["decide"] = self.verb("decide")
         one_more = Binary("+", Load("ticks", None, I32), Const(1, I32), I32)
@@ -53,7 +71,7 @@ class _Translation:
             for name in s.baselines:
                 verbs[f"baseline:{name}:{side}"] = self.verb(name, side=side, result=I32)
         verbs["random"] = self.random_actions()
-        verbs["scene"] = self.verb("scene", selects=False) if "scene" in s.rules else ()
+        verbs["scene"] = self.verb("scene") if "scene" in s.rules else ()
         return Program(
             name=s.name,
             sides=s.sides,
@@ -65,6 +83,8 @@ class _Translation:
             masked="mask" in s.rules,
             fields=tuple(self.reader.fields.values()),
             verbs=verbs,
+            names=self.names,
+            places=self.places,
         )
 
     def verb(
@@ -73,7 +93,6 @@ class _Translation:
         side: int | None = None,
         result: str | None = None,
         at: int = 0,
-        selects: bool = True,
         written: Written | None = None,
     ) -> tuple[Stmt, ...]:
         """Translate one top-level rule. Its parameters are (s, i), then `side` if it is called per side, then the
@@ -91,14 +110,16 @@ class _Translation:
         if len(parsed.params) != len(parameters):
             mend = f"write `def {name}({', '.join(parameters)})`"
             raise parsed.error(parsed.node, f"rule {name!r} takes ({', '.join(parsed.params)})", mend)
-        writer = Writer(self.numbers, selects, written)
+        self.places[name] = parsed.origin(parsed.node)
+        writer = Writer(self.numbers, written)
         values = Statements(self.reader, writer).inline(parsed, list(parameters.values()))
         if result is not None:
             last = parsed.node.body[-1]
             if len(values) != 1:
                 raise parsed.error(last, f"rule {name!r} must return one {result}", "end it with `return value`")
             value = convert(settle(values[0]), result, last, parsed)
-            writer.append(Out(Const(at, I32), value))
+            writer.append(Out(Const(at, I32), value, at=parsed.origin(last)))
+        self.names |= writer.names
         return tuple(writer.block)
 
     def observe(self, side: int) -> tuple[Stmt, ...]:
@@ -132,7 +153,7 @@ class _Translation:
         """A uniform action for each side, from the lane's generator; with a mask, 24 random bits from which the back
         ends pick an allowed action.
         """
-        writer = Writer(self.numbers, selects=True)
+        writer = Writer(self.numbers)
         statements = Statements(self.reader, writer)
         masked = "mask" in self.source.rules
         parsed = self.reader.parse(rng.random_word if masked else rng.random_int)

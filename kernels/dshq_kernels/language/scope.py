@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 
 from dshq_kernels.language.arithmetic import settle
-from dshq_kernels.language.ir import Assign, Const, Expr, Stmt, Var
+from dshq_kernels.language.ir import Aside, Assign, Const, Expr, Origin, Stmt, Var
 from dshq_kernels.language.reading import Parsed
 from dshq_kernels.language.subset import RulesError
 
@@ -46,12 +47,17 @@ Value = Argument | Undefined
 @dataclass(frozen=True)
 class Scope:
     """One call that is being inlined. `names` grows as the body assigns; `callers` are the functions around this one,
-    itself included.
+    itself included; `call` is where it was called, None for a verb's own rule.
     """
 
     parsed: Parsed
     names: dict[str, Value]
     callers: tuple[Callable, ...]
+    call: Origin | None = None
+
+    def origin(self, node: ast.stmt) -> Origin:
+        """The line of a statement."""
+        return self.parsed.origin(node, self.call)
 
     def error(self, node: ast.AST, what: str, mend: str) -> RulesError:
         return self.parsed.error(node, what, mend)
@@ -71,19 +77,27 @@ class Scope:
 
 class Writer:
     """The statements of one verb as they are written. `numbers` makes variable names unique in the whole program;
-    `selects` says whether small `if` blocks become selects; `result` describes the array that the verb writes, if any.
+    `result` describes the array that the verb writes, if any.
     """
 
-    def __init__(self, numbers: Iterator[int], selects: bool, result: Written | None = None):
+    def __init__(self, numbers: Iterator[int], result: Written | None = None):
         self.block: list[Stmt] = []
-        self.defined: set[str] = set()
         self.written = 0
-        self.selects = selects
         self.result = result
-        self._numbers = numbers
+        self.at: Origin | None = None
+        """Of the statements that are being written."""
+        self.names: dict[str, str] = {}
+        """Variable -> the author's name for it."""
+        self._numbers: Iterator[int | str] = numbers
+        self._asides = count(1)
 
     def fresh(self, stem: str) -> str:
         return f"{stem}_{next(self._numbers)}"
+
+    def name(self, variable: str, name: str, scope: Scope) -> None:
+        """Note how the author calls a variable, where the scope is a verb's own rule."""
+        if scope.call is None:
+            self.names[variable] = name
 
     def append(self, statement: Stmt) -> None:
         self.written += 1
@@ -93,8 +107,7 @@ class Writer:
         """A new variable that holds `value` from here on."""
         value = settle(value)
         var = Var(self.fresh(stem), value.type)
-        self.defined.add(var.name)
-        self.append(Assign(var.name, value))
+        self.append(Assign(var.name, value, at=self.at))
         return var
 
     def hold(self, stem: str, value: Expr) -> Var | Const:
@@ -107,3 +120,22 @@ class Writer:
         outer, self.block = self.block, []
         yield self.block
         self.block = outer
+
+    @contextmanager
+    def on(self, at: Origin) -> Iterator[None]:
+        """What is written inside this context comes from that line."""
+        outer, self.at = self.at, at
+        yield
+        self.at = outer
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Stmt]]:
+        """What is written inside this context becomes one `Aside`. It takes no number from the other variables, and
+        counts nothing, so that the rest of the program is what it would be without it.
+        """
+        numbers, written = self._numbers, self.written
+        self._numbers = (f"d{number}" for number in self._asides)
+        with self.nested() as block:
+            yield block
+        self._numbers, self.written = numbers, written
+        self.block.append(Aside(tuple(block), at=self.at))

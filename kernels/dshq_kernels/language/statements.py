@@ -1,33 +1,16 @@
-"""Statements of the rules language: calls are inlined, short loops over `range` unrolled and small `if` blocks
-turned into selects, so that a verb becomes straight-line code where possible.
+"""Statements of the rules language: calls are inlined and short loops over `range` unrolled. `debugging.py` translates
+what is only for debugging.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from dshq_kernels.language.arithmetic import LITERAL, convert, settle, unify
+from dshq_kernels.language.debugging import debug, only_debugs
 from dshq_kernels.language.expressions import SHAPES, Expressions, outside
-from dshq_kernels.language.ir import (
-    BOOL,
-    F32,
-    I32,
-    Assign,
-    Const,
-    Emit,
-    Expr,
-    For,
-    If,
-    Load,
-    Out,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-)
+from dshq_kernels.language.ir import F32, I32, Assign, Const, Emit, Expr, For, If, Load, Out, Store, Var
 from dshq_kernels.language.reading import Parsed, Reader, stored_names
 from dshq_kernels.language.scope import Argument, Marker, Scope, Undefined, Value, Writer
 from dshq_kernels.language.subset import RulesError
@@ -52,7 +35,7 @@ class Statements:
         """Translate a call: bind the parameters, write the body into the current block, return its value."""
         if parsed.function in callers:
             raise parsed.error(parsed.node, "rules cannot call themselves", "write a loop over a constant range")
-        scope = Scope(parsed, {}, (*callers, parsed.function))
+        scope = Scope(parsed, {}, (*callers, parsed.function), self.writer.at)
         self.check_size(parsed.node, scope)
         written = stored_names(parsed.node)
         for name, arg in zip(parsed.params, args, strict=True):
@@ -70,7 +53,8 @@ class Statements:
                 raise scope.error(statement, "`return` must be the last statement", mend)
             self.statement(statement, scope)
         if isinstance(last, ast.Return):
-            return self.returned(last, scope)
+            with self.writer.on(scope.origin(last)):
+                return self.returned(last, scope)
         self.statement(last, scope)
         return ()
 
@@ -97,6 +81,14 @@ class Statements:
             self.statement(statement, scope)
 
     def statement(self, node: ast.stmt, scope: Scope) -> None:
+        with self.writer.on(scope.origin(node)):
+            if only_debugs(node, scope, self.reader):
+                debug(node, scope, self)
+            else:
+                self.translated(node, scope)
+        self.check_size(node, scope)
+
+    def translated(self, node: ast.stmt, scope: Scope) -> None:
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 pass
@@ -122,7 +114,6 @@ class Statements:
                 raise scope.error(node, "`return` is not allowed inside a block", mend)
             case _:
                 raise scope.error(node, *outside(node))
-        self.check_size(node, scope)
 
     # -- assignments
 
@@ -148,17 +139,19 @@ class Statements:
             if isinstance(old, Marker):
                 raise unassignable(name, old, node, scope)
             if isinstance(old, Var) and old.bounds is None:
-                self.writer.append(Assign(old.name, convert(value, old.type, node, scope.parsed)))
+                self.writer.append(Assign(old.name, convert(value, old.type, node, scope.parsed), at=self.writer.at))
             else:
-                scope.names[name] = self.writer.assign(name, value)
+                scope.names[name] = var = self.writer.assign(name, value)
+                self.writer.name(var.name, name, scope)
         elif isinstance(target, ast.Subscript):
             place = self.expressions.place(target, scope)
             if isinstance(place, Load):
                 value = convert(value, place.type, node, scope.parsed)
-                self.writer.append(Store(place.field, place.index, value))
+                self.writer.append(Store(place.field, place.index, value, at=self.writer.at))
             else:
                 assert self.writer.result is not None
-                self.writer.append(Out(place, convert(value, self.writer.result.type, node, scope.parsed)))
+                value = convert(value, self.writer.result.type, node, scope.parsed)
+                self.writer.append(Out(place, value, at=self.writer.at))
         else:
             raise scope.error(node, "this cannot be assigned to", "assign to a name, `s.field[i]` or `o[k, i]`")
 
@@ -170,24 +163,15 @@ class Statements:
             self.body(node.body if test.value else node.orelse, scope)
             return
         test = self.writer.assign("test", test)
-        before = set(self.writer.defined)
         then_scope, else_scope = scope.fork(), scope.fork()
         with self.writer.nested() as then:
             self.body(node.body, then_scope)
         with self.writer.nested() as orelse:
             self.body(node.orelse, else_scope)
         merged = self.merge(then_scope.names, else_scope.names, node, scope)
-        if self.writer.selects and all(selectable(statement) for statement in (*then, *orelse)):
-            for condition, block in ((test, then), (Unary("not", test, BOOL), orelse)):
-                for statement in block:
-                    self.writer.append(guard(statement, condition, before))
-            for var, a, b in merged:
-                self.writer.append(Assign(var.name, Select(test, a, b, var.type)))
-        else:
-            then += [Assign(var.name, a) for var, a, _ in merged]
-            orelse += [Assign(var.name, b) for var, _, b in merged]
-            self.writer.append(If(test, tuple(then), tuple(orelse)))
-        self.writer.defined.update(var.name for var, _, _ in merged)
+        then += [Assign(var.name, a) for var, a, _ in merged]
+        orelse += [Assign(var.name, b) for var, _, b in merged]
+        self.writer.append(If(test, tuple(then), tuple(orelse), at=self.writer.at))
 
     def merge(self, then: dict[str, Value], orelse: dict[str, Value], node: ast.If, scope: Scope) -> Merged:
         """Give `scope` the names as they are after both branches: new variables with the value of each branch where
@@ -208,6 +192,7 @@ class Statements:
                 var = Var(self.writer.fresh(name), settle(a).type)
                 merged.append((var, settle(a), settle(b)))
                 scope.names[name] = var
+                self.writer.name(var.name, name, scope)
         return merged
 
     def loop(self, node: ast.For, scope: Scope) -> None:
@@ -221,7 +206,9 @@ class Statements:
         rebound = stored_names(*node.body)
         for name, value in scope.names.items():
             if isinstance(value, Const) and name in rebound:  # must be a variable from the start
-                scope.names[name] = self.writer.assign(name, value)
+                scope.names[name] = first = self.writer.assign(name, value)
+                self.writer.name(first.name, name, scope)
+        self.writer.name(var.name, target, scope)
         inner = scope.fork()
         inner.names[target] = var
         with self.writer.nested() as block:
@@ -232,7 +219,7 @@ class Statements:
             elif scope.names[name] != after:
                 error = f"{name!r} first gets its value inside the loop"
                 raise scope.error(node, error, f"give {name!r} its first value before the loop")
-        self.writer.append(For(var.name, rounds.start, rounds.stop, rounds.step, tuple(block)))
+        self.writer.append(For(var.name, rounds.start, rounds.stop, rounds.step, tuple(block), at=self.writer.at))
 
     def rounds(self, node: ast.For, scope: Scope) -> tuple[str, range, bool]:
         """The index's name and the constant range of a loop, and whether it says `loop`: to be kept as a loop."""
@@ -274,7 +261,7 @@ class Statements:
             value = self.expressions.expr(part, scope)
             is_number = slot in (SHAPE_COLOUR, SHAPE_TAG)
             values[slot] = self.expressions.cast(value, F32) if is_number else convert(value, F32, node, scope.parsed)
-        self.writer.append(Emit(tuple(values)))
+        self.writer.append(Emit(tuple(values), at=self.writer.at))
 
 
 def unassignable(name: str, marker: Marker, node: ast.AST, scope: Scope) -> RulesError:
@@ -287,25 +274,3 @@ def as_load(target: ast.expr) -> ast.expr:
     for n in ast.walk(copy):
         ast.copy_location(n, target)
     return copy
-
-
-def selectable(statement: Stmt) -> bool:
-    """Whether a branch of this statement can run unconditionally, its writes guarded: no loops, no drawing, no
-    computed array index.
-    """
-    if isinstance(statement, Store):
-        return statement.index is None or isinstance(statement.index, Const)
-    return isinstance(statement, Assign)
-
-
-def guard(statement: Stmt, condition: Expr, before: set[str]) -> Stmt:
-    """The statement with its write made conditional; a variable created inside the branch needs no guard."""
-    assert isinstance(statement, (Assign, Store))
-    kind = statement.value.type
-    if isinstance(statement, Store):
-        old: Expr = Load(statement.field, statement.index, kind)
-    elif statement.name in before:
-        old = Var(statement.name, kind)
-    else:
-        return statement
-    return replace(statement, value=Select(condition, statement.value, old, kind))

@@ -47,6 +47,10 @@ GATES = 4
 """Of a memory: i, f, g, o."""
 BLOCK = 8
 """Traits and parts are multiples of this many numbers (block.py)."""
+MOST_WORK = 1 << 26
+"""Multiplications of one decision: as many as the weights of the largest policy file. A layer in front uses each weight
+many times, so a small file could keep a processor busy for a day.
+"""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,11 @@ class Grid:
     def shapes(self) -> tuple[tuple[int, int], ...]:
         """Shape of its weights, as of a dense layer: planes, then costs and sources."""
         return ((self.planes, 2 * self.maps),)
+
+    @property
+    def work(self) -> int:
+        """Multiplications and comparisons of one decision, roughly."""
+        return self.cells * self.maps * (2 * self.planes + WAYS * (self.sweeps + 1))
 
     def neighbours(self) -> np.ndarray:
         """i64 `[cells, WAYS]`: the cell next to each, -1 outside."""
@@ -126,6 +135,12 @@ class Pairs:
         """Shapes of their weights, as of dense layers; the last bias is added to all logits."""
         traits, part = self.traits, (self.traits, self.width)
         return (self.of_item, traits), (self.of_space, traits), part, part, (self.width, 1)
+
+    @property
+    def work(self) -> int:
+        """Multiplications of one decision, roughly."""
+        of_each = self.items * (self.of_item + self.width) + self.spaces * (self.of_space + self.width)
+        return self.traits * of_each + 2 * self.width * self.actions
 
 
 Front = Grid | Pairs
@@ -192,6 +207,13 @@ def shapes(layers: Sequence[int]) -> list[tuple[int, int]]:
         width, outputs = found.pop()
         found += [(width + units, GATES * units), (units, outputs)]
     return found
+
+
+def work(layers: Sequence[int]) -> int:
+    """Multiplications of one decision, roughly; raises ValueError for layers that are none."""
+    front = parse(layers)[0]
+    dense = shapes(layers)[len(front.shapes) if front else 0 :]
+    return (front.work if front else 0) + sum(n_in * n_out + n_out for n_in, n_out in dense)
 
 
 def sweep(grid: Grid, k: int) -> range:

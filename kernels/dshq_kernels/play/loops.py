@@ -32,6 +32,7 @@ from dshq_kernels.simd.vector import (
     select,
     splat,
     store,
+    store_u32,
     to_f32,
 )
 
@@ -232,29 +233,7 @@ def play(
             if mask > 0:
                 for d in range(distinct):
                     call2(verbs[mask], tile[d], masks + d * sides * mask_bytes)
-            second = halves - 1
-            first_mask = masks + side[0] * mask_bytes if mask > 0 else 0
-            second_mask = masks + ((0 if both else second) * sides + side[second]) * mask_bytes if mask > 0 else 0
-            out = forward_lanes(
-                plan,
-                activation,
-                params,
-                here,
-                here + second * obs_bytes,
-                first_mask,
-                second_mask,
-                (mine, other, 1),
-                rest,
-            )
-            for h in range(halves):
-                at = (unit + h) * 64
-                store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
-                allowed = second_mask if h == second else first_mask
-                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated, allowed)
-                if mask > 0:
-                    keep_mask(allowed, n_actions, bits + (unit + h) * ((n_actions + 31) // 32) * 64)
-                store(value + at, load(out + n_actions * 128 + h * 64))
-                copy_bytes(tile[h] + ACTION_AT + side[h] * 64, action + at, 64)
+            # First the others: a script must not find in `action` what the learner is about to do.
             if sides == 2 and not both:
                 same = distinct == 2 and opponents[index[0]] == opponents[index[1]]
                 for d in range(1 if same else distinct):
@@ -287,6 +266,29 @@ def play(
                         ),
                         rest,
                     )
+            second = halves - 1
+            first_mask = masks + side[0] * mask_bytes if mask > 0 else 0
+            second_mask = masks + ((0 if both else second) * sides + side[second]) * mask_bytes if mask > 0 else 0
+            out = forward_lanes(
+                plan,
+                activation,
+                params,
+                here,
+                here + second * obs_bytes,
+                first_mask,
+                second_mask,
+                (mine, other, 1),
+                rest,
+            )
+            for h in range(halves):
+                at = (unit + h) * 64
+                store(chance, uniform(seed, index[h] * 2 + side[h], first_count + t))
+                allowed = second_mask if h == second else first_mask
+                choose(out + h * 64, 128, n_actions, chance, False, action + at, log_prob + at, cumulated, allowed)
+                if mask > 0:
+                    keep_mask(allowed, n_actions, bits + (unit + h) * ((n_actions + 31) // 32) * 64)
+                store(value + at, load(out + n_actions * 128 + h * 64))
+                copy_bytes(tile[h] + ACTION_AT + side[h] * 64, action + at, 64)
 
             late = False
             for d in range(distinct):
@@ -384,6 +386,14 @@ def play(
 
 
 @compiled
+def _exchange(one, other):
+    """Exchanges the units at two addresses."""
+    kept = load_u32(one)
+    copy_bytes(one, other, 64)
+    store_u32(other, kept)
+
+
+@compiled
 def _count_episode(winner, ticks, repeat, stats):
     stats[EPISODES] += 1
     stats[WINS_0] += winner > 0
@@ -428,6 +438,7 @@ def match_tiles(
     status, masks = terms + sides * n_terms * 64, terms + sides * n_terms * 64 + 128
     mask_bytes = sides * n_actions * 64 if mask > 0 else 0
     rest = masks + 2 * mask_bytes
+    hidden = status  # [2 tiles, 16], until the statuses are known
     count = side_of.size
     most = -(-time_limit // repeat)
     for b in range(0, count, 2):
@@ -448,6 +459,11 @@ def match_tiles(
                 call2(verbs[mask], first, masks)
                 if e != b:
                     call2(verbs[mask], other, masks + mask_bytes)
+            hides = sides == 2 and kinds[1] >= 0  # a script must not find in `action` what the first player does now
+            mine, others = first + ACTION_AT + side_of[b] * 64, other + ACTION_AT + side_of[e] * 64
+            if hides:
+                copy_bytes(hidden, mine, 64)
+                copy_bytes(hidden + 64, others, 64)
             for player in range(sides):
                 side, other_side = side_of[b] ^ player, side_of[e] ^ player
                 memory_bytes = 128 * plans[player][0, UNITS]
@@ -474,6 +490,10 @@ def match_tiles(
                     (memories[player] + b * memory_bytes, memories[player] + e * memory_bytes, 1),
                     rest,
                 )
+                if hides:
+                    _exchange(mine, hidden)
+                    if e != b:
+                        _exchange(others, hidden + 64)
             for i in range(b, e + 1):
                 tile = tiles + i * tile_bytes
                 if actions > 0:

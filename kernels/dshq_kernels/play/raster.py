@@ -296,7 +296,7 @@ def draw_into(out: NDArray, game: Any, tiles: NDArray, tones: NDArray, frame: ND
     each byte is written where it stays. `tones` and `frame` are `shades` and `view`.
     """
     shapes = np.zeros((int(game.spec["scene_max"]), 12), f32)
-    scene, first, bytes_of_tile, room = game.module.scene, tiles.ctypes.data, game.dtype.itemsize, shapes.ctypes.data
+    scene, first, bytes_of_tile, room = game.draw, tiles.ctypes.data, game.dtype.itemsize, shapes.ctypes.data
     for k in range(len(out)):
         count = scene(first + k // 16 * bytes_of_tile, k % 16, room)
         draw(shapes[:count], tones, frame, out[k, 0])

@@ -55,4 +55,4 @@ def learner_module(relaxed: bool = False) -> bytes:
     built = Path(__file__).with_name("learner_relaxed.wasm" if relaxed else "learner.wasm")
     if built.is_file():
         return built.read_bytes()
-    return compiled_module({"module": "dshq_kernels.play.exported"}, (*EXPORTS, *ENTRIES), LEARNER_DATA, relaxed)
+    return compiled_module("dshq_kernels.play.exported", (*EXPORTS, *ENTRIES), LEARNER_DATA, relaxed)

@@ -58,6 +58,7 @@ __all__ = [
     "Player",
     "Rollouts",
     "Samples",
+    "alternate_sides",
     "empty_stats",
     "make_groups",
     "opponent_kind",
@@ -155,16 +156,24 @@ def share_tiles(n_tiles: int, shares: Mapping[int, float]) -> np.ndarray:
     return np.array([kind for _, kind in places], np.int64)
 
 
-def make_groups(kinds: np.ndarray, sides: int) -> np.ndarray:
-    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which alternate
-    between 0 and 1."""
+def alternate_sides(kinds: np.ndarray) -> np.ndarray:
+    """int64 `[n_tiles]`: the side that learns in each tile; those of a kind take turns, whatever lies between them."""
+    sides = np.zeros(len(kinds), np.int64)
+    for kind in np.unique(kinds):
+        sides[kinds == kind] = np.arange((kinds == kind).sum()) % 2
+    return sides
+
+
+def make_groups(kinds: np.ndarray, sides: int, learning: np.ndarray | None = None) -> np.ndarray:
+    """int64 `[n, 4]` groups of tiles: both sides of a self-play tile, or two tiles' learning sides, which are
+    `learning` int64 `[n_tiles]`; None: `alternate_sides`."""
     groups = [(b, 0, b, 1) for b, kind in enumerate(kinds) if sides == 2 and kind == SELF]
-    turns: dict[int, int] = {}
-    singles: list[tuple[int, int, int]] = []
-    for b, kind in enumerate(kinds.tolist()):
-        if sides == 1 or kind != SELF:
-            turns[kind] = turns.get(kind, -1) + 1
-            singles.append((kind, b, 0 if sides == 1 else turns[kind] & 1))
+    learning = alternate_sides(kinds) if learning is None else learning
+    singles = [
+        (int(kind), b, int(learning[b]) if sides == 2 else 0)
+        for b, kind in enumerate(kinds)
+        if sides == 1 or kind != SELF
+    ]
     singles.sort()
     for first, second in zip(singles[::2], singles[1::2], strict=False):
         groups.append((*first[1:], *second[1:]))
@@ -185,7 +194,8 @@ class Rollouts:
 
     `parts` threads may each call `play(part=...)` at once: they share no memory that both write. `spec` is a compiled
     drill's; `shares` maps opponents (names, or codes for policies given to `play`) to shares of the games; `separate`
-    says that the policies' hidden layers are two networks side by side.
+    says that the policies' hidden layers are two networks side by side. `among` (first, all) says that these games are
+    the tiles from `first` on of `all` tiles over which the shares are dealt out, those of several processes.
     """
 
     def __init__(
@@ -202,19 +212,27 @@ class Rollouts:
         parts: int = 1,
         stagger: bool = True,
         separate: bool = False,
+        among: tuple[int, int] | None = None,
     ):
         if games % LANES or games < LANES:
             raise ValueError(f"games come in tiles of {LANES}: expected a positive multiple of it, got {games}")
-        self.spec, self.verbs, self.length, self.activation = spec, game.verbs, length, activation
+        self.game, self.spec, self.verbs, self.length, self.activation = game, spec, game.verbs, length, activation
         self.plan = make_plan(layers, separate)
         self.n_tiles, self.sides = games // LANES, int(spec["sides"])
         self.seed, self.count = seed & 0xFFFFFFFF, 0
         codes = {
             who if isinstance(who, int) else opponent_kind(who, spec): share for who, share in shares.items() if share
         }
-        self.opponents = share_tiles(self.n_tiles, codes if self.sides == 2 else {SELF: 1.0})
+        first, tiles = among or (0, self.n_tiles)
+        if not 0 <= first <= tiles - self.n_tiles:
+            raise ValueError(
+                f"expected tiles among all of them, got the tiles {first} to {first + self.n_tiles} of {tiles}"
+            )
+        kinds = share_tiles(tiles, codes if self.sides == 2 else {SELF: 1.0})
+        learning, here = alternate_sides(kinds), slice(first, first + self.n_tiles)
+        self.opponents = kinds[here].copy()
         rng = np.random.default_rng([self.seed, 0x51DE])
-        self.groups = rng.permutation(make_groups(self.opponents, self.sides), axis=0)
+        self.groups = rng.permutation(make_groups(self.opponents, self.sides, learning[here]), axis=0)
         self.bounds = np.arange(parts + 1) * len(self.groups) // parts
         self.weights = np.array([term["weight"] for term in spec["terms"]], np.float32)
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
@@ -228,6 +246,7 @@ class Rollouts:
         self.tiles["rng_key"] = rng.integers(0, 1 << 32, (self.n_tiles, LANES), np.uint32)
         self.tiles["practice"] = 1
         reset_tiles(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], self.n_tiles)
+        game.raise_kept()
         if stagger:
             decisions = max(1, spec["time_limit"] // spec["action_repeat"])
             self.tiles["ticks"] = rng.integers(0, decisions, (self.n_tiles, LANES)) * spec["action_repeat"]
@@ -307,6 +326,7 @@ class Rollouts:
             stats,
             self.scratch[part].ctypes.data,
         )
+        self.game.raise_kept()
 
     def advance(self) -> None:
         """Move the actions' generator past the last rollout."""
@@ -326,6 +346,7 @@ class Rollouts:
         pairs = np.stack([self.groups[group, 2 * half], lane], axis=1)
         pairs = np.unique(pairs[pairs[:, 0] >= 0], axis=0)
         reset_lanes(self.verbs, self.tiles.ctypes.data, self.tiles.strides[0], pairs)
+        self.game.raise_kept()
         self.running[pairs[:, 0], :, pairs[:, 1]] = 0
         self.memories[pairs[:, 0], :, :, pairs[:, 1]] = 0
         return len(pairs)
@@ -378,6 +399,7 @@ def match_starts(game: Any, spec: Mapping[str, Any], games: int, seed: int, scen
         0, 1 << 32, (count, LANES), np.uint32
     )
     reset_tiles(game.verbs, tiles.ctypes.data, tiles.strides[0], count)
+    game.raise_kept()
     if scene is not None:
         words = tiles.view(np.uint32).reshape(count, -1, LANES)
         words[:, KEPT_WORDS:] = scene[KEPT_WORDS:, None]
@@ -446,6 +468,7 @@ def play_matches(
         tuple(memory.ctypes.data if memory.size else 0 for memory in memories),
         scratch.ctypes.data,
     )
+    game.raise_kept()
     start = start.transpose(0, 2, 1).reshape(count * LANES, -1)[pick if keep_actions else pick[:0]]
     taken = actions.transpose(0, 3, 1, 2).reshape(count * LANES, most, sides)[pick]
     rows = [array.ravel()[pick] for array in (results, lengths, returns, side_of.repeat(LANES))]

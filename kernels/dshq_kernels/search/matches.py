@@ -70,6 +70,7 @@ def play_searched_matches(
     result, length = np.zeros((count, LANES), np.int32), np.zeros((count, LANES), np.int32)
     returns = np.zeros((count, LANES), np.float32)
     for t in range(-(-int(spec["time_limit"]) // int(spec["action_repeat"]))):
+        before = tiles["action"].copy()
         search.run(
             params,
             tiles,
@@ -83,7 +84,7 @@ def play_searched_matches(
             active=open_games,
         )
         if sides == 2:
-            search.move_others(tiles, side_of, others, seed ^ OTHERS_SEED, t)
+            search.move_others(tiles, side_of, others, before, seed ^ OTHERS_SEED, t)
         game.decide(tiles)
         game.tick(tiles, spec["action_repeat"])
         terminated, winner = game.status(tiles)

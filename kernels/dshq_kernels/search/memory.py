@@ -88,6 +88,7 @@ class Memory(NamedTuple):
     total: int
     alive: int
     first: int
+    chosen: int
     weight: int
     parents: int
     chance: int
@@ -127,7 +128,7 @@ def units_of(plan: np.ndarray, spec: Mapping[str, Any], words: int, particles: i
         "status": held * 2,
         "reward": held,
         "sums": terms,
-        **dict.fromkeys(("value", "gain", "total", "alive", "first", "weight", "parents"), held),
+        **dict.fromkeys(("value", "gain", "total", "alive", "first", "chosen", "weight", "parents"), held),
         "chance": 1,
         "log_prob": 1,
         "row": n_actions,

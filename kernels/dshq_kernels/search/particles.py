@@ -14,7 +14,7 @@ from dshq_kernels.backends.lanes import hash32
 from dshq_kernels.network.mlp import N_ACTIONS, NO_MEMORY, forward_lanes
 from dshq_kernels.play.loops import weighted_reward
 from dshq_kernels.play.players import ACTION_AT, POLICY, TICKS_AT, choose, play_side, uniform
-from dshq_kernels.search.weights import draw_parents, gather, mix_prior, weigh
+from dshq_kernels.search.weights import draw_parents, gather, mix_prior, noise_key, weigh
 from dshq_kernels.simd.vector import (
     any_lane,
     call,
@@ -211,7 +211,7 @@ def _search_roots(game, network, rewards, how, root, tile, lanes, side, opponent
                     memory.out + k * (n_actions + 1) * 64,
                     memory.masks + (k * sides + side) * n_actions * 64 if mask > 0 else 0,
                     n_actions,
-                    memory.tiles + k * game.tile_bytes + ACTION_AT + side * 64,
+                    memory.chosen + k * 64,
                     memory,
                     seed,
                     stream + NEXT,
@@ -250,15 +250,13 @@ def _begin(game, network, how, root, tile, lane, r, side, seed, step, memory):
     allowed_at = memory.prior_mask if mask > 0 else 0
     stream = (tile * 16 + lane) * across * 4
     if how.fraction > 0:
-        mix_prior(
-            prior, allowed_at, n_actions, how.alpha, how.fraction, hash32(np.uint32(seed), np.uint32(stream + step))
-        )
+        mix_prior(prior, allowed_at, n_actions, how.alpha, how.fraction, noise_key(seed, stream, step))
     value = peek_f32(memory.prior + n_actions * 64 + lane * 4)
     for q in range(across):
         k = r * across + q
-        action = tiles + q * game.tile_bytes + ACTION_AT + side * 64
-        _draw_actions(prior, allowed_at, n_actions, action, memory, seed, stream + q * 4 + NEXT, step)
-        copy_bytes(memory.first + k * 64, action, 64)
+        chosen = memory.chosen + k * 64
+        _draw_actions(prior, allowed_at, n_actions, chosen, memory, seed, stream + q * 4 + NEXT, step)
+        copy_bytes(memory.first + k * 64, chosen, 64)
         store(memory.value + k * 64, value)
         store(memory.gain + k * 64, 0.0)
         store(memory.total + k * 64, 0.0)
@@ -347,12 +345,15 @@ def _move_other(game, network, side, kind, memory, q, e, stream, other_stream, s
 
 @compiled
 def _step(game, rewards, side, memory, k):
-    """Play one decision in particle tile `k`; its reward goes to `memory.reward`."""
+    """Play one decision in particle tile `k`; its reward goes to `memory.reward`. Only now, behind the other side's
+    decision, does its record get the action of the side that searches: a script must not find it there.
+    """
     sides, repeat = game.shape[0], game.shape[3]
     n_terms = rewards.weights.size
     term_bytes, own = sides * n_terms * 64, side * n_terms * 64
     tile, status = memory.tiles + k * game.tile_bytes, memory.status + k * 128
     before, after = memory.before + k * term_bytes, memory.after + k * term_bytes
+    copy_bytes(tile + ACTION_AT + side * 64, memory.chosen + k * 64, 64)
     call(game.verbs[DECIDE], tile)
     call2(game.verbs[TICK], tile, repeat)
     call2(game.verbs[STATUS], tile, status)

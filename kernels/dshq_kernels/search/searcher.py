@@ -117,6 +117,7 @@ class Search:
         self.particles, self.depth, self.threads = particles, depth, max(1, min(threads, n_tiles))
         self.potential = np.array([term["kind"] == "potential" for term in spec["terms"]], np.bool_)
         self._game = Game(game.verbs, game.dtype.itemsize, shape_of(spec))
+        self._raise_kept = game.raise_kept
         self.value = aligned((n_tiles, LANES))
         self.weight, self.total = aligned((n_tiles, particles, LANES)), aligned((n_tiles, particles, LANES))
         self.action = aligned((n_tiles, particles, LANES), np.int32)
@@ -200,15 +201,25 @@ class Search:
                 work(0)
                 for other in waiting:
                     other.result()
+                self._raise_kept()
             finally:
                 self._live = 0
 
-    def move_others(self, tiles: np.ndarray, sides: np.ndarray, others: Others, seed: int, count: int) -> None:
-        """Write the action of the side that does not search into the games of `tiles`."""
+    def move_others(
+        self, tiles: np.ndarray, sides: np.ndarray, others: Others, before: np.ndarray, seed: int, count: int
+    ) -> None:
+        """Write the action of the side that does not search into the games of `tiles`. `before`, i32 `[tiles, sides,
+        16]`: the actions before the search, which is what a script finds.
+        """
+        action, where_searched = tiles["action"], (np.arange(len(tiles)), sides)
+        searched = action[where_searched]
+        action[where_searched] = before[where_searched]
         network = self._network(np.zeros(0, np.float32), others)
         where = (tiles.ctypes.data, 0, len(tiles), sides, others.kinds)
         with self._turn:
             move_others(self._game, network, *where, seed & 0xFFFFFFFF, count, self._memories[0])
+            self._raise_kept()
+        action[where_searched] = searched
 
     def _network(self, params: np.ndarray, others: Others) -> Network:
         plan, activation = self.plan, self.activation

@@ -112,6 +112,14 @@ def gather(blocks, block_bytes, rows, particles, parents, spare):
 
 
 @njit(nogil=True, error_model="numpy")
+def noise_key(seed, stream, step):
+    """u32: the key of one root's noise, hashed from its random stream and the step that its decision begins with, in
+    turn: in a sum of both, games that lie apart would have the same noise some decisions apart.
+    """
+    return hash32(hash32(np.uint32(seed), np.uint32(stream)), np.uint32(step))
+
+
+@njit(nogil=True, error_model="numpy")
 def _uniform(key, count):
     """f64 in (0, 1)."""
     return (np.float64(hash32(key, np.uint32(count)) >> np.uint32(8)) + 0.5) * 2.0**-24

@@ -18,14 +18,14 @@ def cache_dir() -> Path:
         try:
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
             (folder / "rules").mkdir(exist_ok=True)
-            if os.access(folder / "rules", os.W_OK) and (not private or is_own(folder)):
+            if os.access(folder / "rules", os.W_OK) and (not private or _is_users(folder)):
                 return folder
         except OSError:
             continue
     return _of_this_process()
 
 
-def is_own(folder: Path) -> bool:
+def _is_users(folder: Path) -> bool:
     """Whether a folder, and not a link to one, is this user's, and nobody's who shares no group with him to write."""
     about = folder.lstat()
     return (

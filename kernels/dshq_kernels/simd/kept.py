@@ -207,7 +207,7 @@ def _ages(folder: Path, group: str) -> Iterator[tuple[float, Path]]:
                 yield time.time() - other.stat().st_mtime, other
 
 
-class Locator(caching._CacheLocator):  # type: ignore[misc]
+class Locator(caching._CacheLocator):
     """Tells numba that place, and what the code was made of. numba asks its other locators about other files."""
 
     def __init__(self, py_func: Any, source: Path, path: Path):

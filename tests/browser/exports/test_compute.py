@@ -69,10 +69,10 @@ def learner_for(page: ComputePage, spec: PolicySpec, samples: Samples, weights: 
 @pytest.mark.parametrize(
     ("activation", "masked", "clip_value", "separate"),
     [
-        ("tanh", False, False, False),
+        pytest.param("tanh", False, False, False, marks=pytest.mark.slow),
         ("relu", True, True, False),
-        ("tanh", True, False, False),
-        ("tanh", False, True, True),
+        pytest.param("tanh", True, False, False, marks=pytest.mark.slow),
+        pytest.param("tanh", False, True, True, marks=pytest.mark.slow),
     ],
 )
 def test_loss_and_gradient_are_the_processors(page, activation, masked, clip_value, separate):
@@ -96,7 +96,7 @@ def test_loss_and_gradient_are_the_processors(page, activation, masked, clip_val
     assert np.array_equal(page.ask("readWeights"), weights), "a rate of 0 changes nothing"
 
 
-@pytest.mark.parametrize("max_grad_norm", [0.0, 0.05])
+@pytest.mark.parametrize("max_grad_norm", [pytest.param(0.0, marks=pytest.mark.slow), 0.05])
 def test_steps_of_adam_are_the_processors(page, max_grad_norm):
     """Six minibatches, each of its own samples, in one command buffer."""
     samples, weights = make_samples(96, SMALL), weights_of(SMALL, 5)
@@ -117,6 +117,7 @@ def test_steps_of_adam_are_the_processors(page, max_grad_norm):
     assert apart.max() <= WEIGHTS
 
 
+@pytest.mark.slow
 def test_it_continues_from_an_optimisers_state(page):
     """Two updates, and one with another learner that was given what the first one led to."""
     samples, weights = make_samples(32, SMALL), weights_of(SMALL, 5)
@@ -137,6 +138,7 @@ def test_it_continues_from_an_optimisers_state(page):
         assert np.abs(again[name] - values).max() <= 1e-6, name
 
 
+@pytest.mark.slow
 def test_time_is_the_gpus_where_it_has_a_clock(page):
     samples = make_samples(16, SMALL)
     learner_for(page, SMALL, samples, weights_of(SMALL))
@@ -144,6 +146,7 @@ def test_time_is_the_gpus_where_it_has_a_clock(page):
     assert time > 0 if page.page.evaluate("window.timed") else time is None
 
 
+@pytest.mark.slow
 def test_an_update_stops_at_its_divergence(page):
     samples = make_samples(64, SMALL)
     learner_for(page, SMALL, samples, weights_of(SMALL, 1), minibatchSize=256, epochs=4)
@@ -157,6 +160,7 @@ def test_an_update_stops_at_its_divergence(page):
     assert np.array_equal(page.ask("readWeights"), before), "nothing is applied once it has stopped"
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_is_left_out(page):
     samples, weights = make_samples(16, SMALL), weights_of(SMALL)
     samples.returns[:] = 1e38
@@ -220,9 +224,11 @@ def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: 
 @pytest.mark.parametrize(
     ("drill", "opponents", "length"),
     [
-        pytest.param(Race, {"self": 64}, 40, id="two sides, potentials, truncated"),
-        pytest.param(Race, {"self": 32, "walker": 16, "random": 48}, 20, id="several opponents"),
-        pytest.param(Barred, {"walker": 64}, 40, id="masked, against a script"),
+        pytest.param(Race, {"self": 64}, 40, id="two sides, potentials, truncated", marks=pytest.mark.slow),
+        pytest.param(
+            Race, {"self": 32, "walker": 16, "random": 48}, 20, id="several opponents", marks=pytest.mark.slow
+        ),
+        pytest.param(Barred, {"walker": 64}, 40, id="masked, against a script", marks=pytest.mark.slow),
         pytest.param(drills["cartpole"], {"self": 64}, 32, id="cartpole"),
     ],
 )
@@ -280,6 +286,7 @@ def agree(drill: CompiledDrill, policy: Policy, found: dict, opponent: str, game
     return int((terminated | truncated)[:, :games].sum())
 
 
+@pytest.mark.slow
 def test_weights_of_rewards_may_change(page):
     drill = compile_drill(drills["cartpole"])
     spec = PolicySpec.for_drill(drill.spec, (16,))
@@ -318,6 +325,7 @@ def test_the_probe_measures(page):
     assert slow["webgpu"] > 100 and (slow["wasm"], fast["wasm"]) == (1.0, 1e12)
 
 
+@pytest.mark.slow
 def test_what_it_cannot_do_is_said(page):
     weights = np.zeros(SMALL.floats, np.float32)
     network = {"layers": list(SMALL.layers), "activation": "tanh", "data": weights}

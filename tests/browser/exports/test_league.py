@@ -17,6 +17,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path):
     store = Store(f"sqlite:///{tmp_path}/league.db")
     number = open_round(store, anchors=["random", "chaser"])
@@ -50,13 +51,13 @@ def test_a_student_sends_a_policy_and_the_replay_agrees(chromium, tmp_path: Path
         assert replay.attribute("sha256") in page.locator("main").inner_text()
         replay.wait_attribute("renderer", lambda renderer: renderer in ("webgpu", "canvas2d"))
         replay.wait_number("tick", lambda tick: tick > 30)
-        replay.control("Pause").click()
+        replay.control("pause").click()
         replay.wait_attribute("playing", lambda playing: playing == "false")
-        replay.control("Time").fill("0")
+        replay.control("time").fill("0")
         replay.wait_number("tick", lambda tick: tick <= 1)
-        replay.control("Play").click()
-        replay.control("Faster").click()
-        end = float(replay.control("Time").get_attribute("max"))
+        replay.control("play").click()
+        replay.control("faster").click()
+        end = float(replay.control("time").get_attribute("max"))
         replay.wait_number("tick", lambda tick: tick == end)
         page.set_viewport_size({"width": 390, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

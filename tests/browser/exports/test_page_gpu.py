@@ -56,7 +56,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def text_has(widget: WidgetPage, words: str) -> None:
-    widget.control("Pause learning")  # opens the Lab, which says where it trains
+    widget.control("pause-learning")  # opens the Lab, which says where it trains
     widget.until(widget.root.inner_text, lambda text: words in text, 60, words)
 
 
@@ -71,16 +71,16 @@ def test_forced_it_trains_and_its_files_go_on_in_python(chromium, exported, tmp_
     text_has(widget, ON_GPU)
     before = widget.number("version")
     widget.wait_number("version", lambda version: version >= before + 4, timeout=PATIENCE)
-    running = checkpoint.load(saved(widget, "Save policy", tmp_path))
+    running = checkpoint.load(saved(widget, "save-policy", tmp_path))
     metrics = running.metrics
     assert metrics["gpu_time_ms"] > 0 and all(math.isfinite(value) for value in metrics.values())
     assert metrics["agent_steps"] == running.step > 0 and metrics["agent_steps_per_second"] > 0
     assert 0 < metrics["entropy"] <= math.log(2) + 1e-6
     assert int(running.state["adam_step"]) > 0 and running.state["adam_v"].max() > 0
     assert running.state["adam_m"].shape == running.weights.shape
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
-    path = saved(widget, "Save policy", tmp_path)
+    path = saved(widget, "save-policy", tmp_path)
     kept = checkpoint.load(path)
     with Trainer(path, workers=0) as trainer:
         trainer.train_for(updates=2, progress=False)
@@ -125,7 +125,7 @@ def test_a_gpu_that_is_gone_is_replaced(chromium, exported):
     widget = opened.widget()
     train(widget, 3)
     text_has(widget, ON_GPU)
-    widget.tab("Learn").locator("details.log summary").click()
+    widget.tab("learn").locator("details.log summary").click()
     told = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     for process in (int(one["id"]) for one in told if one["type"] == "GPU"):
         os.kill(process, signal.SIGKILL)

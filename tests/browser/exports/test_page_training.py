@@ -29,7 +29,7 @@ w
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drill of one side as one file; it learns within seconds."""
-    with DrillWidget("approach", seed=3) as made:
+    with DrillWidget("approach", seed=3, num_envs=64, workers=0, pace=30_000) as made:
         return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
 
 
@@ -40,22 +40,22 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     train(widget, 3)
     widget.wait_attribute("agent-steps", lambda steps: int(steps or 0) > 0)
 
-    widget.control("Pause learning").click()
-    widget.until(lambda: widget.control("Resume learning").is_visible(), bool, 60, "the pause")
+    widget.control("pause-learning").click()
+    widget.root.locator(".pill[data-paused]").wait_for()
     widget.page.wait_for_timeout(2500)  # an update and a swap that were under way
     held = widget.number("version")
     widget.page.wait_for_timeout(1500)
     assert widget.number("version") == held
-    widget.control("Next update").click()
+    widget.control("next-update").click()
     widget.wait_number("version", lambda version: version == held + 1)
-    widget.control("Resume learning").click()
+    widget.control("pause-learning").click()
     widget.wait_number("version", lambda version: version > held + 1)
 
-    running = checkpoint.load(saved(widget, "Save policy", tmp_path))
+    running = checkpoint.load(saved(widget, "save-policy", tmp_path))
     assert running.drill == "approach" and running.version > held and "adam_m" in running.state
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
-    path = saved(widget, "Save policy", tmp_path)
+    path = saved(widget, "save-policy", tmp_path)
     kept = checkpoint.load(path)
     with Trainer(path, workers=0) as trainer:  # Python goes on from there
         trainer.train_for(updates=2, progress=False)
@@ -65,7 +65,7 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     widget.page.reload()  # what the page learned is still in this browser
     widget = opened.widget()
     offer = widget.root.locator(".offer")
-    offer.get_by_role("button", name="Continue from it").click(timeout=60_000)
+    offer.locator("[data-control=continue-kept]").click(timeout=60_000)
     widget.wait_number("version", lambda version: version == kept.version)
     assert not offer.is_visible()
 
@@ -73,7 +73,7 @@ def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     widget.wait_number("version", lambda version: version == kept.version + 2)
     train(widget, 1)
 
-    widget.control("Forget everything").click()
+    widget.control("forget").click()
     widget.wait_attribute("status", lambda status: status == "idle")
     widget.wait_number("version", lambda version: version == 0)
     opened.close()
@@ -91,7 +91,9 @@ def test_wrong_files_and_settings_get_a_sentence(plain_chromium, exported):
     opened.close()
 
 
-@pytest.mark.parametrize("what", ["drill", "learner", "policy"])
+@pytest.mark.parametrize(
+    "what", ["drill", *(pytest.param(name, marks=pytest.mark.slow) for name in ("learner", "policy"))]
+)
 def test_a_page_whose_parts_were_changed_says_so(plain_chromium, exported, tmp_path, what):
     text = exported.read_text(encoding="utf-8")
     if what == "policy":
@@ -107,7 +109,7 @@ def test_a_page_whose_parts_were_changed_says_so(plain_chromium, exported, tmp_p
     page.goto(path.as_uri())
     widget = WidgetPage(page, page.locator(".dshq-widget"))
     widget.root.wait_for()
-    widget.control("Train").click()
+    widget.control("train").click()
     if what == "policy":  # a network that is not the settings' own: it begins untrained with the right one
         widget.wait_number("version", lambda version: version > 0, timeout=PATIENCE)
     else:
@@ -147,24 +149,25 @@ def test_a_page_goes_on_without_its_kernel(plain_chromium, open_page: OpenPage, 
     widget.wait_attribute("status", lambda status: status == "disconnected")
     offer = widget.root.locator(".offer")
     with widget.page.expect_download(timeout=60_000) as download:
-        offer.get_by_role("button", name="Save policy").click()
+        offer.locator("[data-control=keep-policy]").click()
     download.value.save_as(tmp_path / "left.dshq")
     left = checkpoint.load(tmp_path / "left.dshq")
     assert left.drill == "approach" and left.version >= widget.number("version") >= 2
     widget.until(lambda: widget.page.evaluate(KEPT), [left.version].__eq__, 60, "the policy, kept for the next kernel")
-    offer.get_by_role("button", name="Train in this page").click()
+    offer.locator("[data-control=train-in-page]").click()
     widget.wait_attribute("trainer", lambda trainer: trainer == "page")
     known = widget.number("version")
     assert known >= 2
     assert train(widget, 3) >= known + 3
 
 
+@pytest.mark.slow
 def test_the_widget_trains_in_the_browser_on_request(plain_chromium, open_page: OpenPage):
     page, widget = begin(open_page, plain_chromium, CELL.format(more={"device": "page"}))
     assert widget.attribute("trainer") == "page"
     version = train(widget, 3)
     assert page.kernel.run("print(w._trainer.status, w.config['values']['device'])").split() == ["idle", "page"]
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
 
     def in_python() -> int:
@@ -234,9 +237,9 @@ def test_a_network_that_judges_pairs_learns_in_its_page(plain_chromium, tmp_path
     widget = opened.widget()
     train(widget, 2)
     widget.wait_number("return", lambda filled: filled > 0.7, timeout=PATIENCE)  # chance: .58
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
-    with Trainer(saved(widget, "Save policy", tmp_path), workers=0) as trainer:  # Python goes on from there
+    with Trainer(saved(widget, "save-policy", tmp_path), workers=0) as trainer:  # Python goes on from there
         version = trainer.version
         trainer.train_for(updates=1, progress=False)
         assert trainer.version == version + 1
@@ -250,10 +253,10 @@ def test_games_are_played_on_threads_of_their_own(plain_chromium, tmp_path):
     opened = Opened(plain_chromium, path)
     widget = opened.widget()
     train(widget, 3)
-    widget.control("Pause learning")  # opens the Lab, which says where it trains
+    widget.control("pause-learning")  # opens the Lab, which says where it trains
     assert "played on 2 more threads" in widget.root.inner_text()
     widget.wait_number("return", lambda reward: reward > 0.5, timeout=PATIENCE)
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
     widget.until(lambda: len(opened.page.workers), lambda count: count == 1, 30, "the show's worker alone")
     opened.close()

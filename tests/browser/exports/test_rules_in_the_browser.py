@@ -26,7 +26,7 @@ MAIN = """
 """
 
 
-@pytest.mark.parametrize("seed", [0, 12345])
+@pytest.mark.parametrize("seed", [0, pytest.param(12345, marks=pytest.mark.slow)])
 def test_ball_drill(plain_chromium, seed: int):
     ticks = 2400
     drill = compile_drill(drills.get("ball"))

@@ -107,9 +107,9 @@ def test_the_home_page_plays_above_the_fold(page: Page, place: str):
     widget = plays(page)
     box = widget.root.locator("canvas").first.bounding_box()
     assert box and box["y"] < 350 and box["width"] > 500
-    button = widget.control("Train").bounding_box()
+    button = widget.control("train").bounding_box()
     assert button and button["y"] + button["height"] < 800, "Train stands above the fold"
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version >= 2, timeout=120)
     page.wait_for_function("document.querySelector('iframe.match').style.height !== ''")
 
@@ -128,8 +128,8 @@ def test_a_drill_and_a_rung_play(page: Page, place: str, name: str):
     page.goto(place + name)
     widget = plays(page)
     if name.startswith("play"):
-        assert "You" in widget.root.get_by_label("Scoreboard").inner_text()
-    assert widget.control("Train").is_visible()
+        assert "You" in widget.root.locator(".scoreboard").inner_text()
+    assert widget.control("train").is_visible()
 
 
 def test_a_lesson_shows_its_match(page: Page, place: str):

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.browser.watching import TRAINED, begin
+from tests.harness.browser.watching import SMALL, TRAINED, begin
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ print(waited)
 @pytest.mark.slow
 def test_versions_go_on_rising_while_a_cell_waits(chromium, open_notebook: OpenNotebook, tmp_path):
     done = tmp_path / "cell"
-    notebook, widget = begin(open_notebook, chromium)
+    notebook, widget = begin(open_notebook, chromium, SMALL)
     notebook.kernel.run("w.train()")
     widget.wait_number("version", lambda version: version >= 1, TRAINED)
     with ThreadPoolExecutor(1) as pool:

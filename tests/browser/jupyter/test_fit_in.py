@@ -19,9 +19,10 @@ import nbformat
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import OpenNotebook, OpenPage
+from tests.browser.conftest import OpenNotebook, OpenPage, SharedPage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.watching import CARTPOLE, PLAIN, TRAINED, begin, ticks_on
+from tests.harness.process_tree import end_tree
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +46,7 @@ ipywidgets.VBox([w, label, mirror])
     notebook, widget = begin(open_notebook, chromium, cell)
     box = widget.root.bounding_box()
     assert 380 <= box["width"] <= 400
-    widget.control("Speed").select_option("2")
+    widget.control("speed").select_option("2")
     widget.until(lambda: notebook.kernel.run("print(seen)"), lambda seen: "2.0" in seen, 60, "observe")
     notebook.kernel.run("w.layout.width = '600px'")
     widget.until(lambda: widget.root.bounding_box()["width"], lambda width: 580 <= width <= 600, 60, "the new width")
@@ -61,8 +62,8 @@ ipywidgets.VBox([w, label, mirror])
 # ---- keyboard, screen reader, contrast
 
 
-def test_every_control_has_a_name_and_is_reached_by_tab(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
+def test_every_control_has_a_name_and_is_reached_by_tab(shared_page: SharedPage):
+    _, widget = shared_page(PLAIN)
     for summary in widget.root.locator("summary:visible").all():
         summary.click()
     widget.page.wait_for_timeout(500)
@@ -110,18 +111,21 @@ def test_every_control_has_a_name_and_is_reached_by_tab(plain_chromium, open_pag
     assert len({focus["key"] for focus in met}) >= wanted - 1, [focus["name"] for focus in met]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_systems_own_few_colours(plain_chromium, open_page: OpenPage, scheme: str):
-    how = {"forced_colors": "active", "contrast": "more", "color_scheme": scheme, "reduced_motion": "reduce"}
-    _, widget = begin(open_page, plain_chromium, **how)
-    chosen, other = (widget.root.get_by_role("tab", name=name) for name in ("Learn", "Mind"))
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
+def test_the_systems_own_few_colours(shared_page: SharedPage, scheme: str):
+    opened, widget = shared_page(PLAIN)
+    opened.page.emulate_media(forced_colors="active", contrast="more", color_scheme=scheme, reduced_motion="reduce")
+    opened.reload()
+    widget = opened.widget()
+    widget.wait_number("tick", lambda tick: tick > 0)
+    chosen, other = (widget.control(key) for key in ("tab-learn", "tab-mind"))
     style = "element => getComputedStyle(element).backgroundColor"
     assert chosen.evaluate(style) != other.evaluate(style), "what is chosen is seen without colours"
     marks = (
         "root => [...root.querySelectorAll('.side')].map(side => getComputedStyle(side, '::before').backgroundColor)"
     )
     assert len(set(widget.root.evaluate(marks))) == 2
-    bar = widget.tab("Mind").locator(".track .fill").first
+    bar = widget.tab("mind").locator(".track .fill").first
     bar.wait_for(state="attached")
     assert bar.evaluate(style) != widget.root.evaluate(style), "bars are seen, too"
     assert widget.colours(widget.picture()) > 5
@@ -137,6 +141,13 @@ w
 """
 
 
+OUTSIDE = """root => {
+    const edge = root.getBoundingClientRect();
+    return [...root.querySelectorAll("*")].filter(element => element.checkVisibility()).filter(element => {
+        const { left, right, width } = element.getBoundingClientRect();
+        return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
+    }).map(element => element.outerHTML.slice(0, 120));
+}"""
 OVERLAPS = """root => {
     const parts = [...root.querySelectorAll(".scoreboard :is(.version, .name, .goals, .time, .fps, button > *)")];
     const shown = parts.filter(part => part.checkVisibility());
@@ -148,45 +159,37 @@ OVERLAPS = """root => {
 }"""
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1400, 2560])
-def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage, width: int):
-    _, widget = begin(open_page, plain_chromium, LONG_NAME, viewport={"width": width, "height": 1000})
-    widget.page.wait_for_timeout(500)
-    out = widget.root.evaluate(
-        """root => {
-            const edge = root.getBoundingClientRect();
-            return [...root.querySelectorAll("*")].filter(element => element.checkVisibility()).filter(element => {
-                const { left, right, width } = element.getBoundingClientRect();
-                return width > 0 && (left < edge.left - 2 || right > edge.right + 2);
-            }).map(element => element.outerHTML.slice(0, 120));
-        }"""
-    )
-    assert out == []
-    assert widget.root.evaluate(OVERLAPS) == []
+def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage):
+    _, widget = begin(open_page, plain_chromium, LONG_NAME)
+    for width in (320, 390, 768, 1400, 2560):
+        widget.page.set_viewport_size({"width": width, "height": 1000})
+        widget.page.wait_for_timeout(500)
+        assert (width, widget.root.evaluate(OUTSIDE), widget.root.evaluate(OVERLAPS)) == (width, [], [])
     assert ticks_on(widget)
 
 
-@pytest.mark.parametrize("width", [390, 500, 600])
-def test_a_long_return_leaves_the_other_parts_of_the_board_their_places(plain_chromium, open_page: OpenPage, width):
-    cell = "from dshq_widget import DrillWidget; w = DrillWidget('territory'); w"
-    _, widget = begin(open_page, plain_chromium, cell, viewport={"width": width, "height": 900})
-    found = widget.root.evaluate(
-        f"""root => {{
-            root.querySelector(".goals").textContent = "-88.88";
-            root.querySelector(".fps").textContent = "100 fps";
-            const end = root.querySelector(".scoreboard").getBoundingClientRect().right;
-            const right = part => part.getBoundingClientRect().right;
-            const out = [...root.querySelectorAll(".scoreboard *")].filter(part => right(part) > end);
-            return [...({OVERLAPS})(root), ...out.map(part => `${{part.outerHTML}} sticks out`)];
-        }}"""
-    )
-    assert found == []
+def test_a_long_return_leaves_the_other_parts_of_the_board_their_places(shared_page: SharedPage):
+    _, widget = shared_page(CARTPOLE)
+    for width in (390, 500, 600):
+        widget.page.set_viewport_size({"width": width, "height": 900})
+        widget.page.wait_for_timeout(200)
+        found = widget.root.evaluate(
+            f"""root => {{
+                root.querySelector(".goals").textContent = "-88.88";
+                root.querySelector(".fps").textContent = "100 fps";
+                const end = root.querySelector(".scoreboard").getBoundingClientRect().right;
+                const right = part => part.getBoundingClientRect().right;
+                const out = [...root.querySelectorAll(".scoreboard *")].filter(part => right(part) > end);
+                return [...({OVERLAPS})(root), ...out.map(part => `${{part.outerHTML}} sticks out`)];
+            }}"""
+        )
+        assert (width, found) == (width, [])
 
 
-def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium)
+def test_full_screen_and_back(shared_page: SharedPage):
+    _, widget = shared_page(PLAIN)
     widget.page.evaluate("scrollTo(0, 0)")  # a control further down may have been clicked; full screen scrolls back
-    full, before = widget.control("Full screen"), widget.canvas.bounding_box()
+    full, before = widget.control("full-screen"), widget.canvas.bounding_box()
     window = widget.page.viewport_size
     assert before and window
     full.click()
@@ -198,7 +201,7 @@ def test_full_screen_and_back(plain_chromium, open_page: OpenPage):
     )
     assert widget.page.evaluate("document.fullscreenElement.contains(document.activeElement)")
     assert ticks_on(widget)
-    widget.control("Full screen").click()
+    widget.control("full-screen").click()
     widget.until(widget.canvas.bounding_box, lambda box: box == before, 60, "the match as it was")
     assert ticks_on(widget)
 
@@ -237,8 +240,8 @@ def served(command: list[str], home: Path, path: str) -> Iterator[str]:
                     break
             yield f"http://127.0.0.1:{port}{path}"
         finally:
-            process.terminate()
-            process.wait(30)
+            end_tree(process.pid)
+            process.wait()
 
 
 def needs(package: str) -> None:
@@ -257,9 +260,9 @@ def plays_and_learns(page: Page, url: str, before: Callable[[], None] = lambda: 
     assert widget.wait_attribute("renderer", bool) == "webgpu"
     assert ticks_on(widget)
     assert widget.colours(widget.picture()) > 5
-    widget.control("Train").click()
+    widget.control("train").click()
     assert widget.wait_number("version", lambda version: version >= 1, TRAINED) >= 1
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
 
 

@@ -29,7 +29,7 @@ def test_the_share_of_send_moves_and_a_run_goes_on_from_its_file(chromium, open_
     widget.wait_number("version", lambda now: now == 0, TRAINED)
     notebook.kernel.run(f"w.load({str(path)!r})")
     widget.wait_number("version", lambda now: now >= version, TRAINED)
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.until(lambda: number("w.metrics.get('agent_steps', 0)"), lambda now: now > steps, TRAINED, "more steps")
     assert number("w.version") >= version
     stops(widget)

@@ -23,7 +23,7 @@ from tests.harness.browser.page import NotebookPage, WidgetPage, launch_chromium
 from tests.harness.browser.watching import TRAINED
 from tests.harness.process_tree import processes_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget(seed={seed}); w"
 CLEARLY = 0.8  # of decided matches against random play
@@ -46,7 +46,6 @@ def picture(widget: WidgetPage, name: str) -> None:
         widget.screenshot(PICTURES / f"hub-{name}.png")
 
 
-@pytest.mark.slow
 def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwright: Playwright):
     """Without WebGPU, which is software here, and would take the processors that the students share."""
     ada, ben = HubServer(hub, "ada"), HubServer(hub, "ben")
@@ -61,8 +60,8 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
         widgets[name] = page.widget()
         assert float(page.kernel.run("from dshq_widget.runtime.budget import cpu_budget; print(cpu_budget())")) == 0.5
     for widget in widgets.values():
-        assert widget.control("Training time left").inner_text() == "30:00"
-        widget.control("Train").click()
+        assert widget.root.get_by_label("Training time left").inner_text() == "30:00"
+        widget.control("train").click()
     for name, widget in widgets.items():
         widget.wait_attribute("status", lambda status: status == "training", TRAINED)
         assert pages[name].kernel.run("print(w._trainer.workers)") == "0\n"
@@ -75,7 +74,7 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
 
         widgets[name].until(best, lambda won: won > CLEARLY, TRAINED, "a policy that beats random play")
     print(f"both beat random play {time.monotonic() - began:.0f} s after both trained; frames/s {sorted(frames)}")
-    assert all(widget.control("Training time left").inner_text() != "30:00" for widget in widgets.values())
+    assert all(widget.root.get_by_label("Training time left").inner_text() != "30:00" for widget in widgets.values())
     picture(widgets["ben"], "training")
 
     # Ada's kernel is killed after its autosave; the page says so, and a new kernel offers the run.
@@ -93,7 +92,7 @@ def test_two_students_train_and_one_of_them_loses_everything(hub: Hub, playwrigh
     hers.wait_for_function(f"{LAB_KERNEL}.status === 'idle'", timeout=120_000)
     pages["ada"].run_all()
     widget = pages["ada"].widget()
-    resume = widget.root.get_by_role("button", name="Resume run from")
+    resume = widget.control("resume-run")
     resume.wait_for(timeout=60_000)
     assert resume.inner_text().startswith("Resume run from ")
     picture(widget, "resume")
@@ -125,7 +124,7 @@ def test_a_third_student_submits_and_wins(hub: Hub, plain_chromium):
     notebook = cleo.open(plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w")
     notebook.run_all()
     widget = notebook.widget()
-    widget.control("Submit").click()
+    widget.control("submit").click()
     answer = widget.root.locator(".seat .answer")
     widget.until(answer.inner_text, lambda text: "plays in 'Friday'" in text, 60, "the league's answer")
     picture(widget, "submitted")

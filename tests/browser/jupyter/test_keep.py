@@ -27,7 +27,7 @@ w
 
 def test_a_policy_is_saved_and_dropped(plain_chromium, open_page: OpenPage, tmp_path):
     _, widget = begin(open_page, plain_chromium, CELL)
-    path = saved(widget, "Save policy", tmp_path)
+    path = saved(widget, "save-policy", tmp_path)
     assert path.name == "ball-v0.dshq" and checkpoint.load(path).drill == "ball"
 
     gold = load_policy("ball:gold")
@@ -54,19 +54,19 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     widget.wait_number("tick", lambda tick: tick > 60)
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
     assert "needs a Python kernel" in widget.root.inner_text()
-    widget.control("Step")  # opens the Lab
-    assert not widget.control("Swap").is_visible(), "nothing trains here"
+    widget.control("step")  # opens the Lab
+    assert not widget.control("swap").is_visible(), "nothing trains here"
 
-    widget.control("Mode").select_option("human_vs_ai")
-    board = widget.root.get_by_label("Scoreboard")
+    widget.control("mode").select_option("human_vs_ai")
+    board = widget.root.locator(".scoreboard")
     widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
-    widget.control("Pause").click()
+    widget.control("pause").click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
-    widget.control("Play").click()
+    widget.control("play").click()
     widget.wait_attribute("playing", lambda playing: playing == "true")
 
-    assert saved(widget, "Save picture", tmp_path).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    gif = saved(widget, "Save GIF (last 10 s)", tmp_path).read_bytes()
+    assert saved(widget, "save-picture", tmp_path).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    gif = saved(widget, "save-gif", tmp_path).read_bytes()
     assert gif[:6] == b"GIF89a" and gif[-1:] == b";"
     width, height = struct.unpack("<HH", gif[6:10])
     assert width == 480 and 340 < height < 370, "the pitch and the caption below it"
@@ -74,6 +74,7 @@ def test_an_exported_match_plays_from_disk(plain_chromium, tmp_path):
     context.close()
 
 
+@pytest.mark.slow
 def test_an_embedded_match_plays_in_a_notebook_without_a_kernel(chromium, open_notebook: OpenNotebook):
     notebook = open_notebook(chromium, "from dshq_widget import DrillWidget\nDrillWidget(policy='gold').embed()")
     notebook.run_all()
@@ -98,8 +99,8 @@ def test_a_widget_saved_with_its_state_plays_without_its_kernel(chromium, lab: L
     widget = notebook.widget(timeout=120)
     widget.wait_number("tick", lambda tick: tick > 60)
     assert widget.attribute("version") == str(load_policy("ball:gold").metadata["version"])
-    widget.control("Mode").select_option("human_vs_ai")
-    board = widget.root.get_by_label("Scoreboard")
+    widget.control("mode").select_option("human_vs_ai")
+    board = widget.root.locator(".scoreboard")
     widget.until(board.inner_text, lambda text: "You" in text, 60, "the person's name")
     widget.wait_attribute("status", lambda status: status == "disconnected")
     assert notebook.console_errors == []
@@ -124,7 +125,8 @@ PLAYED = """async bytes => {
 }"""
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [2, 12])
 def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
     plain_chromium, open_page: OpenPage, tmp_path, seconds
 ):
@@ -132,10 +134,10 @@ def test_a_video_of_at_most_the_last_ten_seconds_while_the_match_goes_on(
     cell = "from dshq_widget import DrillWidget; w = DrillWidget(policy='gold'); w"
     _, widget = begin(open_page, plain_chromium, cell)
     widget.wait_number("tick", lambda tick: tick > seconds * 120, 120)
-    widget.control("Share").click()
+    widget.control("share").click()
     told, before = [], widget.number("tick")
     with widget.page.expect_download(timeout=300_000) as download:
-        widget.control("Save video (last 10 s)").click()
+        widget.control("save-video").click()
         said = widget.root.locator(".share-menu .said")
         told.append(widget.until(said.inner_text, lambda text: "%" in text, 60, "how much of it is made"))
     assert widget.number("tick") > before, "the match went on"

@@ -43,9 +43,8 @@ def run_cell(notebook: NotebookPage, place: int, source: str | None = None) -> s
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["watch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("values", "shaping", "drill"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["watch", "values", "shaping", "drill"])
 def test_a_lesson_in_the_browser(chromium, lab, tmp_path, name):
     row = lesson(name)
     shutil.copy(FOLDER / f"{row.stem}.ipynb", lab.work)
@@ -70,9 +69,8 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, name):
 
         widget = notebook.widget()
         widget.wait_attribute("playing", lambda playing: playing == "true")
-        tabs = {name.lower() for name in widget.tabs()}
-        assert tabs == {tab for tab, panels in protocol.TABS.items() if set(panels) & set(row.controls)}
-        buttons = widget.control("Train")
+        assert set(widget.tabs()) == {tab for tab, panels in protocol.TABS.items() if set(panels) & set(row.controls)}
+        buttons = widget.control("train")
         assert buttons.count() == ("training" in row.controls)
         if buttons.count() and not trains:
             buttons.click()
@@ -96,6 +94,7 @@ def test_a_lesson_in_the_browser(chromium, lab, tmp_path, name):
         notebook.close()
 
 
+@pytest.mark.slow
 def test_a_page_of_a_lesson_plays_without_kernel_and_network(plain_chromium, tmp_path):
     written = build(tmp_path, lesson("replay"), 3.0)
     share(tmp_path)

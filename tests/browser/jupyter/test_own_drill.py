@@ -26,6 +26,7 @@ def rerun(notebook, source):
     notebook.run_all()
 
 
+@pytest.mark.slow
 def test_a_drill_from_a_cell_plays_learns_and_changes(chromium, open_notebook: OpenNotebook):
     cell = SLIDER + SHOW
     notebook, widget = begin(open_notebook, chromium, cell)
@@ -33,7 +34,7 @@ def test_a_drill_from_a_cell_plays_learns_and_changes(chromium, open_notebook: O
     assert widget.colours(widget.picture()) > 3
     before = notebook.kernel.run("print(w.drill['spec']['rules_hash'])")
 
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version >= 2, TRAINED)  # the first is what the worker begins with
     kernel = notebook.kernel
     assert "1 worker" in kernel.run('print(w._trainer.workers, "worker")')

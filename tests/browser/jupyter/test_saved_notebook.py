@@ -37,7 +37,7 @@ def output(notebook: NotebookPage):
     return notebook.page.locator(".jp-OutputArea-output").first
 
 
-@pytest.mark.parametrize("drawn_by", ["chromium", pytest.param("plain_chromium", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("drawn_by", ["plain_chromium", pytest.param("chromium", marks=pytest.mark.slow)])
 def test_with_a_fresh_kernel_a_picture_of_the_match_stands_there(request, lab: LabServer, drawn_by):
     browser = request.getfixturevalue(drawn_by)
     name = f"fresh_{drawn_by}.ipynb"

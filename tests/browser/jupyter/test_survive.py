@@ -15,7 +15,7 @@ from tests.browser.conftest import OpenNotebook
 from tests.harness.browser.counting import COUNT_DEVICES, COUNT_LISTENERS
 from tests.harness.browser.lab import LAB_KERNEL
 from tests.harness.browser.page import launch_chromium
-from tests.harness.browser.watching import PLAIN, begin, inject, learns, plays_on, stands_alone, stops, ticks_on
+from tests.harness.browser.watching import PLAIN, SMALL, begin, inject, learns, plays_on, stands_alone, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.slow
 def test_after_a_kernel_restart_the_match_goes_on_and_the_cell_gives_a_fresh_widget(chromium, open_notebook):
-    notebook, widget = begin(open_notebook, chromium)
+    notebook, widget = begin(open_notebook, chromium, SMALL)
     version = learns(widget)
     notebook.page.evaluate(f"{LAB_KERNEL}.restart()")
     stands_alone(widget)
@@ -39,14 +39,6 @@ def test_after_a_kernel_restart_the_match_goes_on_and_the_cell_gives_a_fresh_wid
     assert learns(again) >= 1
 
 
-def test_after_the_kernels_death_the_same(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
-    learns(widget)
-    process = int(notebook.kernel.run("import os; print(os.getpid())"))
-    os.kill(process, signal.SIGKILL)
-    stands_alone(widget)
-
-
 @pytest.mark.slow
 def test_after_a_shutdown_the_same_also_where_nothing_trains(chromium, open_notebook: OpenNotebook):
     notebook, widget = begin(open_notebook, chromium)
@@ -54,8 +46,10 @@ def test_after_a_shutdown_the_same_also_where_nothing_trains(chromium, open_note
     stands_alone(widget)
 
 
-def test_train_and_stop_work_while_a_cell_runs(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium, PLAIN, "import time")
+def test_train_and_stop_work_while_a_cell_runs_and_the_match_outlives_the_kernel(
+    plain_chromium, open_notebook: OpenNotebook
+):
+    notebook, widget = begin(open_notebook, plain_chromium, SMALL, "import time")
     notebook.page.evaluate(
         """() => {
             const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
@@ -71,11 +65,15 @@ def test_train_and_stop_work_while_a_cell_runs(chromium, open_notebook: OpenNote
     stops(widget)
     assert "*" in running.inner_text(), "all this happened while the cell ran"
     notebook.page.evaluate(f"{LAB_KERNEL}.interrupt()")
+    process = int(notebook.kernel.run("import os; print(os.getpid())"))
+    os.kill(process, signal.SIGKILL)
+    stands_alone(widget)
 
 
 # ---- the page
 
 
+@pytest.mark.slow
 def test_two_views_show_one_match_and_share_their_worker_with_another(chromium, open_notebook: OpenNotebook):
     notebook, first = begin(
         open_notebook,
@@ -88,7 +86,7 @@ def test_two_views_show_one_match_and_share_their_worker_with_another(chromium, 
     for widget in (second, other):
         widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
     assert len(notebook.page.workers) == 1
-    first.control("Pause").first.click()
+    first.control("pause").first.click()
     for view in (first, second):
         view.wait_attribute("playing", lambda playing: playing == "false")
     notebook.page.wait_for_timeout(500)
@@ -105,7 +103,7 @@ def test_two_views_show_one_match_and_share_their_worker_with_another(chromium, 
     )
     left = notebook.widget(0)
     left.until(lambda: notebook.page.locator(".dshq-widget").count(), lambda count: count == 2, 60, "one view to go")
-    left.control("Play").click()
+    left.control("play").click()
     assert ticks_on(left)
     before = left.picture()
     assert ticks_on(left)

@@ -6,7 +6,7 @@ Behaviour only, under generous time-outs; how fast all this is, is measured by b
 import pytest
 
 from tests.browser.conftest import OpenNotebook
-from tests.harness.browser.watching import TRAINED, begin, pause, ticks_on
+from tests.harness.browser.watching import SMALL, TRAINED, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -49,16 +49,17 @@ def test_the_first_cell_shows_a_match_and_the_notebook_hears_no_key(chromium, op
     notebook.theme(dark=False)
 
 
-def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, open_notebook: OpenNotebook):
-    notebook, widget = begin(open_notebook, chromium)
+@pytest.mark.slow
+def test_training_shows_in_the_running_match_and_survives_a_reload(plain_chromium, open_notebook: OpenNotebook):
+    notebook, widget = begin(open_notebook, plain_chromium, SMALL)
     start = widget.number("tick")
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_attribute("status", lambda status: status in ("starting", "training"))
 
     first = widget.wait_number("version", lambda version: version >= 1, TRAINED)
     assert widget.attribute("status") == "training"
     assert widget.number("tick") > start  # the match was never started again
-    for _ in range(3):
+    for _ in range(2):
         tick, version = widget.number("tick"), widget.number("version")
         widget.wait_number("version", lambda now, seen=version: now > seen, TRAINED)
         assert widget.number("tick") >= tick
@@ -66,7 +67,7 @@ def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, ope
     assert widget.number("version") > first
     notebook.kernel.run("assert w.status == 'training' and w.version >= 1 and w.metrics['agent_steps'] > 0")
 
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped")
     assert ticks_on(widget)
 
@@ -77,5 +78,5 @@ def test_training_shows_in_the_running_match_and_survives_a_reload(chromium, ope
     assert again.wait_number("tick", lambda tick: tick > 0) >= stood
     assert again.wait_number("version", lambda now: now > 0) == version
     assert again.attribute("playing") == "false"
-    again.control("Play").click()
+    again.control("play").click()
     assert ticks_on(again)

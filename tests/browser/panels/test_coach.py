@@ -7,8 +7,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.bare_page import BarePage
-from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import TRAINED, begin, pause, ticks_on
+from tests.harness.browser.watching import TRAINED, ball_place, begin, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
@@ -25,25 +24,17 @@ def told(notebook: BarePage, expression: str) -> Any:
     return json.loads(notebook.kernel.run(f"import json; print(json.dumps({expression}))"))
 
 
-def on_page(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
-    """Where a place of the Ball Drill's world is in the window."""
-    box = widget.canvas.bounding_box()
-    assert box
-    unit = min(box["width"] / 9.2, box["height"] / 6.0)
-    return box["x"] + box["width"] / 2 + x * unit, box["y"] + box["height"] / 2 - y * unit
-
-
 @pytest.mark.slow
 def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
-    rewards = widget.tab("Rewards")
-    widget.control("Speed").select_option("32")
+    rewards = widget.tab("rewards")
+    widget.control("speed").select_option("32")
     numbers = lambda: rewards.locator(".sum .number").all_inner_texts()  # noqa: E731
     before = widget.until(numbers, bool, 120, "a game to end")
     pause(widget)
     before = numbers()
     for name in told(notebook, "[term['name'] for term in w.drill['spec']['terms']]"):
-        field = rewards.get_by_label(f"Weight of {name.replace('_', ' ')}", exact=True)
+        field = widget.control(f"weight-{name}")
         field.fill("0")
         field.press("Enter")
     widget.until(numbers, lambda now: set(now) == {"+0.00"}, 60, "games that pay nothing")
@@ -51,39 +42,39 @@ def test_the_last_games_are_weighed_anew_before_any_training(plain_chromium, ope
     assert rewards.locator(".sum .was").all_inner_texts() == [f"was {number}" for number in before]
     assert told(notebook, "w.status") == "idle"
 
-    goal = rewards.get_by_label("Weight of goal", exact=True)
+    goal = widget.control("weight-goal")
     goal.fill("lots")
     goal.press("Enter")
     assert "Enter a number" in rewards.locator(".problem:not(:empty)").inner_text()
-    widget.control("Reset rewards").click()
+    widget.control("reset-rewards").click()
     widget.until(numbers, lambda now: now == before, 60, "the drill's own weights")
     goal.fill("2")
     goal.press("Enter")
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_attribute("status", lambda status: status == "training", TRAINED)
     assert told(notebook, WEIGHTS) == "goal=2"
-    slider = rewards.get_by_label("goal, slider", exact=True)
+    slider = widget.control("weight-goal-slider")
     slider.focus()
     slider.press("End")
     widget.until(lambda: told(notebook, WEIGHTS), lambda now: now == "goal=3", 60, "the slider's weight in the kernel")
-    widget.control("Stop").click()
+    widget.control("stop").click()
 
 
 @pytest.mark.slow
 def test_drill_this(plain_chromium, open_page: OpenPage):
     notebook, widget = begin(open_page, plain_chromium, SMALL)
-    coach = widget.tab("Coach")
-    drill = widget.control("Drill this")
+    coach = widget.tab("coach")
+    drill = widget.control("drill-this")
     assert not drill.is_visible(), "only a match that stands is a scene"
-    widget.control("Reset match").click()
+    widget.control("reset-match").click()
     ticks_on(widget)
     stands = pause(widget)
     widget.until(lambda: told(notebook, TICK), lambda tick: tick == stands, 60, "where the ball lies, in the kernel")
     widget.canvas.scroll_into_view_if_needed()
     mouse = widget.page.mouse
-    mouse.move(*on_page(widget, *told(notebook, BALL)))
+    mouse.move(*ball_place(widget, *told(notebook, BALL)))
     mouse.down()
-    mouse.move(*on_page(widget, 3.0, 0.0), steps=8)
+    mouse.move(*ball_place(widget, 3.0, 0.0), steps=8)
     widget.page.wait_for_timeout(1000)  # let go at rest it is not thrown
     mouse.up()
     drill.click()
@@ -93,19 +84,19 @@ def test_drill_this(plain_chromium, open_page: OpenPage):
     [place] = [row["places"][0] for row in told(notebook, "w.scenes")]
     assert abs(place[0] - 3.0) < 0.3 and abs(place[1]) < 0.3
 
-    widget.control("Step").click()
+    widget.control("step").click()
     widget.page.wait_for_timeout(500)
     drill.click()
     widget.until(scenes.count, lambda count: count == 2, 60, "the second scene")
-    widget.control("Train").click()
+    widget.control("train").click()
     texts = lambda: scenes.locator(".success").all_inner_texts()  # noqa: E731
     widget.until(texts, lambda now: all("wins" in text for text in now), TRAINED, "both to be measured")
     widget.until(texts, lambda now: all("before" in text for text in now), TRAINED, "both to be measured again")
-    widget.control("Remove scene 1").click()
+    widget.control("remove-scene-1").click()
     widget.until(scenes.count, lambda count: count == 1, 60, "one scene to go")
-    share = widget.control("Share of practice games")
+    share = widget.control("scene-share")
     share.focus()
     share.press("End")
     widget.until(lambda: told(notebook, SHARE), lambda now: now == 0.9, 60, "the share in the kernel")
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)

@@ -10,12 +10,13 @@ from tests.harness.browser.page import WidgetPage
 from tests.harness.browser.watching import TRAINED, ticks_on
 from tests.harness.games.dreamers import stubborn
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 FORWARD_LEFT = 4
 ACTION = 16
 """Where the last action is in the state of a drill of one side, in bytes: behind generator, practice and clock."""
 SLOW = 120  # seconds: torch, and perhaps rules to compile
+SNAPSHOT = f"print(*(w.snapshot['tick'], w.snapshot['state'][{ACTION}]) if w.snapshot else ())"
 SEEN = """n => [...document.querySelectorAll(`.dream canvas[aria-label^="${n}"]`)]
     .filter(c => !c.hasAttribute('data-empty')).map(c => c.toDataURL())"""
 
@@ -38,19 +39,19 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 0, SLOW)
     assert widget.number("version") == 2
-    for name in ("16 futures", "Ghost: versions back", "Value map", "Drill this"):
+    for name in ("futures", "ghost-back", "value-map", "drill-this"):
         assert widget.control(name).count() == 0
 
     # what it does is what the file's policy wants, not chance: one of nine actions, again and again
-    did = []
+    did, told = [], ""
     for _ in range(6):
-        assert ticks_on(widget)
-        did.append(int(notebook.kernel.run(f"print(w.snapshot['state'][{ACTION}])")))
+        told = widget.until(lambda: notebook.kernel.run(SNAPSHOT), lambda now, old=told: now != old, SLOW, "a snapshot")
+        did.append(int(told.split()[1]))
     assert did.count(FORWARD_LEFT) >= 5, did
     begun = [frame for frame in plans if '"DECIDE"' in frame and '"start":{' in frame]
     assert len(begun) == 1, "page and process play the same match, to the bit, through several games"
 
-    panel = widget.tab("Dream")
+    panel = widget.tab("dream")
     widget.until(lambda: pictures(widget, "What came"), lambda shown: len(shown) >= 3, SLOW, "what came")
     (seen,), (made,) = pictures(widget, "What it sees"), pictures(widget, "What it makes of it")
     imagined = pictures(widget, "Imagined, step")
@@ -58,7 +59,7 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     widget.until(lambda: pictures(widget, "What it sees"), lambda now: now != [seen], SLOW, "another frame")
     assert "nats" in panel.locator(".surprise").inner_text()
 
-    widget.control("Play inside the dream").click()
+    widget.control("dream-enter").click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
     stood = widget.number("tick")
     steps = lambda: int(panel.locator(".dreaming").get_attribute("data-steps") or -1)  # noqa: E731
@@ -70,34 +71,33 @@ def test_the_policy_plays_dreams_and_lets_a_person_in(plain_chromium, open_page:
     widget.page.keyboard.up("w")
     assert pictures(widget, "The dream") != [dreamt]
     assert widget.number("tick") == stood
-    widget.control("Leave the dream").click()
+    widget.control("dream-leave").click()
     assert ticks_on(widget)
 
 
-@pytest.mark.slow
 def test_new_versions_take_over_and_a_person_may(plain_chromium, open_page: OpenPage, file: Path):
     notebook = open_page(plain_chromium, f"from dshq_widget import DrillWidget; w = DrillWidget({str(file)!r}); w")
     notebook.run_all()
     widget = notebook.widget()
     widget.wait_number("tick", lambda tick: tick > 0, SLOW)
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version > 4, TRAINED)
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
     newest = int(notebook.kernel.run("print(w._trainer.version)"))
     widget.wait_number("version", lambda version: version == newest, SLOW)
 
-    widget.control("Mode").select_option("human_vs_ai")
+    widget.control("mode").select_option("human_vs_ai")
     assert ticks_on(widget)
-    widget.control("Mode").select_option("ai_vs_ai")
+    widget.control("mode").select_option("ai_vs_ai")
     assert ticks_on(widget)
-    widget.control("Pause").click()
+    widget.control("pause").click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
     time.sleep(1.0)
     stood = widget.number("tick")
-    widget.control("Step decision").click()
+    widget.control("step-decision").click()
     widget.wait_number("tick", lambda tick: tick >= stood + 4)
-    widget.control("Reset match").click()
+    widget.control("reset-match").click()
     widget.wait_number("tick", lambda tick: tick == 0)
-    widget.control("Play").click()
+    widget.control("play").click()
     assert ticks_on(widget)

@@ -2,18 +2,17 @@
 
 import pytest
 
-from tests.browser.conftest import OpenPage
-from tests.harness.browser.watching import begin, learns, pause, stops, ticks_on
+from tests.browser.conftest import OpenPage, SharedPage
+from tests.harness.browser.watching import GOLD, begin, learns, pause, stops, ticks_on
 
 pytestmark = pytest.mark.browser
 
-GOLD = "from dshq_widget import DrillWidget; w = DrillWidget('ball', policy='gold'); w"
 MAZE = "from dshq_widget import DrillWidget; w = DrillWidget('maze'); w"
 
 
-def test_the_switch_the_lines_and_the_bars(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, GOLD)
-    switch = widget.root.get_by_role("switch", name="16 futures", exact=True)
+def test_the_switch_the_lines_and_the_bars(shared_page: SharedPage):
+    _, widget = shared_page(GOLD)
+    switch = widget.control("futures")
     widget.wait_number("version", lambda version: version > 0)
     stood = pause(widget)
     plain = widget.picture()
@@ -24,49 +23,43 @@ def test_the_switch_the_lines_and_the_bars(plain_chromium, open_page: OpenPage):
     widget.until(widget.picture, lambda now: now != plain, 60, "lines over the pitch")
     assert float(widget.wait_attribute("search-ms", bool)) > 0
     assert widget.number("tick") == stood, "what is searched are copies"
-    widget.tab("Mind")
+    widget.tab("mind")
     panel = widget.root.locator(".futures")
     shares = [int(text.rstrip("%")) for text in panel.locator("li.move .after").all_inner_texts()]
     assert len(shares) == 6 and sum(shares) > 90
     assert "Effective sample size" in (panel.get_by_role("img").get_attribute("aria-label") or "")
     assert widget.root.get_by_text("ms a decision").is_visible()
 
-    widget.control("Number of futures").fill("3")  # 64
-    widget.control("Decisions ahead").fill("6")
+    widget.control("futures-number").fill("3")  # 64
+    widget.control("futures-depth").fill("6")
     widget.until(panel.locator(".help").inner_text, lambda text: "64 copies of the match 6" in text, 60, "64 futures")
     assert switch.inner_text() == "16 futures"
 
-    widget.control("Play").first.click()
+    widget.control("mode").select_option("human_vs_ai")
+    side = lambda: panel.get_attribute("data-side")  # noqa: E731
+    widget.until(side, lambda now: now == "1", 60, "futures of orange, where a person plays blue")
+    widget.control("mode").select_option("ai_vs_ai")
+    widget.until(side, lambda now: now == "0", 60, "futures of blue")
+    widget.control("play").first.click()
     assert ticks_on(widget)
     pause(widget)
     switch.click()
     widget.wait_attribute("search-ms", lambda ms: ms == "")
     assert not panel.locator(".seen").is_visible()
-    widget.control("Play").first.click()
+    widget.control("play").first.click()
     assert ticks_on(widget)
-
-
-def test_it_decides_for_orange_where_a_person_plays_blue(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, GOLD)
-    widget.control("16 futures").click()
-    widget.tab("Mind")
-    panel = widget.root.locator(".futures")
-    side = lambda: panel.get_attribute("data-side")  # noqa: E731
-    widget.until(side, lambda now: now == "0", 60, "futures of blue")
-    widget.control("Mode").select_option("human_vs_ai")
-    widget.until(side, lambda now: now == "1", 60, "futures of orange")
 
 
 @pytest.mark.slow
 def test_a_drill_of_one_side_without_handles(chromium, open_page: OpenPage):
     _, widget = begin(open_page, chromium, MAZE)
     widget.wait_attribute("renderer", lambda renderer: renderer == "webgpu")
-    assert not widget.control("16 futures").is_visible(), "an untrained network has nothing to look ahead with"
+    assert not widget.control("futures").is_visible(), "an untrained network has nothing to look ahead with"
     learns(widget)
     stops(widget)
     pause(widget)
     plain = widget.picture()
-    widget.control("16 futures").click()
+    widget.control("futures").click()
     widget.until(widget.picture, lambda now: now != plain, 60, "lines over the maze")
-    widget.control("16 futures").click()
+    widget.control("futures").click()
     widget.until(widget.picture, lambda now: now == plain, 60, "the maze as it was")

@@ -5,16 +5,16 @@ import pytest
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.watching import TRAINED, begin
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CELL = "from dshq_widget import DrillWidget; w = DrillWidget('territory', speed=32, seed=1); w"
 
 
 def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, CELL)
-    panel = widget.tab("Gate")
+    panel = widget.tab("gate")
     assert panel.is_visible()
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version > 0, TRAINED)
     verdicts = lambda: panel.locator(".proposals .verdict").all_inner_texts()  # noqa: E731
     shown = widget.until(verdicts, lambda now: len([v for v in now if v]) >= 8, TRAINED, "eight proposals")
@@ -22,18 +22,13 @@ def test_proposals_are_judged_and_sliders_act_at_once(plain_chromium, open_page:
     came = lambda: panel.locator(".came .sentence").inner_text()  # noqa: E731
     widget.until(came, lambda text: "15 seconds" in text, TRAINED, "what came of a proposal")
 
-    threshold = panel.get_by_role("textbox", name="Threshold", exact=True)
+    threshold = widget.control("dial-threshold")
     threshold.fill("1")
     threshold.press("Enter")
     widget.until(verdicts, lambda now: set(now[:4]) == {"WAIT"}, TRAINED, "a threshold that nothing passes")
 
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
     version = widget.number("version")
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda now: now > version, TRAINED)
-
-
-def test_other_algorithms_have_no_gate(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget('bandit'); w")
-    assert widget.root.get_by_role("tab", name="Gate", exact=True).count() == 0

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, SharedPage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import PLAIN, TRAINED, begin, ticks_on
+from tests.harness.browser.watching import SMALL, TRAINED, begin, rests, ticks_on
 
 pytestmark = pytest.mark.browser
 
-GHOST = "Ghost: versions back"
+GHOST = "ghost-back"
 
 
 def texts(widget: WidgetPage, selector: str) -> list[str]:
@@ -21,10 +21,10 @@ def unfold(widget: WidgetPage, panel: str) -> None:
 
 @pytest.mark.slow
 def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: OpenPage):
-    notebook, widget = begin(open_page, plain_chromium, PLAIN)
-    chip, slider = widget.control("Ghost").first, widget.control(GHOST)
+    notebook, widget = begin(open_page, plain_chromium, SMALL)
+    chip, slider = widget.control("ghost").first, widget.control(GHOST)
     assert not chip.is_visible(), "there is no yesterday yet"
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_number("version", lambda version: version > 0, TRAINED)
     widget.until(chip.is_visible, bool, TRAINED, "an earlier version to choose")
     tick, score = widget.number("tick"), widget.attribute("score")
@@ -38,7 +38,7 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     before, after = (sum(map(int, text.split("-"))) for text in (score, widget.attribute("score")))
     assert after >= before
 
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
     slider.focus()
     widget.page.keyboard.press("Home")
@@ -51,15 +51,17 @@ def test_an_earlier_version_plays_against_the_newest(plain_chromium, open_page: 
     again = notebook.widget()
     again.wait_number("version", lambda version: version > 0, TRAINED)
     assert texts(again, ".board .name") == ["AI", "AI"]
-    assert not again.control("Ghost").first.is_visible(), "the page has seen one version only"
+    assert not again.control("ghost").first.is_visible(), "the page has seen one version only"
 
 
-def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, PLAIN)
+def test_league_log_and_curves(shared_page: SharedPage):
+    opened, widget = shared_page(SMALL)
+    rests(widget)
+    opened.run("w.reset_training()")
     unfold(widget, "log")
-    widget.tab("League")
+    widget.tab("league")
     assert widget.root.locator(".league .sentence").is_visible()
-    widget.control("Train").click()
+    widget.control("train").click()
     players = lambda: texts(widget, ".league tbody th")  # noqa: E731
     found = widget.until(players, bool, TRAINED, "the first round of the league")
     assert any("chaser" in name for name in found) and any("v0" in name and "champion" in name for name in found)
@@ -68,32 +70,26 @@ def test_league_log_and_curves(plain_chromium, open_page: OpenPage):
     assert widget.root.locator(".league .range").first.bounding_box()["width"] > 3
 
     widget.wait_number("version", lambda version: version > 0, TRAINED)
-    widget.tab("Learn")
+    widget.tab("learn")
     log = lambda: texts(widget, ".lines .what")  # noqa: E731
     lines = widget.until(log, lambda now: any(" takes over from v" in line for line in now), 60, "a swap in the log")
     assert any(line == "Training started." for line in lines)
     widget.control("learning_rate").fill("0.001")
     widget.control("learning_rate").press("Enter")
-    widget.tab("Learn")
+    widget.tab("learn")
     widget.until(log, lambda lines: any("learning_rate: 0.003 → 0.001" in line for line in lines), 60, "the change")
 
-    widget.control("Export CSV")  # opens the other curves
+    widget.control("export-csv")  # opens the other curves
     widget.root.locator(".fold .curves").evaluate("curves => curves.scrollIntoView()")  # what nobody sees is not drawn
     for title in ("Elo", "Reward by term"):
         curve = widget.root.locator("figure.curve", has=widget.page.get_by_text(title, exact=True))
         curve.locator("canvas").wait_for(state="visible", timeout=TRAINED * 1000)
         assert "hould rise" in curve.locator(".help").inner_text()
 
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
     lines = widget.until(
         log, lambda now: any("Training stopped" in line for line in now), 60, "the end of the training"
     )
     assert len(lines) <= 200
-
-
-def test_a_drill_of_one_side_has_neither_league_nor_ghost(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w")
-    assert not widget.root.get_by_role("tab", name="League").is_visible()
-    assert widget.control(GHOST).count() == 0
-    assert widget.root.locator("details.log").is_visible()
+    opened.run("w.set_hyper(learning_rate=0.003)")

@@ -4,21 +4,20 @@ import csv
 
 import pytest
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import LearningPage, SharedPage
 from tests.harness.browser.bare_page import BarePage
 from tests.harness.browser.page import WidgetPage
-from tests.harness.browser.watching import PLAIN, TRAINED, begin, pause, ticks_on
+from tests.harness.browser.watching import GOLD, TRAINED, ball_place, pause, ticks_on
 
 pytestmark = pytest.mark.browser
 
+PLAYERS = "import numpy; print(*numpy.frombuffer(bytes(w.snapshot['state']), '<f4')[10:14])"  # x of both, y of both
 
-GOLD = "from dshq_widget import DrillWidget; w = DrillWidget('ball', policy='gold'); w"
 
-
-def opened(open_page: OpenPage, browser) -> tuple[BarePage, WidgetPage]:
+def thinking(shared_page: SharedPage) -> tuple[BarePage, WidgetPage]:
     """A running match of a trained policy, and what it thinks."""
-    notebook, widget = begin(open_page, browser, GOLD)
-    widget.tab("Mind").locator(".option").first.wait_for(state="visible", timeout=60_000)
+    notebook, widget = shared_page(GOLD)
+    widget.tab("mind").locator(".option").first.wait_for(state="visible", timeout=60_000)
     return notebook, widget
 
 
@@ -26,8 +25,8 @@ def texts(widget: WidgetPage, selector: str) -> list[str]:
     return widget.root.locator(selector).all_inner_texts()
 
 
-def test_moves_and_senses_of_the_chosen_player(plain_chromium, open_page: OpenPage):
-    _, widget = opened(open_page, plain_chromium)
+def test_moves_and_senses_of_the_chosen_player(shared_page: SharedPage):
+    _, widget = thinking(shared_page)
     rows = widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: any(now), 60, "observations")
     assert len(rows) == 28
     shares = [int(text.rstrip("%")) for text in texts(widget, ".option .number")]
@@ -39,56 +38,53 @@ def test_moves_and_senses_of_the_chosen_player(plain_chromium, open_page: OpenPa
     assert ticks_on(widget)
     widget.until(lambda: texts(widget, ".rows .sense .number"), lambda now: now != before, 60, "new observations")
 
-    widget.control("Player").select_option("1")
+    widget.control("player").select_option("1")
     side = lambda: widget.root.locator(".mind").get_attribute("data-side")  # noqa: E731
     assert widget.until(side, lambda now: now == "1", 60, "orange's thoughts") == "1"
 
 
-def test_a_click_on_a_player_chooses_it(plain_chromium, open_page: OpenPage):
-    _, widget = opened(open_page, plain_chromium)
-    pause(widget)
+def test_a_click_on_a_player_chooses_it(shared_page: SharedPage):
+    notebook, widget = thinking(shared_page)
+    stood = pause(widget)
+    told = "print(w.snapshot and w.snapshot['tick'])"
+    widget.until(lambda: notebook.run(told).strip(), str(int(stood)).__eq__, 60, "where the players stand")
+    x, _, y, _ = map(float, notebook.run(PLAYERS).split())
     mind = widget.root.locator(".mind")
-    widget.control("Player").select_option("1")
+    widget.control("player").select_option("1")
     widget.until(lambda: mind.get_attribute("data-side"), lambda side: side == "1", 60, "orange's thoughts")
-    box = widget.canvas.bounding_box()
-    assert box
-    # at most a few clicks find blue: the left half of the pitch is its own at the start of a match
-    for column in range(2, 19):
-        for row in range(2, 13):
-            widget.canvas.click(position={"x": box["width"] * column / 20, "y": box["height"] * row / 14})
-            if mind.get_attribute("data-side") == "0":
-                return
-    raise AssertionError("no click on the pitch chose the blue player")
+    widget.canvas.scroll_into_view_if_needed()
+    widget.page.mouse.click(*ball_place(widget, x, y))
+    widget.until(lambda: mind.get_attribute("data-side"), lambda side: side == "0", 60, "blue's thoughts")
 
 
-def test_the_value_map_lies_on_the_pitch(plain_chromium, open_page: OpenPage):
-    _, widget = opened(open_page, plain_chromium)
+def test_the_value_map_lies_on_the_pitch(shared_page: SharedPage):
+    _, widget = thinking(shared_page)
     pause(widget)
     widget.canvas.scroll_into_view_if_needed()
     plain = widget.picture()
-    widget.control("Value map").click()
+    widget.control("value-map").click()
     legend = widget.root.locator(".map-legend")
     legend.wait_for(state="visible")
     few = widget.colours(plain)
     colours = lambda: widget.colours(widget.picture())  # noqa: E731
     widget.until(colours, lambda count: count > 2 * few, 60, f"the value map to be drawn, with more than {few} colours")
     widget.until(legend.inner_text, lambda text: "+" in text, 60, "the legend's numbers")
-    widget.control("Value map").click()
+    widget.control("value-map").click()
     widget.until(widget.picture, lambda now: now == plain, 60, "the value map to go")
-    widget.control("Play").click()
-    widget.control("Value map").click()
+    widget.control("play").click()
+    widget.control("value-map").click()
     assert ticks_on(widget)
 
 
-def test_why_that_move(plain_chromium, open_page: OpenPage):
-    _, widget = opened(open_page, plain_chromium)
+def test_why_that_move(shared_page: SharedPage):
+    _, widget = thinking(shared_page)
     widget.page.set_viewport_size({"width": 1400, "height": 2600})  # so that focusing a move scrolls nothing
-    why = widget.root.get_by_role("button", name="Why that move?", exact=True)
+    why = widget.root.locator("[data-control=why]")
     assert not why.is_visible(), "only a match that stands can be asked"
-    widget.tab("Learn")
+    widget.tab("learn")
     stood = pause(widget)
     why.click()
-    assert widget.root.get_by_role("tab", name="Mind").get_attribute("aria-selected") == "true"
+    assert widget.control("tab-mind").get_attribute("aria-selected") == "true"
     moves = widget.root.locator(".outcome")
     moves.first.wait_for(state="visible", timeout=60_000)
     assert moves.count() == 4
@@ -100,17 +96,15 @@ def test_why_that_move(plain_chromium, open_page: OpenPage):
     assert widget.number("tick") == stood
     moves.first.blur()
     widget.until(widget.picture, lambda now: now == still, 60, "the match as it stood")
-    widget.control("Step").click()
+    widget.control("step").click()
     widget.wait_number("tick", lambda tick: tick == stood + 1)
     widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")
 
 
 @pytest.mark.slow
-def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
-    _, widget = begin(open_page, plain_chromium, PLAIN)
-    widget.control("Train").click()
-    widget.wait_number("version", lambda version: version > 0, TRAINED)
-    save = widget.control("Export CSV")
+def test_curves_to_take_away(learning_page: LearningPage):
+    _, widget = learning_page()
+    save = widget.control("export-csv")
     save.wait_for(state="visible", timeout=TRAINED * 1000)
     widget.wait_number("version", lambda version: version > 3, TRAINED)  # so that curves have points
     with widget.page.expect_download() as download:
@@ -118,12 +112,12 @@ def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     rows = list(csv.DictReader(download.value.path().read_text().splitlines()))
     assert download.value.suggested_filename.startswith("ball-")
     assert all(float(row["agent_steps"]) > 0 for row in rows if row["agent_steps"]) and rows
-    widget.control("Log scale").click()
+    widget.control("log-scale").click()
     widget.root.locator(".curve canvas").first.wait_for(state="visible", timeout=60_000)
     with widget.page.expect_download() as download:
-        widget.control("Export PNG").click()
+        widget.control("export-png").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
 
     figure = widget.root.locator("figure.curve", has=widget.page.get_by_text("Return", exact=True))
@@ -144,5 +138,5 @@ def test_curves_to_take_away(plain_chromium, open_page: OpenPage):
     widget.page.mouse.move(2, 2)  # in the window's corner, which is nobody's
     widget.until(legend.inner_text, lambda text: text == newest, 60, "the newest value")
     before = figure.locator("canvas").screenshot()
-    widget.control("Chart axis").select_option("seconds")
+    widget.control("chart-axis").select_option("seconds")
     widget.until(figure.locator("canvas").screenshot, lambda now: now != before, 60, "the curve over seconds")

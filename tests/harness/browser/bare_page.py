@@ -12,6 +12,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.harness.browser.calm import CALM
 from tests.harness.browser.console import Console
 from tests.harness.browser.lab import Kernel
 from tests.harness.browser.page import VIEWPORT, WidgetPage, widget_on
@@ -24,6 +25,7 @@ from ipywidgets.widgets.widget import _instances as __all
 from dshq_widget.widget.play_server import serve as __serve
 print(__serve(__all[{model!r}]).url)
 """
+MINE = "from ipywidgets.widgets.widget import _instances as __all; w = __all[{model!r}]\n"
 CLEAR = """
 from ipywidgets.widgets.widget import _instances as __all
 for __one in list(__all.values()):
@@ -70,16 +72,19 @@ class BarePage:
         *cells: str,
         prepare: Callable[[BrowserContext], None] = lambda context: None,
         where: Callable[[str], str] = lambda url: url,
+        calm: bool = True,
         **options: Any,
     ):
         """Nothing runs yet. `prepare` sees the browser's context before its page, `options` go to it; `where` turns the
-        widget's address into another way to it.
+        widget's address into another way to it. A `calm` page draws few frames.
         """
         self.kernel, self.cells, self._where = kernel, cells, where
-        self.url = ""
+        self.url = self.model = ""
         self._console = Console()
         self.context = browser.new_context(**{"viewport": VIEWPORT, **options})
         self.context.set_default_timeout(OPEN_SECONDS * 1000)
+        if calm:
+            self.context.add_init_script(CALM)
         prepare(self.context)
         self.page = self._new_page()
 
@@ -101,8 +106,13 @@ class BarePage:
         shown = [data[VIEW]["model_id"] for cell in self.cells for data in self.kernel.shown_by(cell) if VIEW in data]
         if not shown:
             raise RuntimeError("wanted a cell that shows a widget")
-        self.url = self._where(self.kernel.run(SERVE.format(model=shown[-1])).strip())
+        self.model = shown[-1]
+        self.url = self._where(self.kernel.run(SERVE.format(model=self.model)).strip())
         self.page.goto(self.url, timeout=OPEN_SECONDS * 1000)
+
+    def run(self, code: str) -> str:
+        """Run `code` in the kernel, with `w` this page's widget; returns what it printed."""
+        return self.kernel.run(MINE.format(model=self.model) + code)
 
     def another(self) -> WidgetPage:
         """The same widget on one more page of the same browser."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from playwright.sync_api import Browser, BrowserContext, Request
 
+from tests.harness.browser.calm import CALM
 from tests.harness.browser.console import Console
 from tests.harness.browser.page import WidgetPage
 
@@ -20,6 +21,7 @@ class Opened:
         """`script` runs in the page before its own."""
         self.context: BrowserContext = browser.new_context(offline=True, viewport={"width": 1280, "height": 1000})
         self.open_contexts.add(self.context)
+        self.context.add_init_script(CALM)
         self.context.add_init_script(script)
         self.console = Console()
         self.page = self.context.new_page()
@@ -53,6 +55,6 @@ class Opened:
 def train(widget: WidgetPage, versions: int) -> int:
     """Press Train and wait for that many more versions; the newest."""
     before = widget.number("version")
-    widget.control("Train").click()
+    widget.control("train").click()
     widget.wait_attribute("status", lambda status: status == "training", timeout=PATIENCE)
     return int(widget.wait_number("version", lambda version: version >= before + versions, timeout=PATIENCE))

@@ -18,7 +18,7 @@ DROP = """(stage, [name, text]) => {
 def saved(widget: WidgetPage, entry: str, folder: Path) -> Path:
     """What an entry of the Share menu downloads."""
     if not widget.control(entry).is_visible():
-        widget.control("Share").click()
+        widget.control("share").click()
     with widget.page.expect_download(timeout=180_000) as download:
         widget.control(entry).click()
     path = folder / download.value.suggested_filename

@@ -22,8 +22,10 @@ from typing import Any
 import nbformat
 from jupyter_client.blocking import BlockingKernelClient
 
+from tests.harness.process_tree import end_tree
+
 START_SECONDS = 120
-STOP_SECONDS = 30
+ANSWER_SECONDS = 30
 PATIENCE = 600  # seconds for a piece of code in a kernel, which may wait for something to be learned
 
 LAB_KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
@@ -77,12 +79,9 @@ class LabServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.terminate()  # the server ends its kernels before itself
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """End the server and all that it began. Asked politely it would wait for each of its kernels."""
+        end_tree(self.process.pid)
+        self.process.wait()
         self.log.close()
 
     def _folders(self) -> dict[str, str]:
@@ -113,7 +112,7 @@ class LabServer:
         request = urllib.request.Request(
             self.url + path, method=method, headers={"Authorization": f"token {self.token}"}
         )
-        with urllib.request.urlopen(request, timeout=STOP_SECONDS) as answer:
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
             body = answer.read()
         return json.loads(body) if body else None
 

@@ -19,6 +19,7 @@ from playwright.sync_api import (
 )
 
 from dshq_widget.env.webgpu import SOFTWARE_FLAGS, find_chromium
+from tests.harness.browser.calm import CALM
 from tests.harness.browser.console import Console
 from tests.harness.browser.lab import Kernel, LabServer
 
@@ -54,6 +55,13 @@ def launch_chromium(playwright: Playwright, webgpu: bool = True, *more: str) -> 
     return playwright.chromium.launch(executable_path=find_chromium(), args=flags)
 
 
+def calm_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A fresh one, whose pages draw few frames."""
+    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    context.add_init_script(CALM)
+    return context
+
+
 def inner(png: bytes, margin: int = 16) -> bytes:
     """A picture's pixels without its edge: the browser smooths rounded corners anew when something near changes."""
     picture = Image.open(io.BytesIO(png)).convert("RGB")
@@ -75,15 +83,15 @@ class NotebookPage:
     ):
         """Open `lab.work/name` and wait for its kernel.
 
-        The page is one more of `context`, or has a context of its own: `prepare` sees that before its first page, and
-        `options` go to it. `url` is another way to the server.
+        The page is one more of `context`, or has a context of its own, in which few frames are drawn: `prepare` sees
+        that before its first page, and `options` go to it. `url` is another way to the server.
         """
         self.lab = lab
         self.name = name
         self._console = Console(HARMLESS, warnings="dshq", uncaught=LATE)
         self._kernel: Kernel | None = None
         self._owned = context is None
-        self.context = context or browser.new_context(**{"viewport": VIEWPORT, **options})
+        self.context = context or calm_context(browser, **options)
         self.context.set_default_timeout(OPEN_SECONDS * 1000)
         prepare(self.context)
         self.page: Page = self.context.new_page()
@@ -163,7 +171,7 @@ class NotebookPage:
 
 
 class WidgetPage:
-    """The page contract of docs/architecture.md: `data-` attributes, controls by accessible name, the match canvas."""
+    """The page contract of docs/architecture.md: `data-` attributes, controls by their ids, the match canvas."""
 
     def __init__(self, page: Page, root: Locator):
         self.page = page
@@ -200,14 +208,14 @@ class WidgetPage:
         """Every `data-` attribute of the root, without the prefix."""
         return self.root.evaluate("root => ({...root.dataset})")
 
-    def control(self, name: str) -> Locator:
-        """The button, input or select with this accessible name; opens the tab, menu and folds that hold it, as a
-        person does who looks for it. Nothing stays opened where there is no such control.
+    def control(self, key: str) -> Locator:
+        """The control with this id (docs/contract.md); opens the tab, menu and folds that hold it, as a person does who
+        looks for it. Nothing stays opened where there is no such control.
         """
-        found = self.root.get_by_role("button", name=name, exact=True).or_(self.root.get_by_label(name, exact=True))
+        found = self.root.locator(f'[data-control="{key}"]')
         if found.count() == 0:
             before = self.root.locator("[role=tab][aria-selected=true]")
-            shown = before.text_content() if before.count() else None
+            shown = self._tab_of(before) if before.count() else None
             for tab in self.tabs():
                 self.tab(tab)
                 if found.count():
@@ -230,20 +238,24 @@ class WidgetPage:
         return found
 
     def tabs(self) -> list[str]:
-        """The names of the tabs, wherever the page is scrolled to."""
-        return self.root.locator("[role=tab]:not([hidden])").all_text_contents()
+        """The tabs that are offered, such as "learn", wherever the page is scrolled to."""
+        return [self._tab_of(handle) for handle in self.root.locator("[role=tab]:not([hidden])").all()]
+
+    @staticmethod
+    def _tab_of(handle: Locator) -> str:
+        return (handle.get_attribute("data-control") or "").removeprefix("tab-")
 
     def tab(self, name: str) -> Locator:
         """Open a tab; returns what stands under it."""
-        handle = self.root.get_by_role("tab", name=name, exact=True)
+        handle = self.root.locator(f'[data-control="tab-{name}"]')
         if handle.get_attribute("aria-selected") != "true":
             handle.click()
-        return self.root.get_by_role("tabpanel", name=name, exact=True)
+        return self.root.locator(f"[id='{handle.get_attribute('aria-controls')}']")
 
     @property
     def canvas(self) -> Locator:
         """The focusable match."""
-        return self.root.get_by_label("Match", exact=True)
+        return self.root.locator("[data-control=match]")
 
     def picture(self) -> bytes:
         """What the match canvas shows now, as PNG, without what lies over it."""

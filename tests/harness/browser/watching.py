@@ -9,6 +9,14 @@ from tests.harness.browser.bare_page import BarePage
 from tests.harness.browser.page import NotebookPage, WidgetPage
 
 PLAIN = "from dshq_widget import DrillWidget; w = DrillWidget(); w"
+GOLD = "from dshq_widget import DrillWidget; w = DrillWidget('ball', policy='gold'); w"
+CARTPOLE = "from dshq_widget import DrillWidget; w = DrillWidget('cartpole'); w"
+SMALL = """
+from dshq_widget import DrillWidget
+w = DrillWidget(num_envs=64, minibatch_size=1024, workers=0, pace=30_000)
+w
+"""
+"""What learns here: few games, and a pace that leaves the processors to the others."""
 
 TRAINED = 600  # seconds for the first new version on a busy machine that never compiled anything
 
@@ -32,22 +40,36 @@ def ticks_on(widget: WidgetPage) -> bool:
 
 def pause(widget: WidgetPage) -> float:
     """Pause, and return the tick at which the match stands."""
-    widget.control("Pause").first.click()
+    widget.control("pause").first.click()
     widget.wait_attribute("playing", lambda playing: playing == "false")
     widget.page.wait_for_timeout(500)  # one more report of the show, after which the tick is the standing one
     return widget.number("tick")
 
 
+def rests(widget: WidgetPage) -> None:
+    """Wait until nothing trains, whoever trained before."""
+    if widget.attribute("status") == "training":
+        stops(widget)
+
+
+def ball_place(widget: WidgetPage, x: float, y: float) -> tuple[float, float]:
+    """Where the point x, y of the Ball Drill's world is on the page, in CSS pixels."""
+    box = widget.canvas.bounding_box()
+    assert box
+    scale = min(box["width"] / 9.4, box["height"] / 6.2) / 1.07  # js/renderer/scene.ts, place
+    return box["x"] + box["width"] / 2 + x * scale, box["y"] + box["height"] / 2 - y * scale
+
+
 def learns(widget: WidgetPage) -> float:
     """Press Train and wait for the next version in the match."""
     before = widget.number("version")
-    widget.control("Train").click()
+    widget.control("train").click()
     return widget.wait_number("version", lambda version: version > before, TRAINED)
 
 
 def stops(widget: WidgetPage) -> None:
     """Press Stop and wait until it has."""
-    widget.control("Stop").click()
+    widget.control("stop").click()
     widget.wait_attribute("status", lambda status: status == "stopped", TRAINED)
 
 

@@ -6,11 +6,65 @@ from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 
 GAIN = 0.5
 TABLE = (3, 1, 4)
+OPERANDS = {"f32": ("fa", "fb"), "i32": ("ia", "ib"), "u32": ("ua", "ub")}
+"""Fields of `Words` that tests set; `decide` writes the results of every operation on them."""
 
 
 @rule
 def swap(a, b):
     return b, a
+
+
+@rule
+def told(x):
+    """x, and a number where it is none: JavaScript knows one NaN only."""
+    return x if x == x else 12345.0
+
+
+@rule
+def corners(s, i):
+    """Every operation on numbers that tests choose, such as no number, infinity and the ends of i32."""
+    a = s.fa[i]
+    b = s.fb[i]
+    s.fr[0, i] = told(a + b)
+    s.fr[1, i] = told(a - b)
+    s.fr[2, i] = told(a * b)
+    s.fr[3, i] = told(a / b)
+    s.fr[4, i] = told(-a)
+    s.fr[5, i] = told(abs(a))
+    s.fr[6, i] = told(sqrt(a))
+    s.fr[7, i] = told(floor(a))
+    s.fr[8, i] = told(min(a, b))
+    s.fr[9, i] = told(max(a, b, 0.0))
+    s.fr[10, i] = float(s.ia[i])
+    s.fr[11, i] = float(s.ua[i])
+    s.fr[12, i] = told(a * b + a / (b - 0.1))
+    n = s.ia[i]
+    m = s.ib[i]
+    s.ir[0, i] = n + m
+    s.ir[1, i] = n - m
+    s.ir[2, i] = n * m
+    s.ir[3, i] = n // m
+    s.ir[4, i] = n % m
+    s.ir[5, i] = n << m
+    s.ir[6, i] = n >> m
+    s.ir[7, i] = (n & m) ^ (n | ~m)
+    s.ir[8, i] = abs(n) - -m
+    s.ir[9, i] = int(a)
+    s.ir[10, i] = i32(s.ua[i])
+    s.ir[11, i] = int(a < b) + 2 * int(a <= b) + 4 * int(a == b) + 8 * int(a != b) + 16 * int(n < m) + 32 * int(n == m)
+    s.ir[12, i] = n // 7 + m % -3
+    u = s.ua[i]
+    v = s.ub[i]
+    s.ur[0, i] = u + v
+    s.ur[1, i] = u - v
+    s.ur[2, i] = u * v
+    s.ur[3, i] = u // v
+    s.ur[4, i] = u % v
+    s.ur[5, i] = (u << v) ^ (u >> v)
+    s.ur[6, i] = ~u & -v
+    s.ur[7, i] = u32(n) ^ u32(a) ^ hash32(u, v)
+    s.ur[8, i] = u32(u > v) + u32(u >= v) * 2
 
 
 class Words(Drill):
@@ -27,6 +81,10 @@ class Words(Drill):
         "row": ("f32", 5),
         "grid": ("i32", 40),
         "v": ("f32", 2),
+        **{name: kind for kind, names in OPERANDS.items() for name in names},
+        "fr": ("f32", 13),
+        "ir": ("i32", 13),
+        "ur": ("u32", 9),
     }
     actions = (Choice("push", ("no", "left", "right")), Choice("spin", ("no", "yes")))
     observations = (Observation("x"), Observation("v"), Observation("row"))
@@ -42,11 +100,18 @@ class Words(Drill):
             s.x[i] = random(s, i) - 0.5
         else:
             s.x[i] = 0.25
+        s.fa[i] = 1.5
+        s.fb[i] = 0.75
+        s.ia[i] = 7
+        s.ib[i] = -3
+        s.ua[i] = 9
+        s.ub[i] = 4
         for k in range(40):
             s.grid[k, i] = random_int(s, i, 9) - 4
 
     @rule
     def decide(s, i):
+        corners(s, i)
         for k in range(2):
             push = s.action[k, i] // 2
             spin = s.action[k, i] % 2

@@ -47,6 +47,29 @@ class Faulty(Easy):
         return super().step(action)
 
 
+class Late(Easy):
+    """Falls apart after an update or two."""
+
+    wear = 0
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        self.wear += 1
+        if self.wear > 60:
+            raise RuntimeError("the wheel fell off")
+        return super().step(action)
+
+
+class Unpaid(Easy):
+    """Pays what is no number after an update or two."""
+
+    wear = 0
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        self.wear += 1
+        obs, paid, *rest = super().step(action)
+        return obs, paid if self.wear < 60 else float("nan"), *rest
+
+
 class Nan(Easy):
     """Shows what is no number."""
 
@@ -135,6 +158,8 @@ class Lives(gym.Env):
 for world, limit, threshold in (
     (Easy, 10, 9.5),
     (Faulty, 10, None),
+    (Late, 10, None),
+    (Unpaid, 10, None),
     (Nan, 10, None),
     (Several, 8, None),
     (Untold, 8, None),

@@ -163,3 +163,51 @@ class Walk(Drill):
     @rule
     def scene(s, i):
         circle(s.x[i], 0.0, 0.1, 0)
+
+
+class Copying(Drill):
+    """Each side is paid for not doing what the other does; the script does what it finds that the other does."""
+
+    name = "copying"
+    sides = 2
+    tick_rate = 60
+    action_repeat = 1
+    time_limit = 12
+    state = {"done": ("i32", 2)}
+    actions = (Choice("number", ("zero", "one", "two", "three")),)
+    observations = (Observation("nothing"),)
+    rewards = {"differ": 1.0}
+    baselines = ("copier",)
+
+    @rule
+    def reset(s, i):
+        s.done[0, i] = 0
+
+    @rule
+    def tick(s, i):
+        for side in range(2):
+            s.done[side, i] = s.action[side, i]
+
+    @rule
+    def observe(s, i, side, o):
+        o[0, i] = 1.0
+
+    @rule
+    def terminated(s, i):
+        return False
+
+    @rule
+    def winner(s, i):
+        return 0
+
+    @rule
+    def differ(s, i, side):
+        return 1.0 if s.done[0, i] != s.done[1, i] else 0.0
+
+    @rule
+    def copier(s, i, side):
+        return s.action[1 - side, i]
+
+    @rule
+    def scene(s, i):
+        circle(0.0, 0.0, 0.1, 0)

@@ -41,7 +41,7 @@ class Crew:
 
     def __init__(self, ray: Any, drill: CompiledDrill, config: TrainConfig, warn: Callable[[str], None]) -> None:
         self.members: list[Member] = []
-        self._ray, self._config, self._warn = ray, config, warn
+        self._ray, self._config, self.warn = ray, config, warn
         self._drill = ray.put(drill.to_json() | {"javascript": "", "cuda": "", "wgsl": ""})
         self._class = ray.remote(max_restarts=0, max_task_retries=0)(NodePlayer)
         self._hired = 0
@@ -84,7 +84,7 @@ class Crew:
         self._problem = " ".join(str(why).split()) or type(why).__name__
         left = self._failures[member.node] >= MOST_FAILURES
         fate = "it is left out" if left else f"{len(self.members)} continue"
-        self._warn(f"the player on node {member.name} is lost, and {fate}: {self._problem:.500}")
+        self.warn(f"the player on node {member.name} is lost, and {fate}: {self._problem:.500}")
 
     def succeeded(self, member: Member) -> None:
         """A rollout of it has arrived."""

@@ -13,7 +13,7 @@ import numpy as np
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.cluster.crew import Crew, Member
 from dshq_widget.algorithms.ppo.cluster.player import Chunk, Order
-from dshq_widget.algorithms.ppo.games import STALE_VERSIONS, Player
+from dshq_widget.algorithms.ppo.games import STALE_ROLLOUTS, Player
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.learning.parts import Experience
@@ -21,19 +21,14 @@ from dshq_widget.learning.telemetry.report import merge
 
 AHEAD = 2
 """Most rollouts that one node is asked for at once: one travels while the next is played."""
-MOST_LAG = STALE_VERSIONS // 2
-"""Versions that samples may be behind at most where all nodes are alike: larger clusters learn from more rollouts at
-once.
+MOST_LAG = 2
+"""Versions that samples are behind at most where all nodes are alike: an update learns from one rollout of each, and
+each is asked for `AHEAD` at most. benchmarks/ray_lag.py says what more would cost.
 """
 WAIT_SECONDS = 0.05
 """Longest wait for a rollout before the run looks at its commands."""
 FETCH_SECONDS = 10.0
 """Longest wait for a rollout that Ray says is here."""
-
-
-def rollouts_per_update(nodes: int) -> int:
-    """Rollouts that one update learns from, so that samples are not more than `MOST_LAG` versions old."""
-    return max(1, -(-nodes * AHEAD // MOST_LAG))
 
 
 class ClusterGames:
@@ -52,8 +47,10 @@ class ClusterGames:
         self._samples: Samples | None = None
         self._asked: dict[Any, Member] = {}  # who plays which rollout, by its reference, the longest awaited first
         self._turns = 0  # rollouts asked for so far
-        self._limit = 1  # rollouts to be asked for at once: as few as keep the learner busy
+        self._limit = 1  # rollouts asked for or waiting for the next update: as few as keep the learner busy
         self._taken: list[Chunk] = []  # for the next update
+        self._lag: dict[Member, int] = {}  # how far behind the rollout was that came last
+        self._slow: set[str] = set()  # nodes that a warning was given of
 
     @property
     def memory_mb(self) -> float:
@@ -61,11 +58,12 @@ class ClusterGames:
         return sum(self._memory_mb.get(member.node, 0.0) for member in self.crew.members)
 
     def next(self, learner: Player, config: TrainConfig, version: int) -> Experience | None:
-        """The rollouts for one update, or None if they are not all here within a moment. Raises RuntimeError if players
-        fail on every node.
+        """The rollouts for one update, as many as nodes play, or None if they are not all here within a moment. Raises
+        RuntimeError if players fail on every node.
         """
         self.crew.look(version)
-        count = rollouts_per_update(len(self.crew.ready))
+        count = max(1, len(self.crew.ready))
+        self._limit = min(max(self._limit, count), AHEAD * count)
         self._ask(learner, config, version)
         self._adapt(count - len(self._taken))
         self._collect(count, version)
@@ -93,12 +91,18 @@ class ClusterGames:
         return self._samples
 
     def _ask(self, learner: Player, config: TrainConfig, version: int) -> None:
-        """Ask for rollouts with the newest weights, idle members first, then those asked longest ago."""
+        """Ask for rollouts with the newest weights, idle members first, then those asked longest ago. One that comes
+        late is not asked for two at once.
+        """
         self._asked = {call: member for call, member in self._asked.items() if member in self.crew.members}
         busy, hyper = Counter(self._asked.values()), config.to_json()
-        free = [(depth, member.turn, member) for member in self.crew.ready for depth in range(busy[member], AHEAD)]
+        free = [
+            (depth, member.turn, member)
+            for member in self.crew.ready
+            for depth in range(busy[member], AHEAD if self._lag.get(member, 0) < MOST_LAG else 1)
+        ]
         free.sort(key=lambda place: place[:2])
-        for *_, member in free[: max(self._limit - len(self._asked), 0)]:
+        for *_, member in free[: max(self._limit - len(self._asked) - len(self._taken), 0)]:
             if self._weights[0] != version:
                 self._weights = version, self._ray.put(learner.blob())
             order = Order(version, hyper, self._opponents[0], self._scenes[0])
@@ -113,16 +117,16 @@ class ClusterGames:
             return
         here = len(self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)[0])
         if here > wanted:
-            self._limit = max(self._limit - 1, 1)
+            self._limit -= 1
         elif here < wanted:
-            self._limit = min(self._limit + 1, AHEAD * len(self.crew.ready))
+            self._limit += 1
 
     def _collect(self, count: int, version: int) -> None:
         """Take what has arrived, the longest awaited first, until there are `count` rollouts; discard what is old."""
-        if not self._asked:
-            time.sleep(WAIT_SECONDS)
-            return
         wanted = min(count - len(self._taken), len(self._asked))
+        if wanted <= 0:
+            time.sleep(0.0 if self._asked else WAIT_SECONDS)
+            return
         for call in self._ray.wait(list(self._asked), num_returns=wanted, timeout=WAIT_SECONDS)[0]:
             member = self._asked.pop(call)
             try:
@@ -132,10 +136,19 @@ class ClusterGames:
                 continue
             self.crew.succeeded(member)
             self._memory_mb[member.node] = chunk.memory_mb
-            if version - chunk.version > STALE_VERSIONS or chunk.version < self._oldest:
+            self._lag[member] = version - chunk.version
+            late = self._lag[member] > STALE_ROLLOUTS
+            if late or chunk.version < self._oldest:
                 self.dropped += 1
             else:
                 self._taken.append(chunk)
+            if late and member.node not in self._slow:
+                self._slow.add(member.node)
+                self.crew.warn(
+                    f"node {member.name} is much slower than the others: a rollout came {self._lag[member]} versions "
+                    f"late and is discarded, as are all that come more than {STALE_ROLLOUTS} late; start it with more "
+                    "--num-cpus"
+                )
 
     # ---- what the run's other parts ask for
 

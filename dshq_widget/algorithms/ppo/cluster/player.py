@@ -81,7 +81,6 @@ class NodePlayer:
         self._config = TrainConfig.from_values({**hyper, "seed": seed})
         self._threads = threads
         self._opponents = self._scenes = 0
-        compiling.rules(self._drill)
         self._games = OwnGames(self._drill, self._config, threads)
 
     def ready(self) -> None:

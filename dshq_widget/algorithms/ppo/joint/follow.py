@@ -6,7 +6,6 @@ import hashlib
 
 import numpy as np
 
-from dshq_widget.algorithms.ppo import compiling
 from dshq_widget.algorithms.ppo.joint.orders import Orders
 from dshq_widget.algorithms.ppo.joint.place import Place
 from dshq_widget.algorithms.ppo.learners.joint import JointPPO, leave
@@ -53,7 +52,7 @@ def follow(place: Place) -> JointPPO:
 def parts(place: Place, drill: CompiledDrill, config: TrainConfig) -> tuple[JointPPO, ResidentGames]:
     """Learner and games of one process, its games from a seed of their own. All processes wait for one another."""
     on_gpu = choose_device(config.device) == "cuda"
-    compiling.rules(drill)
+    drill.game()
     spec = PolicySpec.for_config(drill.spec, config)
     normalizer = Normalizer(spec, config.normalize_observations, config.normalize_rewards)
     device = f"cuda:{place.local}" if on_gpu else "cpu"

@@ -51,7 +51,7 @@ def lead(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBl
     orders = Orders(place)
     drill, config = CompiledDrill.from_json(job["drill"]), TrainConfig.from_values(job["hyper"])
     orders.give("BEGIN", drill=job["drill"], hyper=job["hyper"])
-    announce(channel, f"compiling the rules of {drill.spec['title']} (slow only the first time on a machine)")
+    announce(channel, "compiling the learner (slow only the first time on a machine)")
     ppo, own = parts(place, drill, config)
     source = LeadingGames(own, orders)
     training = Run(

@@ -52,10 +52,13 @@ class FusedPPO:
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
         normalizer = self.normalizer
+        mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
+        if normalizer.measures:
+            self._set(normalizer.measured(self.blob(), samples, units))
+            return {"explained_variance": explained}
         if normalizer.active:
             self._set(normalizer.unfold(self.blob()))
         order, importance, bounds = self._drawn(samples, units, hyper)
-        mean, deviation, explained = moments(units, samples.advantage, samples.value, samples.returns)
         sums = np.zeros((self.threads, SUMS + 4))
         self._meeting[0] = 0
         self._make_room(samples.length)

@@ -16,7 +16,7 @@ from torch import Tensor, distributed
 
 from dshq_kernels.play.rollout import Samples
 from dshq_widget.algorithms.ppo.learners.learner import Hyper
-from dshq_widget.algorithms.ppo.learners.resident import UNIT, ResidentPPO
+from dshq_widget.algorithms.ppo.learners.resident import UNIT, ResidentPPO, order_seed
 from dshq_widget.gpu.play import Rollout
 from dshq_widget.policy.network import PolicySpec
 
@@ -63,7 +63,7 @@ class JointPPO(ResidentPPO):
         self.size, self.rank = distributed.get_world_size(), distributed.get_rank()
         self._joint_units: dict[int, tuple[int, int]] = {}
         super().__init__(spec, seed=seed, **options)
-        self._generator.manual_seed(seed + self.rank)
+        self._generator.manual_seed(order_seed(seed, self.rank))
         with torch.no_grad():
             self.weights.mul_(float(self.rank == 0))
             self.weights.copy_(self._summed(self.weights.detach().clone()))

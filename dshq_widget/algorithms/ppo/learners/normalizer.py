@@ -56,8 +56,8 @@ class Moments:
 
 class Normalizer:
     """Moments of observations and returns. The learned function does not change when the moments do: the weights are
-    unfolded and folded with the same ones. Only an untrained network starts, after its first rollout, with fresh
-    weights on normalised numbers.
+    unfolded and folded with the same ones. Only an untrained network's are made for normalised numbers. While `fresh`
+    there are none yet, so its first rollout is not learned from: it gives the moments (`measured`).
     """
 
     def __init__(self, spec: PolicySpec, observations: bool = False, rewards: bool = False):
@@ -73,6 +73,11 @@ class Normalizer:
     @property
     def active(self) -> bool:
         return self.observations is not None or self.returns is not None
+
+    @property
+    def measures(self) -> bool:
+        """Whether the next rollout is for the moments alone."""
+        return self.active and self.fresh
 
     @property
     def inputs(self) -> np.ndarray:
@@ -112,14 +117,21 @@ class Normalizer:
 
     def learned(self, blob: np.ndarray, samples: Samples, units: np.ndarray) -> np.ndarray:
         """Add the rollout that was just learned from and return the learned weights, folded."""
-        folded = blob if self.fresh else self.fold(blob)
+        folded = self.fold(blob)
+        self._add_all(samples, units)
+        return folded
+
+    def measured(self, blob: np.ndarray, samples: Samples, units: np.ndarray) -> np.ndarray:
+        """Add the first rollout, which is not learned from, and return the untrained weights, folded."""
+        self._add_all(samples, units)
+        self.fresh = False
+        return self.fold(blob)
+
+    def _add_all(self, samples: Samples, units: np.ndarray) -> None:
         if self.observations is not None:
             self._add(self.observations, samples.obs, units)
         if self.returns is not None:
             self._add(self.returns, samples.returns[:, None], units)
-        folded = self.fold(blob) if self.fresh else folded
-        self.fresh = False
-        return folded
 
     @staticmethod
     def _add(moments: Moments, values: np.ndarray, units: np.ndarray) -> None:

@@ -47,6 +47,11 @@ MOST_GRAPHS = 8
 """Number of prepared updates of different shapes (settings, rollouts) to keep."""
 
 
+def order_seed(*parts: int) -> int:
+    """Seed of the generator of minibatches' orders, apart from that of the games' actions, which is the run's seed."""
+    return int(np.random.SeedSequence([*parts, 0x0D3E]).generate_state(1)[0])
+
+
 @contextmanager
 def products(precision: str) -> Iterator[None]:
     """Matrix products of float32 numbers in this precision; torch has one such setting for the process."""
@@ -98,7 +103,7 @@ class ResidentPPO(TorchPPO):
         self._moments: dict[str, Tensor] = {}
         super().__init__(spec, seed=seed, threads=threads, device=device, normalizer=normalizer)
         self._normal = DeviceNormalizer(self.normalizer, self.device)
-        self._generator = torch.Generator(self.device).manual_seed(seed)
+        self._generator = torch.Generator(self.device).manual_seed(order_seed(seed))
         self._grad = torch.zeros_like(self.weights)
         self._mean, self._scale = torch.zeros((), device=self.device), torch.ones((), device=self.device)
         self._stopped = torch.zeros((), dtype=torch.bool, device=self.device)
@@ -215,12 +220,9 @@ class ResidentPPO(TorchPPO):
     def _update(self, rollout: Rollout, hyper: Hyper, how: Plan | Tensor) -> None:
         """The device part of an update; `how` is a plan, or the arguments of `_plan`."""
         plan = how if isinstance(how, Plan) else self._plan(rollout.advantage, hyper, how)
-        if self._normal.active:
-            with torch.no_grad():
-                self._normal.unfold(self.weights)
-        self._prepare(rollout, hyper, plan)
-        for begin, end in itertools.pairwise(plan.bounds):
-            self._minibatch(rollout, plan.order[begin:end], plan.importance[begin:end], hyper.clip_value)
+        self.report.zero_()
+        if not self.normalizer.measures:
+            self._steps(rollout, hyper, plan)
         chosen = slice(None) if plan.chosen is None else plan.chosen
         value, returns = (x.flatten()[chosen].double() for x in (rollout.value, rollout.returns))
         self.report[EXPLAINED] = 1 - self._spread(returns - value)[1] / self._spread(returns)[1]
@@ -228,8 +230,17 @@ class ResidentPPO(TorchPPO):
             with torch.no_grad():
                 self._fold(rollout.obs.flatten(0, 1)[chosen], returns)
 
+    def _steps(self, rollout: Rollout, hyper: Hyper, plan: Plan) -> None:
+        """Learn from all minibatches of the plan."""
+        if self._normal.active:
+            with torch.no_grad():
+                self._normal.unfold(self.weights)
+        self._prepare(rollout, hyper, plan)
+        for begin, end in itertools.pairwise(plan.bounds):
+            self._minibatch(rollout, plan.order[begin:end], plan.importance[begin:end], hyper.clip_value)
+
     def _fold(self, obs: Tensor, returns: Tensor) -> None:
-        """Add the last rollout to the moments and fold the weights; see `Normalizer.learned`."""
+        """Add the last rollout to the moments and fold the weights; see `Normalizer.learned` and `measured`."""
         normal, fresh = self._normal, self.normalizer.fresh
         if not fresh:
             normal.fold(self.weights)
@@ -267,8 +278,7 @@ class ResidentPPO(TorchPPO):
         return min(units, max(1, round(units * UNIT / hyper.minibatch_size)))
 
     def _prepare(self, rollout: Rollout, hyper: Hyper, plan: Plan) -> None:
-        """What all minibatches read, and an empty report."""
-        self.report.zero_()
+        """What all minibatches read."""
         self._stopped.fill_(False)
         self._mean.fill_(0.0)
         self._scale.copy_(self.reward_scale)
@@ -364,7 +374,8 @@ class ResidentPPO(TorchPPO):
         if isinstance(samples, Rollout):
             self.learn(samples, hyper)
         else:
-            order, importance, bounds = learner.plan_minibatches(self._rng, units, samples.advantage, hyper)
+            rng = np.random.default_rng(0) if self.normalizer.measures else self._rng  # nothing is drawn for moments
+            order, importance, bounds = learner.plan_minibatches(rng, units, samples.advantage, hyper)
             lanes = np.arange(UNIT)
             order, chosen = ((x[:, None] * UNIT + lanes).ravel() for x in (order, units))
             plan = Plan(

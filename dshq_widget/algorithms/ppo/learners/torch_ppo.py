@@ -108,6 +108,9 @@ class TorchPPO:
     def update(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> dict[str, float]:
         """See `learners.Learner.update`."""
         normalizer = self.normalizer
+        if normalizer.measures:
+            self._set(normalizer.measured(self.blob(), samples, units))
+            return self._explained(samples, units)
         if normalizer.active:
             self._set(normalizer.unfold(self.blob()))
         order, importance, bounds = self._drawn(samples, units, hyper)
@@ -133,12 +136,15 @@ class TorchPPO:
             for name, part in {**{name: part * count for name, part in parts.items()}, "grad_norm": norm}.items():
                 sums[name] = sums.get(name, torch.zeros((), device=self.device)) + part
         metrics = {name: float(total) / (applied if name == "grad_norm" else learned) for name, total in sums.items()}
-        metrics["explained_variance"] = float(
-            losses.explained_variance(*(torch.from_numpy(x[units]).double() for x in (samples.value, samples.returns)))
-        )
         if normalizer.active:
             self._set(normalizer.learned(self.blob(), samples, units))
-        return metrics
+        return metrics | self._explained(samples, units)
+
+    @staticmethod
+    def _explained(samples: Samples, units: np.ndarray) -> dict[str, float]:
+        """How much of the returns the values explain, as a metric."""
+        value, returns = (torch.from_numpy(x[units]).double() for x in (samples.value, samples.returns))
+        return {"explained_variance": float(losses.explained_variance(value, returns))}
 
     def gradient(self, samples: Samples, units: np.ndarray, hyper: Hyper) -> tuple[np.ndarray, dict[str, float]]:
         """See `learners.Learner.gradient`."""

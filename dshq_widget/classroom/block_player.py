@@ -1,0 +1,135 @@
+"""A process that plays blocks of the league, so that no network can hold the service up: `BlockPlayer` starts it, gives
+it one block at a time and ends it when a deadline has passed. `python -m dshq_widget.classroom.block_player` is the
+process: a job as one line of JSON in, its outcome as one line out. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from dshq_widget.classroom.errors import LeagueError
+
+BLOCK_SECONDS = 120.0
+"""Longest time of a block, the start of its process included. Blocks of the largest networks take seconds."""
+
+
+class TooSlow(Exception):
+    """The process did not answer within its time, or ended twice."""
+
+
+class _Ended(Exception):
+    """The process ended: for want of memory, or because somebody ended it."""
+
+
+class BlockPlayer:
+    """The parent's end; used by one thread."""
+
+    def __init__(self, seconds: float = BLOCK_SECONDS) -> None:
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def play(self, job: dict[str, Any]) -> dict[str, Any]:
+        """The outcome of a block as `outcome_of` writes it. Raises TooSlow, and LeagueError for what the process raised
+        and after `stop`.
+        """
+        line = json.dumps(job).encode() + b"\n"
+        for _ in range(2):
+            try:
+                answer = self._ask(self._started(), line)
+            except TooSlow:
+                self._end()
+                raise
+            except (_Ended, BrokenPipeError):
+                self._end()
+                continue
+            if "error" in answer:
+                raise LeagueError(answer["error"])
+            return answer
+        raise TooSlow("its process ended twice")
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._stopped:
+            raise LeagueError("the service is stopping")
+        if self._process is None:
+            command = [sys.executable, "-P", "-m", "dshq_widget.classroom.block_player"]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        return self._process
+
+    def _ask(self, process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
+        assert process.stdin is not None and process.stdout is not None
+        over = time.monotonic() + self._seconds
+        process.stdin.write(line)
+        received = bytearray()
+        while not received.endswith(b"\n"):
+            left = over - time.monotonic()
+            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                raise TooSlow(f"it took more than {self._seconds:g} s")
+            piece = os.read(process.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise _Ended
+            received += piece
+        found: dict[str, Any] = json.loads(received)
+        return found
+
+    def stop(self) -> None:
+        """End the process, whatever it does, and start none any more. From any thread; twice is fine."""
+        self._stopped = True
+        process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def outcome_of(job: dict[str, Any]) -> dict[str, Any]:
+    """Play the block of a job: `drill`, `seed`, `digests`, and `pair`, each entry by its `name` or `content`, the
+    base64 of a `.dshq` file. Returns wins, draws and losses of the first, and a game as gzipped JSON in base64.
+    """
+    from dshq_widget.classroom import rounds
+
+    pair = [rounds.player_of(job["drill"], each["name"], _content(each)) for each in job["pair"]]
+    wins, draws, losses, replay = rounds.played(rounds.drill_of(job["drill"]), pair, job["seed"], tuple(job["digests"]))
+    return {"wins": wins, "draws": draws, "losses": losses, "replay": base64.b64encode(replay).decode()}
+
+
+def _content(each: dict[str, Any]) -> bytes | None:
+    return None if each["content"] is None else base64.b64decode(each["content"])
+
+
+def main() -> None:
+    """Play until standard input ends; then end at once, also in mid-block."""
+    jobs: queue.Queue[bytes] = queue.Queue()
+
+    def listen() -> None:
+        for line in sys.stdin.buffer:
+            jobs.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        job = json.loads(jobs.get())
+        try:
+            answer = outcome_of(job)
+        except Exception as error:  # the referee shows it to the instructor
+            answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A fence around each step of a thread that must not end: the sender thread's, whose end would freeze the page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+EXPECTED = (ValueError, TypeError, RuntimeError, OSError)
+"""What a step may raise with a sentence for a person. Anything else is logged with its traceback."""
+MOST_LOGGED = 20
+
+log = logging.getLogger("dshq_widget")
+
+
+class Fence:
+    """Calls steps. What one raises is logged once and told to the page by `say`, and the next step is called."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._failing: set[str] = set()
+        self._logged: set[tuple[str, str]] = set()
+
+    def step(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
+        """Call one step of a loop; whether it succeeded. One that fails again and again is told once, until it succeeds
+        again.
+        """
+        try:
+            call(*arguments)
+        except Exception as error:
+            self._report(what, error, tell=what not in self._failing)
+            self._failing.add(what)
+            return False
+        self._failing.discard(what)
+        return True
+
+    def command(self, what: str, call: Callable[..., Any], *arguments: Any) -> bool:
+        """Call what somebody asked for; whether it succeeded. Each failure is told, since somebody waits."""
+        try:
+            call(*arguments)
+        except Exception as error:
+            self._report(what, error, tell=True)
+            return False
+        return True
+
+    def _report(self, what: str, error: Exception, tell: bool) -> None:
+        text = sentence(error)
+        if (what, text) not in self._logged and len(self._logged) < MOST_LOGGED:
+            self._logged.add((what, text))
+            trace = None if isinstance(error, EXPECTED) else error
+            log.warning("%s failed: %s", what, text, exc_info=trace)
+        if tell:
+            self._say(text if isinstance(error, EXPECTED) else f"{what} failed: {text}")
+
+
+def sentence(error: BaseException) -> str:
+    """An error in words, on one line; never empty."""
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: close other notebooks. {' '.join(str(error).split())}".strip()
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,95 @@
+// @vitest-environment happy-dom
+/** Every control has an id that stays, and the accessible name that docs/contract.md gives it. */
+import { afterEach, beforeAll, expect, it } from "vitest";
+import type { Traits } from "../../contract/model";
+import { CONTROLS } from "../../contract/tables";
+import { buildOffer } from "../../view/offer";
+import { config, FakeModel, FakeWorker, installBrowser, mount, openAllTabs, openTab, settle, spec } from "../harness/fakes";
+import { SETTINGS, TERRITORY } from "../harness/territory";
+
+beforeAll(installBrowser);
+
+const seen = new Map<string, string>(); // ids and names that some page had
+const anonymous: string[] = []; // controls without an id
+const doubled: string[] = []; // ids that one page had twice
+
+const WHAT = "button, input, select, textarea, summary, canvas[tabindex], [tabindex][role=application]";
+
+/** What a screen reader says: of the attribute, or of the text. */
+function nameOf(element: Element): string {
+  return (element.getAttribute("aria-label") ?? element.querySelector(".heading")?.textContent ?? element.textContent ?? "").trim();
+}
+
+function note(root: ParentNode): void {
+  const here = new Set<string>();
+  for (const element of root.querySelectorAll<HTMLElement>(WHAT)) {
+    const id = element.dataset.control;
+    if (!id) anonymous.push(element.outerHTML);
+    else {
+      if (here.has(id)) doubled.push(id);
+      here.add(id);
+      seen.set(id, nameOf(element));
+    }
+  }
+}
+
+async function page(traits: Partial<Traits>, then: (root: HTMLElement, model: FakeModel) => void | Promise<void> = () => {}): Promise<void> {
+  const model = new FakeModel(traits);
+  const { root, end } = await mount(model);
+  openAllTabs(root);
+  await then(root, model);
+  note(root);
+  end();
+  document.body.replaceChildren();
+}
+
+afterEach(() => document.body.replaceChildren());
+
+it("of the page, whatever trains and wherever", async () => {
+  const terms = [{ name: "near_ball", weight: 1, kind: "reward" as const }];
+  const drag = [{ name: "ball", x: "bx", y: "by", vx: "vx", vy: "vy", kind: "ball" as const }];
+  const drill = { spec: { ...spec, terms, drag }, javascript: "return {}" };
+  const league = [{ name: "v7", pinned: false, elo: 1100, elo_low: 1000, elo_high: 1200, rank: 1, step: 10, against: {} }];
+  const seat = { minutes: 30, left: 100, earlier: { version: 3, step: 10, saved_at: 0 }, league: true };
+  const scenes = [{ key: "a", places: [[0, 0]], before: null, now: null }];
+  const traits = { drill, league, seat, scenes, start: null } as unknown as Partial<Traits>;
+  await page(traits, async (root) => {
+    const worker = FakeWorker.all[0]!;
+    const { id } = worker.of("DRILL").at(-1)!;
+    openTab(root, "mind");
+    worker.say({ type: "OUTCOMES", id, player: 0, outcomes: [{ action: 0, probability: 1, value: 0, change: 0, ended: false, winner: 0 }] } as never);
+    await settle();
+  });
+
+  const weight = { label: "Weight", help: "Of it.", unit: "", kind: "float", min: 0, max: 1, effect: "now" as const };
+  const gate = { name: "gate", values: { ...SETTINGS }, schema: { threshold: { ...weight, label: "Threshold" } } };
+  await page({ drill: TERRITORY, config: { ...config, algorithm: gate as never } });
+  await page({ drill, config: { ...config, algorithm: { name: "dreamer", values: {}, schema: {} } } });
+
+  await page({ drill }, (root) => root.querySelector<HTMLElement>("[data-control=challenge]")!.click());
+  for (const k of ["train-in-page", "keep-policy", "continue-kept", "discard-kept"] as const) {
+    const offer = { text: "", actions: [{ control: k, act: () => {} }] };
+    note(buildOffer({ offer, onOffer: () => {} } as never, new AbortController().signal));
+  }
+
+  expect(anonymous).toEqual([]);
+  expect(doubled).toEqual([]);
+  const names = Object.fromEntries([...seen].filter(([id]) => id in CONTROLS));
+  const { slower: _s, faster: _f, time: _t, ...those } = CONTROLS; // of a page of the league: tests/browser/exports/test_league.py
+  const { "challenge-again": _a, "challenge-share": _h, "challenge-leave": _l, ...here } = those; // once a match is over: screen.test.ts
+  expect(names).toEqual(here);
+  const others = Object.fromEntries([...seen].filter(([id]) => !(id in CONTROLS)));
+  expect(others).toMatchObject({
+    learning_rate: "learning_rate",
+    "dial-threshold": "Threshold",
+    "dial-threshold-slider": "Threshold, slider",
+    "weight-near_ball": "Weight of near ball",
+    "weight-near_ball-slider": "near ball, slider",
+    "remove-scene-1": "Remove scene 1",
+    "meet-v7": "Let the newest policy play against v7",
+    "more-time": "+30 min",
+    "touch-Space": "dash",
+    "outcome-1": expect.stringContaining("100%"),
+  });
+  expect(others["resume-run"]).toMatch(/^Resume run from /);
+});

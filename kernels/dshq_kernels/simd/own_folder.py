@@ -1,0 +1,33 @@
+"""Folders that only this user can change, for what is executed or trusted later. A predictable name in a folder that
+everybody may write, such as /tmp, may have been taken by somebody else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def own_folder(path: Path) -> bool:
+    """Make the folder with mode 0700, parents included, unless it is there. Whether it is there now and only this user
+    can change it: a folder and no link, his own, which no other user may write.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return is_own(path)
+
+
+def is_own(path: Path) -> bool:
+    """Whether only this user can change the folder at `path`; False if there is none. A link is nobody's."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):  # Windows: the temporary folder is the user's own
+        return stat.S_ISDIR(found.st_mode)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & OTHERS_WRITE

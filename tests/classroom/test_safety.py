@@ -1,0 +1,282 @@
+"""What one student can do to a league: nothing that holds up or reads the others."""
+
+import base64
+import gzip
+import http.client
+import json
+import os
+import stat
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from dshq_kernels.network.layers import shapes
+from dshq_widget.classroom import pages, rounds, standings, submit, verify_replay
+from dshq_widget.classroom.block_player import BlockPlayer, TooSlow
+from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.store import FINISHED, Outcome, Store, settings
+from dshq_widget.classroom.upload_checks import InFlight, admit
+from dshq_widget.cli import main
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from tests.harness.class_league import Person, Service, open_round, policy, policy_bytes
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(f"sqlite:///{tmp_path}/league.db")
+    yield made
+    made.close_connections()
+
+
+def send(store, number, *names):
+    for k, name in enumerate(names):
+        one = admit(policy_bytes(k))
+        store.submit(number, name, one.version, one.step, one.digest, one.content)
+
+
+def forged(layers):
+    floats = sum(n * m + m for n, m in shapes(layers))
+    return Checkpoint("ball", policy(0).rules_hash, layers, "tanh", np.zeros(floats, np.float32))
+
+
+def test_an_upload_has_the_drills_own_front_and_rules_and_costs_little():
+    with pytest.raises(CheckpointError, match="does not have"):
+        admit(checkpoint.encode(forged((28, -2, -2, -1, -8, -8, 8, 31))))
+    saved = policy(0)
+    with pytest.raises(CheckpointError, match="other rules"):
+        admit(checkpoint.encode(Checkpoint(**{**vars(saved), "rules_hash": "0" * 16})))
+    assert admit(policy_bytes(0)).drill == "ball"
+
+
+def test_a_block_that_fails_holds_up_no_other(store):
+    number = open_round(store, blocks=1)
+    send(store, number, "ada", "bob")
+    store.close_round(number, rounds.anchors_of("ball", []))
+    referee = rounds.Referee(store)
+    bad = store.next_job()
+    real = referee._outcome
+
+    def outcome(job):
+        if job.id == bad.id:
+            raise OSError("no space left")
+        return real(job)
+
+    referee._outcome = outcome
+    with pytest.raises(OSError):
+        referee.play_next()
+    while referee.play_next():
+        pass
+    assert store.progress(number) == (2, 3) and "no space left" in referee.failed[bad.id]
+    referee._outcome, referee.failed = real, {}
+    assert referee.play_next() and store.round(number).state == FINISHED
+
+
+class Slow(BlockPlayer):
+    def play(self, job):
+        raise TooSlow("it took more than 0 s")
+
+
+def test_a_block_that_takes_too_long_is_forfeited_by_the_costlier_network(store):
+    number = open_round(store, blocks=1)
+    send(store, number, "ada")
+    large = checkpoint.encode(policy(7, hidden=64))
+    one = admit(large)
+    store.submit(number, "bob", one.version, one.step, one.digest, one.content)
+    store.close_round(number, rounds.anchors_of("ball", []))
+    referee = rounds.Referee(store, Slow())
+    while referee.play_next():
+        pass
+    assert store.round(number).state == FINISHED
+    rows = {row.name: row for row in standings.table(store.entries(number), store.results(number)).rows}
+    assert rows["bob"].losses == 64 and rows["ada"].wins == 32 and rows["random"].wins == 64
+    with pytest.raises(LeagueError, match="forfeited"):
+        store.match(1)
+
+
+def test_a_process_plays_a_block_and_is_ended_at_its_deadline():
+    job = {"drill": "ball", "seed": 3, "digests": ["a", "random"]}
+    job["pair"] = [
+        {"name": "ada", "content": base64.b64encode(policy_bytes(0)).decode()},
+        {"name": "random", "content": None},
+    ]
+    player = BlockPlayer(300)
+    found = player.play(job)
+    pair = [rounds.player_of("ball", "ada", policy_bytes(0)), rounds.player_of("ball", "random", None)]
+    wins, draws, losses, replay = rounds.played(rounds.drill_of("ball"), pair, 3, ("a", "random"))
+    assert (found["wins"], found["draws"], found["losses"]) == (wins, draws, losses)
+    assert base64.b64decode(found["replay"]) == replay
+    with pytest.raises(LeagueError, match="CheckpointError"):
+        player.play({**job, "pair": [{"name": "eve", "content": base64.b64encode(b"none").decode()}] * 2})
+    player._seconds = 0.0
+    process = player._process
+    with pytest.raises(TooSlow, match="more than 0 s"):
+        player.play(job)
+    assert process.poll() is not None and player._process is None
+    player.stop()
+    with pytest.raises(LeagueError, match="stopping"):
+        player.play(job)
+
+
+def test_an_entry_can_be_withdrawn(store):
+    number = open_round(store, blocks=1)
+    send(store, number, "ada", "bob", "eve")
+    store.withdraw(number, "eve")
+    assert store.received(number) == {"ada": 1, "bob": 1}
+    send(store, number, "ada", "bob", "eve")
+    store.close_round(number, rounds.anchors_of("ball", []))
+    with Service(store) as service:
+        teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+        assert teacher.fill_in("/teach/withdraw", f"/round/{number}", round=number, name="ada")[0] == 302
+        assert teacher.fill_in("/teach/withdraw", f"/round/{number}", round=number, name="random")[0] == 422
+    assert [(entry.place, entry.name) for entry in store.entries(number)] == [(0, "random"), (1, "bob"), (2, "eve")]
+    while (job := store.next_job()) is not None:
+        store.record(job, Outcome(16, 8, 8, b""))
+    table = standings.table(store.entries(number), store.results(number))
+    assert store.round(number).state == FINISHED and {row.games for row in table.rows} == {64}
+
+
+def test_the_bytes_of_replaced_uploads_are_dropped(store):
+    number = open_round(store)
+    for k in range(3):
+        one = admit(policy_bytes(k))
+        last = store.submit(number, "ada", one.version, one.step, one.digest, one.content)
+    sizes = [len(store.content(row.id)) for row in store.history("ada")]
+    assert sizes[1:] == [0, 0] and store.content(last) == one.content and store.received(number) == {"ada": 3}
+
+
+def test_uploads_in_flight_are_bounded():
+    flight = InFlight(most=100)
+    assert flight.refusal("ada", 60) == ""
+    assert "Another upload of yours" in flight.refusal("ada", 1)
+    assert "Too many uploads" in flight.refusal("bob", 60) and flight.refusal("bob", 40) == ""
+    flight.over("ada")
+    assert flight.refusal("ada", 60) == ""
+
+
+def test_an_upload_that_is_broken_off_makes_room(store):
+    token = store.issue_token("ada")
+    open_round(store)
+    with Service(store, per_minute=100_000) as service:
+        half = http.client.HTTPConnection("127.0.0.1", service.port, timeout=300)
+        half.putrequest("POST", "/submit")
+        half.putheader("Authorization", f"token {token}")
+        half.putheader("Content-Length", "5000")
+        half.endheaders()
+        half.send(b"x" * 100)
+        ask = {"Authorization": f"token {token}"}
+
+        def status():
+            return Person(service.port).ask("POST", "/submit", policy_bytes(0), **ask)[0]
+
+        deadline = time.monotonic() + 300
+        while status() != 429:  # until the service has seen the first one
+            assert time.monotonic() < deadline
+        half.close()
+        while status() != 200:
+            assert time.monotonic() < deadline
+
+
+def test_the_database_is_its_owners_alone_and_has_a_schema(tmp_path):
+    path = tmp_path / "private.db"
+    old = os.umask(0o022)
+    try:
+        store = Store(f"sqlite:///{path}")
+        store.cookie_secret()
+    finally:
+        os.umask(old)
+    for file in tmp_path.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    with store.engine.begin() as db:
+        db.execute(settings.update().where(settings.c.key == "schema").values(value="99"))
+    store.close_connections()
+    with pytest.raises(LeagueError, match="schema 99, and this release reads 1"):
+        Store(f"sqlite:///{path}")
+
+
+def test_no_error_shows_the_databases_password():
+    with pytest.raises(LeagueError) as caught:
+        Store("postgresql+nothing://ada:se-cret@far/league")
+    assert "se-cret" not in str(caught.value) and "ada" in str(caught.value)
+
+
+def test_a_token_is_made_anew_on_the_command_line(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path}/league.db"
+    assert main.main(["league", "token", "prof", "--db", url]) == 0
+    token = capsys.readouterr().out.strip()
+    store = Store(url)
+    assert store.whose(token).instructor
+    store.close_connections()
+    assert main.main(["league", "token", "--db", url]) == 2
+
+
+def test_a_port_that_is_taken_costs_no_token(tmp_path, capsys):
+    url = f"sqlite:///{tmp_path}/league.db"
+    store = Store(url)
+    with Service(store) as service:
+        assert main.main(["league", "serve", "--db", url, "--port", str(service.port)]) == 2
+    assert "cannot listen" in capsys.readouterr().err and not store.has_instructor()
+    store.close_connections()
+
+
+def test_the_token_comes_from_the_environment_and_goes_nowhere_else(tmp_path, monkeypatch, capsys, store):
+    path = str(checkpoint.save(tmp_path / "bot.dshq", policy(0)))
+    monkeypatch.delenv("DSHQ_LEAGUE_TOKEN", raising=False)
+    assert main.main(["submit", path, "--to", "http://127.0.0.1:9"]) == 2
+    assert "DSHQ_LEAGUE_TOKEN" in capsys.readouterr().err
+    asked = submit._NoRedirects().redirect_request(None, None, 302, "Found", {}, "http://evil/")
+    assert asked is None
+
+
+def test_equal_policies_are_marked(store):
+    number = open_round(store, blocks=1)
+    one = admit(policy_bytes(0))
+    for name in ("ada", "bob"):
+        store.submit(number, name, one.version, one.step, one.digest, one.content)
+    store.close_round(number, rounds.anchors_of("ball", []))
+    table = standings.table(store.entries(number), [])
+    assert {row.name: row.same_as for row in table.rows} == {"random": (), "ada": ("bob",), "bob": ("ada",)}
+    assert standings.as_csv(table).splitlines()[1].endswith(",bob")
+
+
+def test_numbers_are_read_whole(store):
+    with Service(store) as service:
+        teacher = Person(service.port).log_in(store.issue_token("prof", instructor=True))
+        for blocks in ("00000003299999", "9" * 5000, "-1", "٣"):
+            form = {"drill": "ball", "title": "x", "blocks": blocks}
+            assert teacher.fill_in("/teach/open", "/teach", **form)[0] == 422, blocks
+    assert store.rounds() == []
+
+
+def test_a_match_file_is_checked_before_it_is_played(store, tmp_path):
+    number = open_round(store, blocks=1)
+    send(store, number, "ada")
+    store.close_round(number, rounds.anchors_of("ball", []))
+    while rounds.Referee(store).play_next():
+        pass
+    good = json.loads(gzip.decompress(store.match(1)[0].replay))
+    path = tmp_path / "match.json"
+    path.write_text(json.dumps(good))
+    assert verify_replay.verify(verify_replay.read(path)) == good["sha256"]
+    for change in (
+        {"start": {**good["start"], "rest": 10**12}},
+        {"start": None},
+        {"start": {**good["start"], "state": "00"}},
+        {"ticks": 10**15},
+        {"actions": [10**30] * len(good["actions"])},
+        {"inputs": [{}]},
+        {"league": {}},
+        {"league": {**good["league"], "game": 99}},
+        {"drill": "cartpole"},
+    ):
+        path.write_text(json.dumps({**good, **change}))
+        with pytest.raises(LeagueError):
+            verify_replay.read(path)
+
+
+def test_no_answers_are_in_the_students_image():
+    kept = (pages.HERE.parents[1] / ".dockerignore").read_text().split()
+    assert {".git", "tests", "instructor"} <= set(kept)

@@ -1,0 +1,158 @@
+"""The part of pytest that measures and reports costs; tests/conftest.py registers it in every process of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.harness.costs import clock
+from tests.harness.costs.startup import sitecustomize
+from tests.harness.costs.table import Cost, lines, over_budget
+
+FOLDER = "DSHQ_TEST_COMPILES"
+BARS = "DSHQ_TEST_BARS"
+RAW = "DSHQ_TEST_COSTS"
+"""Environment variables: where processes note what they compile, and how long waits took; a file for the cost of every
+test, as JSON.
+"""
+
+
+def register(config: pytest.Config) -> None:
+    """Measure the tests of this process, and report those of all where the run ends."""
+    here = getattr(config, "workerinput", {}).get("workerid", "main")
+    if here == "main":
+        top = Path(tempfile.mkdtemp(prefix="dshq-costs-"))
+        os.environ[BARS] = str(top / "bars.txt")
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            [str(Path(sitecustomize.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+        config.pluginmanager.register(Report(config, top))
+    else:
+        top = Path(os.environ[FOLDER]).parent
+    os.environ[FOLDER] = str(top / here)
+    Path(os.environ[FOLDER]).mkdir(exist_ok=True)
+    if sitecustomize.EVENTS not in sys.modules:
+        sys.meta_path.insert(0, sitecustomize.Hook())
+    config.pluginmanager.register(Meter(config, Path(os.environ[FOLDER])))
+
+
+class Compiles:
+    """What the processes of one part of the run have compiled: lines that they append to files in `folder`."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._read: dict[Path, int] = {}
+        self.functions: Counter[str] = Counter()
+
+    def seconds(self) -> float:
+        """Of the processor, since the last call."""
+        total = 0.0
+        for file in self._folder.glob("*.txt"):
+            with open(file) as text:
+                text.seek(self._read.get(file, 0))
+                for line in text:
+                    seconds, _, name = line.strip().partition(" ")
+                    total += float(seconds)
+                    self.functions[name] += 1
+                self._read[file] = text.tell()
+        return total
+
+
+class Meter:
+    """In each process that runs tests: every test's report says what it cost."""
+
+    def __init__(self, config: pytest.Config, folder: Path):
+        self._config = config
+        self._compiles = Compiles(folder)
+        self._before = 0.0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        """What was imported for the tests is nobody's."""
+        self._compiles.seconds()
+        self._before = self._starting = clock.spent()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]):
+        report = yield
+        if call.when == "teardown":
+            now, slow = clock.spent(), item.get_closest_marker("slow") is not None
+            report.cost = (now - self._before, self._compiles.seconds(), slow)
+            self._before = now
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        output = getattr(self._config, "workeroutput", {})
+        output["starting"] = getattr(self, "_starting", 0.0)
+        output["compiled"] = dict(self._compiles.functions)
+        self._config.stash[OWN] = output
+
+
+OWN: pytest.StashKey[dict] = pytest.StashKey()
+
+
+class Report:
+    """In the process that reports: the table at the end, and in `make test-all` the budgets and the bars."""
+
+    def __init__(self, config: pytest.Config, top: Path):
+        self._config, self._top = config, top
+        self._costs: list[Cost] = []
+        self._starting = 0.0
+        self._compiled: Counter[str] = Counter()
+        self._over: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "cost"):
+            seconds, compiling, slow = report.cost
+            self._costs.append(Cost(report.nodeid.partition("@")[0], seconds, compiling, slow))
+
+    def _take(self, output: dict) -> None:
+        self._starting += output.get("starting", 0.0)
+        self._compiled.update(output.get("compiled", {}))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node) -> None:
+        self._take(getattr(node, "workeroutput", {}))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        everything = "slow" not in self._config.option.markexpr
+        whole = everything and not self._config.option.keyword and not self._config.option.file_or_dir
+        if whole and session.exitstatus == pytest.ExitCode.OK:
+            self._over = list(over_budget(self._costs, clock.loop_seconds(time.thread_time)))
+            if self._over:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter) -> None:
+        self._take(self._config.stash.get(OWN, {}))
+        if os.environ.get(RAW):
+            Path(os.environ[RAW]).write_text(json.dumps([dataclasses.asdict(cost) for cost in self._costs], indent=0))
+        if self._costs:
+            terminalreporter.section("seconds of processors")
+            modules: Counter[str] = Counter()
+            for name, count in self._compiled.items():
+                modules[name.rpartition(".")[0] if "<locals>" not in name else name] += count
+            for line in lines(self._costs, self._starting, modules):
+                terminalreporter.write_line(line)
+        for line in (*bars(Path(os.environ[BARS])), *self._over):
+            terminalreporter.write_line(line)
+        shutil.rmtree(self._top, ignore_errors=True)
+
+
+def bars(file: Path) -> list[str]:
+    """What took longer than the bar that was set for it: lines "name seconds bar" of tests/harness/bars.py."""
+    if not file.exists():
+        return []
+    rows = [line.rsplit(" ", 2) for line in file.read_text().splitlines()]
+    over = [f"{name}: {seconds} s, the bar is {bar} s" for name, seconds, bar in rows if float(seconds) > float(bar)]
+    return [f"{len(rows)} waits were timed, {len(over)} took longer than their bar", *over]

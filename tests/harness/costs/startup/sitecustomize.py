@@ -1,0 +1,61 @@
+"""Counts what numba compiles, in every Python process of the tests. Python imports this file at its start, because
+its folder is on PYTHONPATH while the tests run (tests/harness/costs/plugin.py).
+
+Each process appends a line "seconds of the processor, function" to a file of its own in $DSHQ_TEST_COMPILES.
+"""
+
+import importlib.abc
+import importlib.util
+import os
+import sys
+import time
+
+EVENTS = "numba.core.event"
+
+
+class Hook(importlib.abc.MetaPathFinder):
+    """Listens to numba as soon as its events are imported; until then it costs nothing."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != EVENTS:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module):
+                load(module)
+                module.register("numba:run_pass", _listener(module))
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def _listener(events):
+    class Compiling(events.Listener):
+        """Adds up the outermost passes of each function: what they start inside is theirs."""
+
+        depth, began, spent = 0, 0.0, 0.0
+
+        def on_start(self, event):
+            if self.depth == 0:
+                self.began = time.thread_time()
+            self.depth += 1
+
+        def on_end(self, event):
+            self.depth -= 1
+            if self.depth == 0:
+                self.spent += time.thread_time() - self.began
+            if event.data["name"].startswith("native_lowering "):
+                name = f"{event.data['module']}.{event.data['qualname']}"
+                file = os.path.join(os.environ["DSHQ_TEST_COMPILES"], f"{os.getpid()}.txt")
+                with open(file, "a") as lines:
+                    lines.write(f"{self.spent:.4f} {name}\n")
+                self.spent = 0.0
+
+    return Compiling()
+
+
+if os.path.isdir(os.environ.get("DSHQ_TEST_COMPILES", "")):
+    sys.meta_path.insert(0, Hook())

@@ -1,0 +1,77 @@
+"""The loop of a training run, with parts that do almost nothing."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from dshq_kernels.play.rollout import empty_stats
+from dshq_widget.contract.settings import TrainConfig
+from dshq_widget.learning.parts import Experience
+from dshq_widget.learning.publisher import Publisher
+from dshq_widget.learning.run import Companion, Run
+from dshq_widget.policy.network import PolicySpec
+from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.ring import Lane
+from dshq_widget.runtime.slots import WeightSlots
+from tests.harness.games.random_search import RandomSearch
+from tests.harness.processes.learner_channel import Turns
+
+SPEC = PolicySpec((2, 4, 3))
+
+
+class OverwrittenLane(Lane):
+    """A producer fills the room of each chunk as soon as it is given back."""
+
+    def release(self):
+        chunk = self.peek()
+        super().release()
+        chunk.arrays["returns"][:] = np.nan
+
+
+class LaneGames:
+    """A source of one chunk after the other, which lie in a lane."""
+
+    dropped, memory_mb = 0, 0.0
+
+    def __init__(self):
+        fields = {"returns": ("f4", (16,))}
+        self.block = SharedBlock.create(Lane.nbytes_for(fields, 2))
+        self.lane = OverwrittenLane.create(self.block, fields, 2)
+
+    def next(self, learner, config, version):
+        self.lane.reserve().arrays["returns"][:] = 2.0
+        self.lane.commit(version)
+        returns = self.lane.peek().arrays["returns"]
+        samples = SimpleNamespace(mean_return=lambda units: float(returns.mean()))
+        return Experience(samples, np.zeros(1, np.int64), empty_stats(0), 0, self.lane.release)
+
+
+class Reader(Companion):
+    """Reads each rollout after the update, as the guard of exploration does."""
+
+    def __init__(self):
+        self.read = []
+
+    def after_update(self, run, experience, learned):
+        self.read.append(experience.samples.mean_return(experience.units))
+
+
+def test_companions_read_a_rollout_before_its_memory_is_given_back():
+    weights, source, reader = SharedBlock.create(WeightSlots.nbytes_for(SPEC.floats)), LaneGames(), Reader()
+    drill = SimpleNamespace(name="nothing", spec={"terms": []})
+    run = Run(
+        Turns(10),
+        {"limits": {"updates": 3}},
+        drill=drill,
+        config=TrainConfig(),
+        spec=SPEC,
+        learner=RandomSearch(SPEC, 0),
+        source=source,
+        evaluator=SimpleNamespace(solved=False, metrics={}, pause=lambda config: np.inf),
+        publisher=Publisher(WeightSlots.create(weights, SPEC.floats)),
+        companions=(reader,),
+    )
+    run.train({})
+    assert reader.read == [2.0] * 3 and source.lane.waiting == 0
+    source.block.close()
+    weights.close()

@@ -1,0 +1,178 @@
+"""A policy file names only what is there already, and its values are checked whole: any file plays, or is refused in
+one sentence.
+"""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from dshq_kernels.network import layers as networks
+from dshq_widget import drills
+from dshq_widget.cli import main
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import Checkpoint, CheckpointError
+from dshq_widget.training.evaluation import evaluate
+from dshq_widget.training.trainer import Trainer
+from tests.harness.games.policy_files import environment_file, rebuilt
+
+MODULE = "open('ran', 'w').close()\nfrom tests.harness.games import gym_worlds\n"
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """A folder with a file whose environment is in the module beside it, as one hands it in; it is also where one
+    works.
+    """
+    (tmp_path / "helper.py").write_text(MODULE)
+    checkpoint.save(tmp_path / "bot.dshq", environment_file("gym:helper:Easy-v0"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    sys.modules.pop("helper", None)
+
+
+@pytest.mark.parametrize(
+    "open_it",
+    [
+        lambda: evaluate("bot.dshq", matches=1),
+        lambda: Trainer("bot.dshq"),
+        lambda: main.main(["evaluate", "bot.dshq", "--matches", "1"]) == 2 or pytest.fail("not refused"),
+        lambda: main.main(["train", "bot.dshq", "--updates", "1"]) == 2 or pytest.fail("not refused"),
+        lambda: main.main(["play", "bot.dshq", "--no-browser"]) == 2 or pytest.fail("not refused"),
+        lambda: main.main(["export", "bot.dshq", "--html", "x.html"]) == 2 or pytest.fail("not refused"),
+    ],
+    ids=["evaluate()", "Trainer", "evaluate", "train", "play", "export"],
+)
+def test_a_file_imports_no_module(beside, open_it, capsys):
+    before = list(sys.path)
+    try:
+        open_it()
+    except CheckpointError as error:
+        said = str(error)
+    else:
+        said = capsys.readouterr().err
+    assert "helper" in said and "gym:helper:Easy-v0" in said
+    assert not (beside / "ran").exists() and "helper" not in sys.modules
+    assert sys.path == before, "a file's id must not make modules of the working folder importable"
+
+
+def test_a_person_may_name_the_module(beside, capsys):
+    """The same id, given by hand, is an order: the module is one's own."""
+    assert main.main(["evaluate", "bot.dshq", "--drill", "gym:helper:Easy-v0", "--matches", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["episodes"] == 1
+    assert (beside / "ran").exists()
+
+
+NUMBERS = [10**400, -(10**400), 2**63, float("inf"), -float("inf"), float("nan"), [10**400], {"x": float("inf")}]
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=str)
+@pytest.mark.parametrize("key", ["config", "metrics", "algorithm_settings", "environment"])
+def test_numbers_that_cannot_be_computed_with_are_refused(key, value):
+    content = checkpoint.encode(environment_file("gym:CartPole-v1"))
+
+    def change(header):
+        found = json.loads(header["__metadata__"].get(key, "{}"))
+        header["__metadata__"][key] = json.dumps({**found, "gamma": value})
+
+    with pytest.raises(CheckpointError, match="not finite|too large"):
+        checkpoint.decode(rebuilt(content, change))
+
+
+GOOD_ACTIONS = {"kind": "choice", "sizes": [2], "start": 0, "shape": [], "low": [], "high": []}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sizes": [float("inf")]},
+        {"sizes": [0]},
+        {"sizes": [True, 2]},
+        {"sizes": ["2"]},
+        {"sizes": 2},
+        {"sizes": [3]},
+        {"start": 1e400},
+        {"start": "0"},
+        {"kind": "picture"},
+        {"kind": "box"},
+        {"kind": "choices", "shape": [7]},
+        {"kind": "box", "sizes": [], "shape": [1], "low": ["nan"], "high": [1]},
+        {"kind": "box", "sizes": [], "shape": [1], "low": [2], "high": [1]},
+        {"kind": "box", "sizes": [], "shape": [1 << 40], "low": [0], "high": [1]},
+        {"low": None},
+    ],
+    ids=str,
+)
+def test_actions_that_are_none_are_refused(change):
+    content = checkpoint.encode(environment_file("gym:CartPole-v1"))
+
+    def put(header):
+        found = json.loads(header["__metadata__"]["environment"])
+        header["__metadata__"]["environment"] = json.dumps({**found, "actions": GOOD_ACTIONS | change})
+
+    with pytest.raises(CheckpointError):
+        checkpoint.decode(rebuilt(content, put))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("environment", {"id": "CartPole-v1"}),
+        ("environment", {"id": "Other-v1", "actions": GOOD_ACTIONS, "pixels": []}),
+        ("environment", {"id": 3, "actions": GOOD_ACTIONS, "pixels": []}),
+        ("environment", {"id": "CartPole-v1", "actions": GOOD_ACTIONS, "pixels": [1, 2, 3]}),
+        ("config", {"action_repeat": "many"}),
+        ("config", {"action_distribution": 3}),
+    ],
+)
+def test_a_description_that_fits_nothing_is_refused(key, value):
+    content = checkpoint.encode(environment_file("gym:CartPole-v1"))
+    bad = rebuilt(content, lambda header: header["__metadata__"].update({key: json.dumps(value)}))
+    with pytest.raises(CheckpointError):
+        checkpoint.as_policy(checkpoint.decode(bad))
+
+
+def test_a_tensor_of_no_floats_and_an_endless_shape_is_refused():
+    content = checkpoint.encode(environment_file("gym:CartPole-v1"))
+
+    def change(header):
+        end = max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
+        header["train.x"] = {"dtype": "F32", "shape": [0, 1 << 28, 1 << 28, 1 << 28], "data_offsets": [end, end]}
+
+    with pytest.raises(CheckpointError):
+        checkpoint.decode(rebuilt(content, change))
+
+
+DAY_LONG = (28, -2, -2, -1, -30000, -65536, 1, 31)
+"""240,083 floats, and about 24 hours for a block of the league."""
+
+
+def test_work_is_counted_and_bounded():
+    for cells, planes, maps, sweeps in ((4, 1, 1, 1), (49, 2, 4, 12)):
+        side = int(cells**0.5)
+        grid = networks.Grid(side, side, planes, maps, sweeps)
+        dense = ((planes + 1) * cells, *networks.written(grid), 8, 5)
+        assert networks.work(dense) >= cells * maps * (2 * planes + sweeps)
+    assert networks.work((28, 64, 64, 31)) == 28 * 64 + 64 * 64 + 64 * 31 + 64 + 64 + 31
+    for name in drills.drills:
+        spec = compile_drill(drills.get(name)).spec
+        layers = (spec["n_obs"], *spec["front"], 1024, 1024, 1024, 1024, spec["n_actions"] + 1)
+        assert networks.work(layers) < networks.MOST_WORK / 5, "any network of a drill of the package has room"
+    assert networks.work(DAY_LONG) > networks.MOST_WORK
+    floats = networks_floats(DAY_LONG)
+    forged = Checkpoint("ball", "0" * 16, DAY_LONG, "tanh", np.zeros(floats, np.float32))
+    with pytest.raises(CheckpointError, match="operations"):
+        checkpoint.encode(forged)
+
+
+def networks_floats(layers):
+    return sum(n * m + m for n, m in networks.shapes(layers))
+
+
+@pytest.mark.parametrize("odd", [np.zeros(3, np.int64), np.zeros(0, np.int64), np.array(1e300), np.array(-1)], ids=str)
+def test_updates_that_are_no_count_are_refused(odd):
+    saved = environment_file("gym:CartPole-v1")
+    with pytest.raises(CheckpointError, match="updates"):
+        checkpoint.encode(Checkpoint(**{**vars(saved), "state": {"train.updates": odd}}))

@@ -1,0 +1,140 @@
+"""`starting` ends in training or in a sentence, and a load happens whole or not at all."""
+
+import dataclasses
+import errno
+import os
+
+import numpy as np
+import pytest
+
+from dshq_widget.policy import checkpoint
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.runtime.supervisor import Exit
+from dshq_widget.training.trainer import Trainer
+from tests.harness.browser.recorded_widget import until
+
+ENDED = Exit(0, True, False, "", "", "")
+
+
+class Stand:
+    """Stands for the processes of a run."""
+
+    replaceable = True
+
+    def __init__(self):
+        self.stopped = False
+
+    def send(self, message):
+        pass
+
+    def stop(self, seconds):
+        self.stopped = True
+
+
+class Undone(Trainer):
+    """Starts no process: `processes` is what it has instead, or an error."""
+
+    processes: object = None
+
+    def _start_processes(self, orders):
+        if isinstance(self.processes, BaseException):
+            raise self.processes
+        return self.processes
+
+
+@pytest.fixture
+def trainer():
+    with Undone("ball", hidden_sizes=(8,)) as made:
+        yield made
+
+
+def full(*_arguments, **_more):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EMFILE, "Too many open files"), KeyError("x")],
+    ids=str,
+)
+def test_a_start_that_fails_says_why_and_can_be_tried_again(trainer, error):
+    trainer.processes = error
+    with pytest.raises(RuntimeError, match="training cannot start"):
+        trainer.train_for(updates=1, progress=False)
+    assert trainer.status == "error" and str(error) in trainer.error
+    trainer.processes = Stand()
+    trainer.start()
+    assert trainer.status == "starting" and trainer._control.processes is trainer.processes
+
+
+def test_a_replacement_that_cannot_start_is_a_failed_run(trainer):
+    trainer.processes = first = Stand()
+    trainer.start()
+    trainer.processes = OSError(errno.ENOSPC, "No space left on device")
+    trainer._on_exit(first, Exit(-9, False, False, "the learner was killed", "", ""))
+    assert trainer.status == "error" and "No space left" in trainer.error and "No space left" in trainer.status_text
+    assert trainer.join(0)
+
+
+@pytest.fixture
+def arriving(trainer, tmp_path):
+    """A file that fits, with other weights and a scene."""
+    saved = checkpoint.load(trainer.save(tmp_path / "bot.dshq"))
+    return dataclasses.replace(saved, version=9, weights=saved.weights + np.float32(1))
+
+
+def snapshot(trainer):
+    return trainer.latest_policy(), trainer.status, trainer.status_text, trainer.config, trainer.scenes, trainer.metrics
+
+
+BROKEN = {
+    "scenes of another drill": {"train.scenes": np.zeros((1, 3), np.uint32)},
+    "scenes of another type": {"train.scenes": np.zeros((1, 3), np.float32)},
+    "updates that are no count": {"train.updates": np.zeros(3, np.int64)},
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_load_that_fails_changes_nothing(trainer, arriving, what):
+    before = snapshot(trainer)
+    with pytest.raises(CheckpointError):
+        trainer.load_checkpoint(dataclasses.replace(arriving, state=BROKEN[what]), "bot.dshq")
+    assert snapshot(trainer) == before
+
+
+@pytest.mark.parametrize("step", ["put", "set_aside"])
+def test_a_load_onto_a_full_disk_changes_nothing(trainer, arriving, monkeypatch, step):
+    before = snapshot(trainer)
+    with monkeypatch.context() as patch:
+        if step == "put":
+            patch.setattr(trainer._files, "autosave", full)
+        else:
+            patch.setattr(trainer._files, "set_aside", full)
+        with pytest.raises(CheckpointError, match="No space left"):
+            trainer.load_checkpoint(arriving, "bot.dshq")
+    assert snapshot(trainer) == before
+    assert [name for name in os.listdir(trainer._files.autosave().parent) if name.endswith(".dshq")] == []
+    trainer.load_checkpoint(arriving, "bot.dshq")
+    assert trainer.version == 9 and os.path.basename(trainer._files.resume) == "loaded.dshq"
+
+
+def test_what_came_while_training_ran_and_cannot_be_loaded_holds_nobody_up(trainer, arriving, monkeypatch):
+    trainer.processes = running = Stand()
+    trainer.start()
+    heard: list[str] = []
+    trainer.on_warning(heard.append)
+    notified: list[str] = []
+    trainer.on_change(lambda: notified.append(trainer.status))
+    trainer.load_checkpoint(arriving, "bot.dshq")
+    assert running.stopped and "then loading bot.dshq" in trainer.status_text
+    monkeypatch.setattr(
+        trainer._files, "put", lambda saved: (_ for _ in ()).throw(CheckpointError("cannot save: full"))
+    )
+    trainer.start()
+    trainer.processes = Stand()
+    trainer._on_exit(running, ENDED)
+    until(lambda: "starting" in notified)
+    assert any("bot.dshq was not loaded: cannot save: full" in text for text in heard)
+    assert trainer.version == 0 and trainer.status == "starting", "the start that was asked for happens"
+    trainer._on_exit(trainer.processes, ENDED)
+    assert trainer.join(0)

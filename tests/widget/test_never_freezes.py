@@ -1,0 +1,117 @@
+"""Whatever a step of the sender thread raises, the page hears of it in a sentence, and the next message is served."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.widget.fence import Fence, sentence
+from dshq_widget.widget.sender import MOST_WAITING, Sender
+from tests.harness.browser.recorded_widget import until
+
+ERRORS = [MemoryError(), OverflowError("int too large"), OSError(28, "No space left on device"), KeyError("x")]
+
+
+def answered(widget) -> Any:
+    """The answer to a page that has just appeared."""
+    assert widget._sender.is_alive(), "the sender thread ended"
+    before = len(widget.comm.customs("HISTORY"))
+    widget.comm.say({"type": "HELLO"})
+    until(lambda: len(widget.comm.customs("HISTORY")) > before)
+    assert widget._sender.is_alive(), "the sender thread ended"
+
+
+@pytest.fixture
+def open_widget(make):
+    widget = make()
+    answered(widget)
+    return widget
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("where", ["a command", "the quota", "the refresh", "an opponent", "sending"])
+def test_an_error_anywhere_is_told_and_the_next_message_is_served(open_widget, monkeypatch, caplog, where, error):
+    widget = open_widget
+    wanted = sentence(error)
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    def said() -> list[str]:
+        return [one["text"] for one in widget.comm.customs("LOG") if wanted in one["text"]]
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "dshq_widget"):
+        if where == "a command":
+            patch.setattr(widget._trainer, "set_hyper", fail)
+            widget.comm.say({"type": "SET_HYPER", "key": "pace", "value": 1})
+        elif where == "the quota":
+            patch.setattr(widget._quota, "follow", fail)
+            widget.comm.say({"type": "HELLO"})
+        elif where == "the refresh":
+            patch.setattr(widget._trainer, "latest_policy", fail)
+            widget._policy_at = -1e9
+            widget.comm.say({"type": "HELLO"})
+        elif where == "an opponent":
+            patch.setattr(widget._rivals, "load", fail)
+            widget.comm.say({"state": {"show": {"opponent": "gold"}}}, method="update")
+        else:
+            patch.setattr(widget, "_frame", fail)
+            widget.comm.say({"type": "HELLO"})
+        until(said)
+        answered(widget)
+    answered(widget)
+    widget.set_hyper(gamma=0.9)
+    until(lambda: widget.config["values"]["gamma"] == 0.9)
+    assert len([record for record in caplog.records if wanted in record.getMessage()]) == 1, "logged once"
+
+
+def test_a_full_temporary_folder_is_no_end_of_the_page(open_widget, monkeypatch):
+    """league:best is read from a file that the trainer writes into the temporary folder."""
+    widget = open_widget
+
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(widget._rivals, "_of_league", full)
+    widget._rivals.known = {**widget._rivals.known, "league:best": None}
+    widget.comm.say({"state": {"show": {"opponent": "league:best"}}}, method="update")
+    until(lambda: any("No space left" in one["text"] for one in widget.comm.customs("LOG")))
+    answered(widget)
+
+
+def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monkeypatch):
+    widget = open_widget
+
+    def fail() -> bytes:
+        raise CheckpointError("the run has 70,000,000 bytes")
+
+    monkeypatch.setattr(widget._trainer, "run_file", fail)
+    monkeypatch.setattr(widget._trainer, "policy_file", fail)
+    widget.comm.say({"type": "SAVE_POLICY", "whole": True})
+    until(lambda: any("70,000,000" in one["text"] for one in widget.comm.customs("LOG")))
+    monkeypatch.setattr(widget._commands, "_page_file", lambda: [].pop())
+    widget.comm.say({"type": "SAVE_PAGE"})
+    (found,) = until(lambda: widget.comm.customs("PAGE_FILE"))
+    assert "pop from empty list" in found["problem"]
+
+
+def test_a_step_that_keeps_failing_is_told_once_until_it_works_again():
+    said: list[str] = []
+    fence = Fence(said.append)
+    for _ in range(5):
+        assert not fence.step("looking", [].pop)
+    assert fence.step("looking", list) and len(said) == 1
+    assert not fence.step("looking", [].pop) and len(said) == 2
+    for _ in range(3):
+        assert not fence.command("asking", [].pop)
+    assert len(said) == 5
+
+
+def test_a_full_queue_keeps_the_files_that_somebody_waits_for():
+    sender = Sender(lambda keys, seq: None, lambda message: None)
+    sender.put({"type": "POLICY_FILE"})
+    for k in range(2 * MOST_WAITING):
+        sender.log("notice", str(k))
+    assert len(sender.messages) == MOST_WAITING and sender.messages[0]["type"] == "POLICY_FILE"
+    assert sender.messages[-1]["text"] == str(2 * MOST_WAITING - 1)
