@@ -139,9 +139,7 @@ def _sweep(verb: Parser) -> None:
     verb.add_argument("--seconds", type=float, help="training time of each run in seconds")
     verb.add_argument("--agent-steps", type=int, help="agent steps of each run, instead of --seconds")
     verb.add_argument("--updates", type=int, help="updates of each run, instead of --seconds")
-    verb.add_argument(
-        "--metric", help="metric that judges a setting (default win_share; one side: evaluated_return)"
-    )
+    verb.add_argument("--metric", help="metric that judges a setting (default win_share; one side: evaluated_return)")
     verb.add_argument("--algorithm", help="what trains (default: what the drill declares)")
     verb.add_argument("--out", required=True, help="folder of the results; an earlier sweep in it is continued")
     verb.add_argument("--quiet", action="store_true", help="show no progress")

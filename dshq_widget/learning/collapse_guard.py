@@ -16,6 +16,7 @@ of updates before the check starts (all assumed).
 STRIKES = 3
 """Number of updates in a row that must break a bound (assumed): both estimates have heavy tails."""
 
+
 class CollapseGuard:
     """Checks every update; returns "" or what went wrong, as part of a sentence."""
 
