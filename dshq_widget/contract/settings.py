@@ -195,8 +195,8 @@ class TrainConfig:
     )
     """Updates between two snapshots (more if updates are small); each snapshot joins the pool and is rated."""
     collapse_guard: bool = setting(True, "bool", "Collapse guard", NEXT_UPDATE, "self-play")
-    """Whether training reverts to the champion when a test finds that the score against a pinned opponent (random play or
-    the drill's first baseline) has fallen to about three quarters of the best, or when updates become unstable.
+    """Whether training reverts to the champion when a test finds that the score against a pinned opponent (random play
+    or the drill's first baseline) has fallen to about three quarters of the best, or when updates become unstable.
     """
     reward_weights: dict[str, float] = dataclasses.field(
         default_factory=dict, metadata=about("weights", "Reward weights", NEXT_UPDATE, "loss", lo=-1000.0, hi=1000.0)

@@ -32,10 +32,10 @@ from collections.abc import Callable, Sequence
 FALL = 0.75
 """The share of the reference's strength at which the tests aim; falls to less than about 7/8 are found, too, later."""
 FALSE_ALARMS = 0.001
-"""Largest share of runs with a false alarm."""
+"""Largest share of runs with a false alarm (assumed)."""
 SPREAD = 64
-"""Tests over which the first half of the false alarms is spread, roughly evenly (assumed: as many as a healthy run of
-1,000 rounds makes)."""
+"""Tests over which the first half of the false alarms is spread, roughly evenly (assumed; a healthy run of 1,000 rounds
+makes 0 to 190, the fewer the stronger it is: measured)."""
 SUSPICION = 1.0
 """Evidence for a fall, in nats, from which a test is made (assumed)."""
 FUTILE = 3.0

@@ -37,8 +37,8 @@ f_hard."""
 EMA = 0.05
 """Weight of one match in the win rate against a snapshot."""
 PINNED_MATCHES, CHAMPION_MATCHES, RIVAL_MATCHES, RIVALS = 128, 128, 32, 3
-"""Matches of a newcomer with each pinned opponent, with the champion, with each other snapshot it meets, and how many of
-these it meets (128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
+"""Matches of a newcomer with each pinned opponent, with the champion, with each other snapshot it meets, and how many
+of these it meets (128 leave a standard error of 4 % at 50 %, 2 % at 95 %)."""
 CHAMPION_SERIES = 31
 """Between the series of rivals and those of succession.py."""
 ROUND_SERIES = 256
@@ -215,7 +215,7 @@ class League:
         return [k for k, snapshot in enumerate(self.snapshots) if snapshot.version not in self.kept]
 
     def _leaver(self) -> int:
-        """One of the snapshots that are neither kept nor champion nor among the newest nor among the best older ones."""
+        """One of the snapshots that are neither kept, nor champion, nor among the newest, nor the best older ones."""
         older = np.array(self._free[: len(self._free) - round(RECENT * self.capacity)])
         weakest_first = older[np.argsort(self._elo[len(self.pinned) + older], kind="stable")]
         weakest = weakest_first[: len(older) - round(BEST * self.capacity)].tolist()

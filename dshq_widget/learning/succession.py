@@ -66,9 +66,9 @@ class Succession:
         if self.reference is None:  # a file from before there were references
             self._refer_to(self.champion, self._measured(self.champion, matches))
         for k, won in enumerate(points):
-            if self.test.notice(k, won, matches, self.score.strength(k)) and watch:
-                if problem := self._tested(newcomer, k):
-                    return problem
+            due = self.test.notice(k, won, matches, self.score.strength(k)) and watch
+            if due and (problem := self._tested(newcomer, k)):
+                return problem
         if even and self.test.calm:
             self._crown(newcomer, matches)
         return ""
@@ -119,7 +119,7 @@ class Succession:
     def notes(self) -> dict[str, Any]:
         """All but the weights, as plain JSON values."""
         assert self.champion is not None
-        own = {"champion": {"version": self.champion.version, "step": self.champion.step}}
+        own: dict[str, Any] = {"champion": {"version": self.champion.version, "step": self.champion.step}}
         own |= {"tests": self.test.tests, "suspicion": self.test.suspicion, "anew": self.anew}
         if self.reference is not None:
             who = {"version": self.reference.version, "step": self.reference.step}

@@ -8,7 +8,9 @@ from dshq_widget.algorithms.ppo.learners.fused import FusedPPO
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import rule
+from dshq_widget.learning import run
 from dshq_widget.learning.run import MOST_RETURNS, MOST_SKIPS, Run
+from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.slots import WeightSlots
@@ -146,9 +148,9 @@ def ward():
     block.close()
 
 
-def turns(run: Run, count: int) -> None:
+def turns(ward: Run, count: int) -> None:
     for _ in range(count):
-        run.learn(run.source.next(run.learner.player, run.config, run.version))
+        ward.learn(ward.source.next(ward.learner.player, ward.config, ward.version))
 
 
 def test_weights_that_are_not_finite_are_taken_back_at_once(ward):
@@ -177,6 +179,29 @@ def test_three_skipped_updates_in_a_row_lead_back(ward):
     ward.learner.ppo.illness = ""
     turns(ward, 2)
     assert ward.publisher.slots.latest == 4
+
+
+def test_the_learning_rate_recovers_by_good_updates(ward, monkeypatch, tmp_path):
+    """Also where there is no league whose champion could raise it again, and exactly so after a resumption."""
+    monkeypatch.setattr(run, "RECOVERY", 3)
+    for _ in range(8):
+        ward.slow_down()
+    assert ward.rate == run.LEAST_RATE
+    ward.rate = 0.25
+    turns(ward, 2)
+    ward.save(tmp_path / "run.dshq")
+    assert int(checkpoint.load(tmp_path / "run.dshq").state["train.good"]) == 2 and ward.rate == 0.25
+    turns(ward, 1)
+    assert ward.rate == 0.5
+    turns(ward, 2)
+    ward.learner.ppo.illness = "weights"
+    turns(ward, 1)
+    assert ward.rate == 0.25, "a revert begins the count anew"
+    ward.learner.ppo.illness = ""
+    turns(ward, 2)
+    assert ward.rate == 0.25
+    turns(ward, 7)
+    assert ward.rate == 1.0
 
 
 def test_it_gives_up_when_going_back_leads_nowhere(ward):

@@ -1,5 +1,6 @@
 """A sweep: what is tried, what is kept, how it continues, and what it says."""
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -8,6 +9,9 @@ import sys
 import pytest
 
 from dshq_widget.contract.settings import ConfigError
+from dshq_widget.drill.compiled import compile_drill
+from dshq_widget.drills.ball import Ball
+from dshq_widget.drills.bandit import Bandit
 from dshq_widget.training import sweep as sweeps
 from dshq_widget.training.sweep import sweep
 from dshq_widget.training.sweep_results import SweepResult, SweepRun, interval, t95
@@ -135,6 +139,25 @@ def test_what_cannot_be_tried_is_a_sentence_before_anything_is_trained(trained, 
     with pytest.raises(ValueError, match=words):
         sweep("bandit", **{"settings": SPACE, "updates": 1, "directory": tmp_path / "new", **given})
     assert trained == [] and not (tmp_path / "new").exists()
+
+
+def test_drawing_does_not_win_a_sweep(tmp_path):
+    """One win and 127 draws make a win rate of 1, because draws are not among the decided matches."""
+    metric = sweeps.default_metric(compile_drill(Ball))
+    drawing = {"win_rate_ema": 1.0, "win_share": 1 / 128}
+    winning = {"win_rate_ema": 0.8, "win_share": 0.7}
+    runs = [SweepRun(k, {"gamma": k}, 0, row[metric], "", row, {}) for k, row in enumerate([drawing, winning])]
+    assert SweepResult(tmp_path, metric, sweeps._rises(metric), tuple(runs)).best.settings == {"gamma": 1}
+    assert sweeps.default_metric(compile_drill(Bandit)) == "evaluated_return"
+    alone = dataclasses.replace(compile_drill(Ball), spec={**compile_drill(Ball).spec, "baselines": []})
+    assert sweeps.default_metric(alone) == "win_share_random", "without a script there is no win_share"
+
+
+def test_a_sweep_goes_on_by_the_metric_that_it_began_with(trained, tmp_path):
+    how = {"seeds": 1, "updates": 1, "directory": tmp_path, "progress": False}
+    sweep("ball", {"gamma": [0.9, 0.98]}, metric="win_rate_ema", **how)
+    result = sweep("ball", {"gamma": [0.9, 0.98]}, **how)
+    assert result.metric == "win_rate_ema" and len(trained) == 2
 
 
 def test_forms_of_the_command_line():

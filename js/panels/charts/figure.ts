@@ -103,11 +103,13 @@ export class Figure {
   /** The values under the cursor, else the newest ones. */
   private readOut(): void {
     const hovered = this.chart?.cursor.idx;
-    this.legend.forEach(({ value }, index) => {
+    const { band, format, series } = this.curve;
+    const read = (index: number) => {
       const column = this.data[index + 1]!;
-      const at = hovered == null ? column.findLast((v) => v != null) : column[hovered];
-      setText(value, this.curve.format(at));
-    });
+      return format(hovered == null ? column.findLast((v) => v != null) : column[hovered]);
+    };
+    const [high, low] = [series.length, series.length + 1]; // of the band
+    this.legend.forEach(({ value }, index) => setText(value, band && index === 0 ? `${read(0)} (${read(low)} to ${read(high)})` : read(index)));
   }
 
   private create(size: { width: number; height: number }): uPlot {
