@@ -17,7 +17,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Recipes that can run beside each other.
 TOGETHER := @$(MAKE) --no-print-directory -j 4
 
-.PHONY: setup lab torch hub test test-all test-peers quick checks bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
+.PHONY: setup lab torch hub test test-all test-peers quick checks compiled bench lint lint-python lint-page lessons site instructor wheel chromium vitest constraints ready ready-lab ready-torch ready-hub
 .DELETE_ON_ERROR:
 
 # What every verb but `lab`, `torch` and `hub` needs.
@@ -40,12 +40,12 @@ hub:
 # pytest comes last, and its closing line is the last one.
 test:
 	$(TOGETHER) ready chromium
-	@$(MAKE) --no-print-directory -j 2 checks
+	@$(MAKE) --no-print-directory -j 2 compiled checks
 	$(BIN)/python -m pytest -n 2 -m "not slow and not peers" $(ARGS)
 
 test-all:
 	$(TOGETHER) ready .venv/.triton .venv/.site .venv/.instructor chromium
-	@$(MAKE) --no-print-directory -j 2 checks
+	@$(MAKE) --no-print-directory -j 2 compiled checks
 	$(BIN)/python -m pytest -n 2 -m "not peers" $(ARGS)
 
 # Against Stable-Baselines3, Jumanji, EnvPool, VMAS, Ray, Atari's and MuJoCo's games: gigabytes that nothing else here needs.
@@ -59,6 +59,10 @@ quick:
 	$(BIN)/python -m pytest -n 2 --quick $(ARGS)
 
 checks: lint-python lint-page vitest
+
+# What numba compiles for every training, once for all clones of the same sources.
+compiled: ready
+	$(BIN)/python -m tools.compile_ahead
 
 bench: ready chromium
 	$(BIN)/dshq bench

@@ -16,19 +16,15 @@ QUICK = (
     "kernels/test_machine_code.py",
     "kernels/test_renaming.py",
     "kernels/test_rules_messages.py",
-    "learning/test_pace.py",
     "learning/test_trackers.py",
-    "learning/test_writers.py",
     "lessons/test_glossary.py",
     "lessons/test_quotes.py",
     "policy/test_export_json.py",
-    "project/test_docs.py",
     "project/test_imports.py",
     "project/test_ppo_details.py",
     "project/test_typescript_imports.py",
     "runtime/test_budget.py",
     "runtime/test_seqlock_model.py",
-    "training/test_sweep.py",
 )
 """Files below tests/. Their tests fail in `make quick` if numba compiles something in them."""
 

@@ -1,0 +1,32 @@
+"""Compiles what the first Train, and most tests, would wait for.
+
+python -m tools.compile_ahead
+"""
+
+from __future__ import annotations
+
+import os
+
+from dshq_widget.algorithms.ppo import compiling
+from dshq_widget.training.trainer import Trainer
+
+DRILL = "ball"
+"""The first lesson's; what is compiled is the same for every drill."""
+
+
+def main() -> None:
+    """Compile it, in two processes where there are two processors, unless it is kept on this machine."""
+    with Trainer(DRILL) as trainer:
+        if not compiling.is_compiled():
+            compiling.everything(trainer.drill, trainer.config)
+
+
+def beside() -> None:
+    """The same at the lowest priority, for as long as this process has its input."""
+    os.nice(19)
+    compiling.end_with_input()
+    main()
+
+
+if __name__ == "__main__":
+    main()
