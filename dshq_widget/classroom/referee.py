@@ -49,11 +49,12 @@ class Referee:
         job = self.store.next_job(self.failed)
         if job is None:
             if self.failed and time.monotonic() - self._tried > RETRY_SECONDS:
-                self.failed, self._tried = {}, time.monotonic()
+                self.failed = {}
             return False
         try:
             outcome = self._outcome(job)
         except Exception as error:
+            self._tried = time.monotonic()
             self.failed[job.id] = str(error) if isinstance(error, LeagueError) else f"{type(error).__name__}: {error}"
             raise
         self.store.record(job, outcome)
