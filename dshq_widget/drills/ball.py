@@ -210,8 +210,8 @@ class Ball(Drill):
         Observation("time left", scale=10, unit="s"),
     )
     observation_range = (-2.0, 2.0)
-    rewards = {"goal": 1.0, "draw": 0.5, "stall": 0.01}  # measured: without the last two equal players score no goals
-    potentials = {"ball_to_goal": 3.0, "approach": 3.0}  # measured: of all settings the one that helps learning most
+    rewards = {"goal": 1.0, "draw": 0.5, "stall": 0.0, "waiting": 0.02}
+    potentials = {"ball_to_goal": 1.0, "approach": 2.0}  # all measured: without `waiting` equal players score no goals
     baselines = ("chaser",)
     drag = (
         Handle("ball", "ball_px", "ball_py", "ball_vx", "ball_vy", kind="ball"),
@@ -333,13 +333,22 @@ class Ball(Drill):
 
     @rule
     def draw(s, i, side):
-        """-1 for both sides when time ends a match. At weight 0.5 a draw costs half a goal: trying is worth a risk."""
+        """-1 for both sides when time ends a match. At weight 0.5 a draw costs half a goal against."""
         return -1.0 if s.ticks[i] >= TIME_LIMIT and s.goal[i] == 0 else 0.0
 
     @rule
     def stall(s, i, side):
-        """-1 for every decision in which the ball hardly moves: equal players would hold it at a wall."""
+        """-1 for every decision in which the ball hardly moves; off unless somebody weighs it."""
         return -1.0 if length(s.ball_vx[i], s.ball_vy[i]) < STALLED else 0.0
+
+    @rule
+    def waiting(s, i, side):
+        """-1 for every decision, for both sides: equal players would wait for one another's mistakes until time is up.
+
+        Its sum over a match, discounted, stays below what a goal against costs together with `ball_to_goal`, so that
+        nobody lets the other score to be done with it.
+        """
+        return -1.0
 
     @rule
     def ball_to_goal(s, i, side):
