@@ -79,9 +79,9 @@ class Exploration(Companion):
         run.entropy_bonus = self.guard.bonus
 
     def after_update(self, run: Run, experience: Experience, learned: Mapping[str, float]) -> None:
-        if run.skips or run.returns:
+        if run.skips or run.returns or "entropy" not in learned:
             return  # no update was made
-        returns, entropy = experience.samples.mean_return(experience.units), learned.get("entropy", math.inf)
+        returns, entropy = experience.samples.mean_return(experience.units), learned["entropy"]
         problem = self.guard.after_update(entropy, returns, run.config.min_entropy, run.learner.blob())
         run.entropy_bonus = self.guard.bonus
         if not problem:

@@ -298,11 +298,13 @@ def _decode(content: bytes) -> Checkpoint:
     if text["activation"] not in ACTIVATIONS or text["shape_hash"] != protocol.shape_hash(layers, text["activation"]):
         raise CheckpointError("its network shape does not match its shape hash")
     tensors = _tensors(header, data)
-    environment = _environment(metadata, text["drill"], layers)
+    environment = _environment(metadata)
     floats = protocol.blob_floats(layers) + convolutions.floats(tuple(environment.get("pixels", ())))
     weights = tensors.pop("weights", None)
     if weights is None or weights.dtype != np.float32 or weights.shape != (floats,):
         raise CheckpointError(f"its weights are not the {floats:,} floats that layers {list(layers)} need")
+    if environment:
+        _check_fits(environment, text["drill"], layers)
     moments = [tensors[name].shape for name in ("adam_m", "adam_v") if name in tensors]
     if len(moments) == 1 or len(set(moments)) > 1:
         raise CheckpointError("its optimiser moments do not belong together")
@@ -331,7 +333,7 @@ def _other_release(given: str) -> str:
     return "update dshq-widget"
 
 
-def _environment(metadata: dict[str, str], drill: str, layers: tuple[int, ...]) -> dict[str, Any]:
+def _environment(metadata: dict[str, str]) -> dict[str, Any]:
     """The description of a Gymnasium environment, as far as weights depend on it; empty for a drill."""
     if "environment" not in metadata:
         return {}
@@ -341,15 +343,23 @@ def _environment(metadata: dict[str, str], drill: str, layers: tuple[int, ...]) 
     if not all(_size(n) and 1 <= n <= MAX_WIDTH for n in sizes):
         raise CheckpointError("its environment has no usable shape of pictures")
     try:
-        outputs = Actions.from_json(found.get("actions", {})).outputs
-        inputs = convolutions.features(tuple(sizes)) if sizes else layers[0]
+        Actions.from_json(found.get("actions", {}))
     except ValueError as error:  # GymError is one
+        raise CheckpointError(str(error)) from None
+    return found
+
+
+def _check_fits(environment: dict[str, Any], drill: str, layers: tuple[int, ...]) -> None:
+    """Raises CheckpointError if a network of these layers cannot act there, or if it was trained on something else."""
+    outputs = Actions.from_json(environment["actions"]).outputs
+    try:
+        inputs = convolutions.features(tuple(environment["pixels"])) if environment["pixels"] else layers[0]
+    except ValueError as error:
         raise CheckpointError(str(error)) from None
     if (inputs, outputs + 1) != (layers[0], layers[-1]):
         raise CheckpointError(f"its environment's pictures and actions do not fit layers {list(layers)}")
-    if drill != f"gym:{found.get('id')}":
+    if drill != f"gym:{environment.get('id')}":
         raise CheckpointError("its environment has another name than what it was trained on")
-    return found
 
 
 def _algorithm(metadata: dict[str, str]) -> str:

@@ -40,6 +40,7 @@ def bandit(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_save_and_go_on_to_the_bit(bandit, tmp_path):
     """Ring, games, memory of the policy, generators, weights and moments: all of it is in the file."""
     with Trainer("bandit", seed=3, dreamer=SMALL, **HOW) as whole:

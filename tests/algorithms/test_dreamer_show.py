@@ -239,6 +239,7 @@ class TestFiles:
         with pytest.raises(CheckpointError, match="choose the file's size and drill"):
             show_of(compiled("approach"), {"resume": str(file)})
 
+    @pytest.mark.slow
     def test_what_a_page_saves_plays_and_learns_on(self, file, tmp_path):
         """A file without moments and replay, from memory that the learner publishes in, or from the file loaded."""
         with Trainer(file, gentle=True) as trainer:

@@ -23,6 +23,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 def test_with_every_option_a_new_process_goes_on_to_the_bit(tmp_path):
     """The normalisers' moments are in the file, too, and the weights in it play as they are."""
     with Trainer("ball", seed=3, workers=0, **SMALL, **OPTIONS) as trainer:

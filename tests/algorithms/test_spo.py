@@ -145,7 +145,7 @@ class TestGames:
         assert all(moved[g] in roots[g] for g in range(32) if not over[g])
 
     def test_an_episode_out_of_time_keeps_what_it_saw_last(self):
-        games, learner, config, _ = parts("approach", decisions=2)
+        games, learner, config, _ = parts("cartpole", decisions=2)  # nobody sees its clock
         games.tiles["ticks"] = games.drill.spec["time_limit"] - games.drill.spec["action_repeat"]
         row = games.replay.row()
         games.next(learner, config.replace({"rollout_length": 1}), 0)

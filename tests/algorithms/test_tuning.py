@@ -168,6 +168,7 @@ def test_the_first_training_measures_and_says_so(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor leaves nothing to choose")
+@pytest.mark.slow
 def test_another_team_takes_over_and_knows_what_the_first_was_told(tmp_path, monkeypatch):
     """The first one is made of one thread, which the learner finds wrong once it has measured."""
     with_code_of(tuning.cache_dir(), tmp_path)

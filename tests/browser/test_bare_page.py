@@ -114,6 +114,7 @@ def used():
 """
 
 
+@pytest.mark.slow
 def test_a_cell_run_again_leaves_nothing_in_the_kernel(plain_chromium, open_page: OpenPage):
     opened, widget = begin(open_page, plain_chromium, SMALL)
     learns(widget)

@@ -60,6 +60,7 @@ def test_the_browsers_gpu_process_may_die(playwright, open_page: OpenPage):
         browser.close()
 
 
+@pytest.mark.slow
 def test_without_offscreen_canvas_the_page_draws(chromium, open_page: OpenPage):
     gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
     _, widget = begin(open_page, chromium, prepare=inject(gone))
@@ -92,6 +93,7 @@ def test_a_frame_that_webgpu_refuses_is_not_missed_and_of_several_canvas2d_takes
     page.console_errors.clear()
 
 
+@pytest.mark.slow
 def test_without_offscreen_canvas_and_webgpu_the_page_still_draws(plain_chromium, open_page: OpenPage):
     gone = "delete window.OffscreenCanvas; delete HTMLCanvasElement.prototype.transferControlToOffscreen;"
     _, widget = begin(open_page, plain_chromium, prepare=inject(gone))

@@ -25,6 +25,7 @@ def load_replay(widget: WidgetPage, path: Path) -> None:
     chooser.value.set_files(path)
 
 
+@pytest.mark.slow
 def test_the_web_page_plays_from_disk(plain_chromium, shared_page: SharedPage, tmp_path):
     _, widget = shared_page(GOLD)
     path = saved(widget, "web-page", tmp_path)

@@ -41,7 +41,7 @@ def test_same_bits_in_webassembly(name):
 
 def test_wrong_requests_are_refused():
     drill = compile_drill(drills["ball"])
-    with pytest.raises(ValueError, match="cpu, js, wasm"):
+    with pytest.raises(ValueError, match="cpu, reference, js, wasm"):
         trace(drill, 1, 0, "gpu")
     with pytest.raises(ValueError, match="0 or more"):
         trace(drill, -1)

@@ -242,6 +242,7 @@ def test_a_free_deviation_is_the_same_in_every_state():
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(0, 0), pytest.param(150, 150, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_cartpole_is_learned_saved_and_evaluated(asked, kept, tmp_path, capsys):
     """Random play earns about 20; without the slow tests it is trained, and asked for nothing."""
     file = tmp_path / "bot.dshq"

@@ -61,6 +61,7 @@ def test_fire_is_pressed_where_a_game_begins_and_after_a_lost_life():
     assert [terminated for *_, terminated, _, _ in seen] == [False] * 5 + [True]
 
 
+@pytest.mark.slow
 def test_an_action_is_repeated_in_training_evaluation_and_the_show(tmp_path):
     env = make("CartPole-v1", action_repeat=4)
     once = make("CartPole-v1")

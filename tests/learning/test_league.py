@@ -448,6 +448,7 @@ def test_a_version_that_nobody_kept_is_named():
 
 
 @pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.slow
 def test_training_with_a_pool(workers, tmp_path):
     hyper = {"num_envs": 64, "rollout_length": 32, "hidden_sizes": (16,), "minibatch_size": 512, "workers": workers}
     with Trainer("ball", opponents="self=.5,pool=.5", seed=3, snapshot_every=2, **hyper) as t:

@@ -40,6 +40,7 @@ def test_every_text_becomes_a_page(row):
     assert len(shown_before(row, text_of(row), written)) == len(code)
 
 
+@pytest.mark.slow
 def test_a_page_has_whole_matches_and_each_has_its_place(pages):
     written = (pages / f"{ROW.stem}.html").read_text(encoding="utf-8")
     matches = re.findall(r'<script type="application/gzip" id="(\w+)-match">(.*?)</script>', written)

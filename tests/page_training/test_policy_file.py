@@ -133,6 +133,11 @@ GYM = {"id": "CartPole-v1", "actions": {"kind": "choice", "sizes": [2], "start":
 BOX = {"kind": "box", "sizes": [], "start": 0, "shape": [2], "low": ["-inf", -1.5], "high": ["inf", 2.0]}
 
 
+def of_gym(layers: tuple[int, ...], **changed: Any) -> Checkpoint:
+    """A policy of a Gymnasium environment."""
+    return dataclasses.replace(sample(layers, state={}, **changed), drill="gym:CartPole-v1")
+
+
 def test_pythons_files_come_back_with_every_bit():
     floats = protocol.blob_floats((64, 8, 3)) + 4 * 64 * 32 + 32 + 32 * 16 * 64 + 64 + 64 * 9 * 64 + 64  # 4 pictures
     pixels = {**GYM, "pixels": [4, 36, 36], "wrappers": []}
@@ -141,9 +146,9 @@ def test_pythons_files_come_back_with_every_bit():
         sample(state={}, activation="relu", algorithm="spo", algorithm_settings={"particles": 16}),
         sample((75, -5, -5, -2, -4, -6, 16, 5), state={}),  # a grid in front
         sample((30, -2, -3, -4, -5, -8, -16, 32, 9), state={}),  # pairs
-        sample(environment={**GYM, "pixels": []}, state={}),
-        sample(environment={"actions": BOX, "pixels": []}, state={}),
-        sample((64, 8, 3), environment=pixels, weights=np.ones(floats, np.float32), state={}),
+        of_gym((5, 8, 3), environment={**GYM, "pixels": []}),
+        of_gym((5, 8, 5), environment={"id": "CartPole-v1", "actions": BOX, "pixels": []}),
+        of_gym((64, 8, 3), environment=pixels, weights=np.ones(floats, np.float32)),
     ]
     contents = [checkpoint.encode(file) for file in files]
     for content, page in zip(contents, read(contents), strict=True):

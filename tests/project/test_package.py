@@ -34,6 +34,7 @@ def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return next(folder.glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_both_packages_and_the_bundle_and_nothing_else(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
     wanted = {f"dshq_widget/static/{name}" for name in ("widget.js", "widget.css", "compute.js", "trainer.js")}

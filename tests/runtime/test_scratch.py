@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from dshq_kernels.backends import generated
+from dshq_kernels.simd import folders
 from dshq_kernels.simd.own_folder import is_own, own_folder
 from dshq_widget.runtime.scratch import Scratch, sweep
 
@@ -103,11 +103,11 @@ def test_machine_code_is_not_kept_where_a_neighbour_made_the_folder(tmp_path, mo
     """Where neither home nor package can be written, a predictable folder of the temporary one is taken: only if it is
     one's own.
     """
-    monkeypatch.setattr(generated.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
     (tmp_path / "file").touch()
     monkeypatch.setenv("DSHQ_CACHE_DIR", str(tmp_path / "file"))
     taken = tmp_path / f"dshq-{os.getuid()}"
-    assert generated.cache_dir() == taken and taken.stat().st_mode & 0o777 == 0o700
+    assert folders.cache_dir() == taken and taken.stat().st_mode & 0o777 == 0o700
     taken.chmod(0o777)
-    found = generated.cache_dir()
+    found = folders.cache_dir()
     assert found != taken and is_own(found)

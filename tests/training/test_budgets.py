@@ -18,6 +18,7 @@ PATIENCE = 300.0  # seconds
 
 
 @pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.slow), 1])
+@pytest.mark.slow
 def test_exactly_these_updates_and_then_exactly_these_more(tmp_path, workers):
     with Trainer("bandit", workers=workers, **SMALL) as t:
         assert t.train_for(updates=7, progress=False) is True

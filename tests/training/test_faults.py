@@ -145,6 +145,7 @@ def two():
         trainer.close()
 
 
+@pytest.mark.slow
 def test_two_trainers_do_not_disturb_each_other(two):
     """One learner is killed again and again and at last stopped: it comes back each time, the other one never knew."""
     one, other = two

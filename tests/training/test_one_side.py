@@ -101,6 +101,7 @@ def command(*arguments, expect=0):
     return run
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_to_the_target_and_evaluates(tmp_path):
     path = tmp_path / "pole.dshq"
     said = json.loads(command("train", "cartpole", "--out", path, "--json").stdout.splitlines()[-1])

@@ -216,6 +216,7 @@ def test_what_is_not_installed_is_named(trained, tmp_path, monkeypatch):
     assert result.rows()[0]["gamma"] == 0.9 and result.rows()[0]["metrics.agent_steps"] == 300
 
 
+@pytest.mark.slow
 def test_the_command_trains_and_says_what_was_best(tmp_path):
     words = ["bandit", "--set", "gamma=0.98,0.9", "--seeds", "1", "--updates", "30", "--out", str(tmp_path / "out")]
     words += ["--fix", "num-envs=64", "--fix", "evaluate_seconds=0", "--fix", "workers=0", "--json"]

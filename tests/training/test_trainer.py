@@ -347,12 +347,14 @@ def test_another_network_starts_from_version_0_and_the_old_run_stays_a_file(trai
 def test_other_rewards_are_another_aim_to_the_guards(tmp_path):
     with Trainer("ball", **SMALL) as t:
         t.train_for(updates=2, progress=False)
-        assert "train.guard_since" not in checkpoint.load(t.save(tmp_path / "before.dshq")).state
+        before = checkpoint.load(t.save(tmp_path / "before.dshq"))
         t.start()
         assert t.wait(updates=1, progress=False)
         t.set_hyper(reward_weights={"goal": 2.0})
         assert t.wait(updates=3, progress=False)
-        assert "train.guard_since" in checkpoint.load(t.save(tmp_path / "after.dshq")).state
+        after = checkpoint.load(t.save(tmp_path / "after.dshq"))
+    _, updates, _ = after.state["train.guard"]
+    assert before.state["train.guard"][1] == 2 and updates < after.metrics["updates"], "it has begun to count anew"
 
 
 def test_another_network_after_a_start_that_published_nothing():

@@ -33,6 +33,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return made.export_html(tmp_path_factory.mktemp("exported") / "approach.html", train=True)
 
 
+@pytest.mark.slow
 def test_an_exported_page_trains_by_itself(plain_chromium, exported, tmp_path):
     opened = Opened(plain_chromium, exported)
     widget = opened.widget()
@@ -118,6 +119,7 @@ def test_a_page_whose_parts_were_changed_says_so(plain_chromium, exported, tmp_p
     context.close()
 
 
+@pytest.mark.slow
 def test_leaving_the_page_ends_the_worker(plain_chromium, exported):
     opened = Opened(plain_chromium, exported)
     widget = opened.widget()

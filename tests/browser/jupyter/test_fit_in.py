@@ -159,6 +159,7 @@ OVERLAPS = """root => {
 }"""
 
 
+@pytest.mark.slow
 def test_from_a_phone_to_a_wall_nothing_sticks_out(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, LONG_NAME)
     for width in (320, 390, 768, 1400, 2560):

@@ -47,6 +47,7 @@ w
 '''
 
 
+@pytest.mark.slow
 def test_a_widget_lives_in_the_page_and_in_the_kernel(chromium, open_notebook: OpenNotebook, tmp_path):
     notebook = open_notebook(chromium, CELL)
     notebook.run_all()

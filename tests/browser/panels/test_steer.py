@@ -87,6 +87,7 @@ def test_controls_choose_the_panels_and_the_match_stands_in_the_middle(shared_pa
         notebook.run("w.controls = ['trainig']")
 
 
+@pytest.mark.slow
 def test_presets_and_the_code_that_gives_the_same_settings(plain_chromium, open_page: OpenPage):
     def may_copy(context):
         context.grant_permissions(["clipboard-read", "clipboard-write"])

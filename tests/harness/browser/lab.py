@@ -130,7 +130,7 @@ class LabServer:
         """The same server, seen from the folder `work/name`."""
         seen = copy.copy(self)
         seen.work = self.work / name
-        seen.work.mkdir()
+        seen.work.mkdir(exist_ok=True)
         seen._below = f"{self._below}{name}/"
         return seen
 
