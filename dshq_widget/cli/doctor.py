@@ -90,7 +90,7 @@ def _torch() -> tuple[str, bool, str, str]:
     if version:
         return "torch", True, version, ""
     advice = "The drills do not need it. gym: environments, CUDA and validate_every do: "
-    return "torch", True, "not installed", advice + INSTALL_TORCH
+    return "torch", True, "not installed", f"{advice}`{INSTALL_TORCH}`"
 
 
 def _ipykernel() -> tuple[str, bool, str, str]:

@@ -1,4 +1,4 @@
-"""What the lessons of `notebooks/` use: `check` an answer, `seconds` to spend on training or measuring.
+"""What the lessons of `notebooks/` use: `check` an answer, `seconds` to spend on training or measuring, `need_torch`.
 
 Each lesson's own checking is in `checks/NAME.py`, loaded when it is asked for.
 """
@@ -9,10 +9,11 @@ import importlib
 import os
 from typing import Any
 
+from dshq_widget.gpu.device import need_torch
 from dshq_widget.lessons.table import LESSONS, Lesson, lesson
 from dshq_widget.lessons.verdict import Verdict
 
-__all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "seconds"]
+__all__ = ["LESSONS", "Lesson", "Verdict", "check", "lesson", "need_torch", "seconds"]
 
 BUDGET = "DSHQ_LESSON_SECONDS"
 """Environment variable: upper limit of `seconds`, for tests and for impatient readers."""
@@ -22,10 +23,15 @@ def check(name: str | int, /, *answer: Any, **named: Any) -> Verdict:
     """What `answer` to the exercise of a lesson, by its name, still lacks; the end of a cell shows it.
 
     A wrong answer does not raise an error, and neither does one that fails during the check: the verdict says so.
-    Raises ValueError for an unknown lesson.
+    Raises ValueError for an unknown lesson, and MissingTorch where a lesson's checks need torch and there is none.
     """
     checked = lesson(name)
-    module = importlib.import_module(f"dshq_widget.lessons.checks.{checked.module}")
+    try:
+        module = importlib.import_module(f"dshq_widget.lessons.checks.{checked.module}")
+    except ModuleNotFoundError as error:
+        if error.name == "torch":
+            need_torch("This lesson")
+        raise
     try:
         missing = module.missing(*answer, **named)
     except Exception as error:  # whatever somebody's own function raises

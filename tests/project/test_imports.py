@@ -68,7 +68,7 @@ WIDGET = {
     "classroom": {
         *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),
     },
-    "lessons": {"algorithms", "classroom", "drill", "drills", "env", "learning"},
+    "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning"},
     "widget": {
         *("classroom", "contract", "drill", "drills", "env", "files", "gyms", "lessons", "notebook", "policy"),
         *("runtime", "training"),

@@ -1,0 +1,112 @@
+"""The set-up: one version of everything that the Makefile installs, and no PyTorch, hub or tests where only Lab is
+wanted.
+"""
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools import constraints, install
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINS = dict(line.split("==") for line in install.CONSTRAINTS.read_text().splitlines() if not line.startswith("#"))
+
+
+def wanted(extras: tuple[str, ...]) -> list[Requirement]:
+    return [Requirement(line) for line in install.requirements(extras)]
+
+
+def test_the_makefile_installs_extras_that_have_pins():
+    used = set(re.findall(r"^\t\$\(INSTALL\) ((?:[a-z]+ ?)+)", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {extra for line in used for extra in line.split()} | {"torch"} == set(install.EXTRAS)
+
+
+def test_every_requirement_has_a_pin_that_satisfies_it():
+    for one in [*wanted(install.EXTRAS), *map(Requirement, (install.TORCH, install.NODE, *map(install.pinned, PINS)))]:
+        pin = PINS.get(canonicalize_name(one.name))
+        assert pin and one.specifier.contains(pin), f"{one} has the pin {pin}: run `make constraints`"
+    assert PROJECT["optional-dependencies"]["torch"] == [install.TORCH]
+
+
+def closure(names: list[Requirement]) -> dict[str, str]:
+    """Name -> version of what is installed of these and of what they require here, directly or not."""
+    found: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        one = waiting.pop()
+        name = canonicalize_name(one.name)
+        contexts = [default_environment() | {"extra": extra} for extra in one.extras or {""}]
+        if one.marker is not None and not any(one.marker.evaluate(context) for context in contexts):
+            continue
+        try:
+            about = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # an extra that is not installed here
+        known = name in found
+        found[name] = about.version.partition("+")[0]
+        if known and not one.extras:
+            continue
+        for line in about.requires or ():
+            further = Requirement(line)
+            if further.marker is None or any(further.marker.evaluate(context) for context in contexts):
+                further.marker = None
+                if canonicalize_name(further.name) not in found:
+                    waiting.append(further)
+    return found
+
+
+def test_what_is_installed_is_what_is_pinned():
+    here = closure([*wanted(install.EXTRAS), Requirement(install.TORCH)])
+    assert len(here) > 100, "the set-up is installed"
+    differ = {name: (version, PINS.get(name)) for name, version in here.items() if PINS.get(name) != version}
+    assert not differ, f"installed, pinned: {differ}. Run `make constraints`, or set .venv up anew"
+
+
+def test_the_pins_are_names_and_versions():
+    text = install.CONSTRAINTS.read_text()
+    assert text == constraints.text(PINS)
+    assert all(re.fullmatch(r"#.*|[a-z0-9.-]+==[0-9][\w.!]*", line) for line in text.splitlines())
+    assert constraints.text({"A_b": "1.2+cpu"}).splitlines()[-1] == "a-b==1.2"
+
+
+def test_lab_brings_neither_torch_nor_hub_nor_tests():
+    names = {one.name for one in wanted(("lab",))}
+    assert {"jupyterlab", "numba", "matplotlib"} <= names
+    assert not names & {"torch", "triton", "jupyterhub", "pytest", "mypy", "onnx", "playwright"}
+    steps = subprocess.run(["make", "-n", "lab"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert steps.returncode == 0, steps.stderr
+    assert "tools.lab" in steps.stdout and "--torch" not in steps.stdout and "npm ci --log" not in steps.stdout
+
+
+def test_an_unknown_extra_is_an_error():
+    with pytest.raises(KeyError):
+        install.requirements(("nothing",))
+
+
+@pytest.mark.slow
+def test_without_uv_pip_installs(tmp_path, monkeypatch):
+    """A package that is nothing but a file, from this machine."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n\n'
+        '[project]\nname = "dshq-nothing"\nversion = "1"\n\n[tool.hatch.build.targets.wheel]\ninclude = ["x.py"]\n'
+    )
+    (source / "x.py").write_text("")
+    venv.create(tmp_path / "env", with_pip=False, symlinks=True, system_site_packages=False)
+    python = tmp_path / "env" / "bin" / "python"
+    monkeypatch.setattr(install.shutil, "which", lambda name: "/bin/false")
+    subprocess.run([sys.executable, "-m", "build", "-nw", "-o", tmp_path, source], check=True, capture_output=True)
+    install.install(python, ["--no-index", "--find-links", str(tmp_path), "dshq-nothing"])
+    subprocess.run([python, "-c", "import x"], check=True, env={**os.environ, "PYTHONPATH": ""})
