@@ -4,8 +4,8 @@
  */
 
 import type { ConfigValue, LeagueRow, ShowEvent, Status } from "../contract/protocol";
+import { rated } from "../contract/rating";
 import { sideName } from "../contract/sides";
-import { rated } from "../ui/format";
 import type { Events, SessionEvents } from "./events";
 import { type Lineup, playerNames } from "./player_names";
 

@@ -36,11 +36,6 @@ export function percent(share: number | null | undefined): string {
   return share == null || !Number.isFinite(share) ? "–" : `${Math.round(100 * share)}%`;
 }
 
-/** A rating with its 95 % band, which is wide where few matches were played: "1612 (1570 to 1650)". */
-export function rated({ elo, elo_low, elo_high }: { elo: number; elo_low: number; elo_high: number }): string {
-  return `${Math.round(elo)} (${Math.round(elo_low)} to ${Math.round(elo_high)})`;
-}
-
 /** Seconds as m:ss, or h:mm:ss from an hour on. */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));

@@ -4,8 +4,9 @@
  */
 
 import type { LeagueRow } from "../../contract/protocol";
+import { rated } from "../../contract/rating";
 import { button, h, setText } from "../../ui/dom";
-import { compact, percent, rated } from "../../ui/format";
+import { compact, percent } from "../../ui/format";
 import type { Panel, PanelView } from "../panel";
 import { buildCrossTable } from "./cross_table";
 
