@@ -135,7 +135,7 @@ def run(hyper: dict[str, Any], seed: int, arguments: argparse.Namespace, note: d
         "kept": summary,
         "marks": rows,
         "warnings": warnings,
-        "returns_to_the_champion": [text for text in warnings if "its champion" in text],
+        "returns_to_the_champion": [text for text in warnings if "reverted to champion" in text],
     }
 
 

@@ -120,6 +120,7 @@ def trainer_ts() -> str:
         },
         "FALL": {
             "fall": fall_test.FALL,
+            "middle": fall_test.MIDDLE,
             "false_alarms": fall_test.FALSE_ALARMS,
             "spread": fall_test.SPREAD,
             "suspicion": fall_test.SUSPICION,

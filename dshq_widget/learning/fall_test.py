@@ -21,7 +21,8 @@ with probability alpha at most, however many pairs it plays. Test n = 0, 1, ... 
 
     alpha_n = FALSE_ALARMS x SPREAD / ((SPREAD + n) (SPREAD + n + 1)),   and all of them together FALSE_ALARMS:
 
-that bounds the share of runs, of any length, in which a policy that is as strong as ever is found to have fallen.
+that bounds the share of runs, of any length, in which a policy that is as strong as ever is found to have fallen. The
+further condition that the policy made at most `MIDDLE` of the reference's points can only lower it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ import math
 from collections.abc import Callable, Sequence
 
 FALL = 0.75
-"""The share of the reference's strength at which the tests aim; falls to less than about 7/8 are found, too, later."""
+"""The share of the reference's strength at which the tests aim."""
+MIDDLE = (1 + FALL) / 2
+"""Halfway to a fall. Whoever makes more than this share of the reference's points has not fallen, however sure it is
+that there is a difference: near a strength of 1 much smaller ones are soon certain."""
 FALSE_ALARMS = 0.001
 """Largest share of runs with a false alarm (assumed)."""
 SPREAD = 64
@@ -117,14 +121,14 @@ class FallTest:
         evidence = mine = theirs = 0.0
         for batch in range(BATCHES):
             strength = record.strength(opponent)  # known before these matches
-            middle = (1 + FALL) / 2 * strength
+            middle = MIDDLE * strength
             points, others = play(batch)
             evidence += log_ratio(points, PAIRS, FALL * strength, middle) + log_ratio(others, PAIRS, strength, middle)
             mine, theirs = mine + points, theirs + others
             record.add(opponent, others, PAIRS)
-            if evidence >= limit:
+            if evidence >= limit and mine <= MIDDLE * theirs:
                 return mine, theirs, (batch + 1) * PAIRS
-            if evidence <= -FUTILE:
+            if evidence >= limit or evidence <= -FUTILE:
                 break
         self.suspicion[opponent] = 0.0
         return None

@@ -275,6 +275,7 @@ export const GUARD = {
 
 export const FALL = {
   "fall": 0.75,
+  "middle": 0.875,
   "false_alarms": 0.001,
   "spread": 64,
   "suspicion": 1.0,

@@ -11,6 +11,7 @@ from benchmarks.guard import NAMES, Chance, measure
 from dshq_widget.learning.fall_test import (
     FALL,
     FALSE_ALARMS,
+    MIDDLE,
     PAIRS,
     SUSPICION,
     WORTH,
@@ -31,7 +32,7 @@ def test_evidence_does_not_grow_by_itself():
     """
     grid, worst = (0.02, 0.1, 0.3, 0.5, 0.8, 0.99, 0.9995), 0.0
     for guess, reference, better, draws in itertools.product(grid, grid, (0.0, 0.3, 1.0), (0.0, 0.4, 1.0)):
-        middle = (1 + FALL) / 2 * guess
+        middle = MIDDLE * guess
 
         def expected(strength: float, one: float, *, draws: float = draws, middle: float = middle) -> float:
             drawn = draws * 2 * min(strength, 1 - strength)
@@ -109,6 +110,14 @@ def test_a_slow_decline_is_measured_against_the_best():
         strength -= 0.01
         said = reign.round(0.98, strength)
     assert "against script fell from" in said and strength > 0.8 * 0.6
+
+
+def test_a_small_loss_is_not_a_fall_however_certain_it_is():
+    reign = Reign()
+    reign.round(1.0, 0.999)
+    assert [reign.round(1.0, 0.93) for _ in range(50)] == [""] * 50
+    assert reign.succession.test.tests > 10
+    assert reign.play.matches < 50 * 16 * PINNED_MATCHES, "nor does it cost much"
 
 
 def test_a_fall_says_against_whom_how_far_and_how_sure():

@@ -77,14 +77,16 @@ export class FallTest {
     const sum: Fall = { points: 0, before: 0, matches: 0 };
     for (let batch = 0; batch < FALL.batches && evidence > -FALL.futile; batch++) {
       const strength = record.strength(opponent); // known before these matches
-      const middle = ((1 + FALL.fall) / 2) * strength;
+      const middle = FALL.middle * strength;
       const [points, before] = play(batch);
       evidence += logRatio(points, FALL.pairs, FALL.fall * strength, middle) + logRatio(before, FALL.pairs, strength, middle);
       sum.points += points;
       sum.before += before;
       sum.matches += FALL.pairs;
       record.add(opponent, before, FALL.pairs);
-      if (evidence >= limit) return sum;
+      if (evidence < limit) continue;
+      if (sum.points <= FALL.middle * sum.before) return sum;
+      break;
     }
     this.suspicion[opponent] = 0;
     return null;
