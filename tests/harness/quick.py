@@ -20,6 +20,7 @@ QUICK = (
     "lessons/test_glossary.py",
     "lessons/test_quotes.py",
     "policy/test_export_json.py",
+    "project/test_costs.py",
     "project/test_imports.py",
     "project/test_ppo_details.py",
     "project/test_typescript_imports.py",

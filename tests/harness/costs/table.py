@@ -12,8 +12,28 @@ SHOWN = 20
 LOOP_SECONDS = 0.07
 """What `clock.loop_seconds` is on the processor that BUDGETS speaks of (AMD EPYC 9004, measured)."""
 
-BUDGETS: dict[str, float] = {}
-"""Seconds of a processor that the fast tests of a room may take, nothing compiled before. About half above what was
+BUDGETS: dict[str, float] = {
+    "algorithms": 300,
+    "browser": 240,
+    "classroom": 50,
+    "cli": 130,
+    "contract": 45,
+    "drills": 60,
+    "env": 130,
+    "gpu": 35,
+    "gyms": 45,
+    "kernels": 90,
+    "learning": 70,
+    "lessons": 110,
+    "page_training": 60,
+    "pixels": 5,
+    "policy": 20,
+    "project": 80,
+    "runtime": 40,
+    "training": 130,
+    "widget": 40,
+}
+"""Seconds of a processor that a room's fast tests may take where nothing is compiled yet. About half above what was
 measured: a room that reaches it has become slow, it is not only having a bad day.
 """
 
