@@ -2,16 +2,19 @@
 
 import pytest
 
+from dshq_widget.policy import checkpoint, ladder
 from tests.browser.conftest import OpenPage
 from tests.harness.browser.watching import SMALL, TRAINED, begin, stops
 
 pytestmark = pytest.mark.browser
 
+BRONZE = str(checkpoint.load(ladder.path("ball", "bronze")).version)
+
 
 def test_what_it_starts_from_and_whom_it_meets_are_on_the_pitch_at_once(plain_chromium, open_page: OpenPage):
     _, widget = begin(open_page, plain_chromium, SMALL)
     widget.control("start-from").select_option("bronze")
-    widget.wait_attribute("version", lambda version: version == "75", TRAINED)
+    widget.wait_attribute("version", lambda version: version == BRONZE, TRAINED)
     widget.control("who-learns").select_option("gold=1")
     widget.wait_attribute("mode", lambda mode: mode == "sandbox", TRAINED)
     board = widget.root.locator(".scoreboard")
@@ -25,7 +28,7 @@ def test_blue_starts_from_bronze_and_learns_against_gold(plain_chromium, open_pa
     start, who = widget.control("start-from"), widget.control("who-learns")
     assert start.locator("option").all_inner_texts() == ["Nothing", "Bronze", "Silver", "Gold"]
     start.select_option("bronze")
-    widget.wait_attribute("version", lambda version: version == "75", TRAINED)
+    widget.wait_attribute("version", lambda version: version == BRONZE, TRAINED)
     who.select_option("gold=1")
     widget.wait_attribute("mode", lambda mode: mode == "sandbox", TRAINED)
     board = widget.root.locator(".scoreboard")
