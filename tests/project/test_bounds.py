@@ -31,7 +31,16 @@ def test_the_oldest_versions_that_are_allowed_train_and_show(tmp_path: Path):
             pytest.skip("uv, which can choose the oldest versions, is not to be had here")
         venv.create(tmp_path / "env", with_pip=False, symlinks=True)
         python = tmp_path / "env" / "bin" / "python"
-        command = [uv, "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct"]
+        command: list[str | Path] = [
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--python",
+            python,
+            "--resolution",
+            "lowest-direct",
+        ]
         subprocess.run([*command, *install.requirements(EXTRAS)], check=True, timeout=600)
     paths = os.pathsep.join([str(ROOT), str(ROOT / "kernels")])
     environment = os.environ | {"PYTHONPATH": paths, "DSHQ_CACHE_DIR": str(tmp_path / "cache")}
