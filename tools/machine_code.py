@@ -1,4 +1,4 @@
-"""Writes the machine code that a wheel carries, so that the first click on a fresh machine compiles nothing.
+"""Writes the machine code that a wheel carries, so that numba compiles nothing at the first click on a fresh machine.
 
     python -m tools.machine_code FOLDER [--drills ball sumo ...]
 

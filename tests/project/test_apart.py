@@ -26,6 +26,18 @@ DIES_ALONE = "import os\ndef test_dies(): os._exit(1)\n"
 STAYS = "def test_a(): pass\ndef test_b(): pass\n"
 
 
+# Both die at one time; the one that takes a dead one's place first is given work while the other has not collected yet.
+DIE_TOGETHER = """
+import os, time
+from pathlib import Path
+def test_dies():
+    Path({own!r}).touch()
+    while not Path({other!r}).exists():
+        time.sleep(0.01)
+    os._exit(1)
+"""
+
+
 @pytest.mark.parametrize(
     "files, passed, more",
     [
@@ -36,12 +48,25 @@ STAYS = "def test_a(): pass\ndef test_b(): pass\n"
     ids=["in the middle", "at the end", "dead before it is sent more work"],
 )
 def test_a_test_that_takes_its_process_down_fails_and_the_others_run(tmp_path, files, passed, more):
-    (tmp_path / "conftest.py").write_text(CONFTEST + more)
+    found = suite(tmp_path, CONFTEST + more, files)
+    assert f"1 failed, {passed} passed" in found, found
+
+
+def test_both_processes_may_die_at_once(tmp_path):
+    one, other = (str(tmp_path / f"{name}.here") for name in ("one", "other"))
+    files = {"test_a": DIE_TOGETHER.format(own=one, other=other), "test_b": DIE_TOGETHER.format(own=other, other=one)}
+    found = suite(tmp_path, CONFTEST, files | {f"test_{letter}": STAYS for letter in "cdefgh"})
+    assert "2 failed, 12 passed" in found, found
+
+
+def suite(folder: Path, conftest: str, files: dict[str, str]) -> str:
+    """What a suite of its own in two processes says."""
+    (folder / "conftest.py").write_text(conftest)
     for name, text in files.items():
-        (tmp_path / f"{name}.py").write_text(text)
+        (folder / f"{name}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "--rootdir", ".", "."]
     root = str(Path(__file__).parents[2])
     run = subprocess.run(
-        command, cwd=tmp_path, env={"PATH": "", "PYTHONPATH": root}, capture_output=True, text=True, timeout=300
+        command, cwd=folder, env={"PATH": "", "PYTHONPATH": root}, capture_output=True, text=True, timeout=300
     )
-    assert f"1 failed, {passed} passed" in run.stdout, run.stdout + run.stderr
+    return run.stdout + run.stderr

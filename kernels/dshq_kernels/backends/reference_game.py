@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dshq_kernels.backends.cpu import DTYPES, VERB_NAMES, CpuGame
+from dshq_kernels.backends.cpu import VERB_NAMES, CpuGame, tile_dtype
 from dshq_kernels.language.ir import F32
 from dshq_kernels.simd.lanes import LANES
 
@@ -183,9 +183,7 @@ class Verbs:
         self.floats: Mapping[str, Any] = floats or {"all": "ignore"}
         self.sides, self.masked = range(int(spec["sides"])), bool(spec.get("masked"))
         self.n_actions = int(spec["n_actions"])
-        self.dtype = np.dtype(
-            [(name, DTYPES[kind], (length, LANES) if length else (LANES,)) for name, kind, length in spec["fields"]]
-        )
+        self.dtype = tile_dtype(spec)
         names = (*VERB_NAMES, *(f"baseline:{name}" for name in spec["baselines"]), *(("mask",) if self.masked else ()))
         self.by_number = [self.method(name) for name in names]
         self.kept: BaseException | None = None

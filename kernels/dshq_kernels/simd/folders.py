@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from dshq_kernels.simd.own_folder import is_own
+
 
 def cache_dir() -> Path:
     """$DSHQ_CACHE_DIR, else the user's cache folder, else a temporary one; it has a folder `rules`. Code in it is run:
@@ -18,21 +20,11 @@ def cache_dir() -> Path:
         try:
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
             (folder / "rules").mkdir(exist_ok=True)
-            if os.access(folder / "rules", os.W_OK) and (not private or _is_users(folder)):
+            if os.access(folder / "rules", os.W_OK) and (not private or is_own(folder, stat.S_IWOTH)):
                 return folder
         except OSError:
             continue
     return _of_this_process()
-
-
-def _is_users(folder: Path) -> bool:
-    """Whether a folder, and not a link to one, is this user's, and nobody's who shares no group with him to write."""
-    about = folder.lstat()
-    return (
-        stat.S_ISDIR(about.st_mode)
-        and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
-        and not about.st_mode & stat.S_IWOTH
-    )
 
 
 def _candidates() -> Iterator[tuple[Path, bool]]:

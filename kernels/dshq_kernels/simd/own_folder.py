@@ -22,12 +22,14 @@ def own_folder(path: Path) -> bool:
     return is_own(path)
 
 
-def is_own(path: Path) -> bool:
-    """Whether only this user can change the folder at `path`; False if there is none. A link is nobody's."""
+def is_own(path: Path, others: int = OTHERS_WRITE) -> bool:
+    """Whether the folder at `path` is this user's, and none of the mode bits `others` lets somebody else write there;
+    False if there is none. A link is nobody's.
+    """
     try:
         found = os.lstat(path)
     except OSError:
         return False
     if not hasattr(os, "getuid"):  # Windows: the temporary folder is the user's own
         return stat.S_ISDIR(found.st_mode)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & OTHERS_WRITE
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & others

@@ -1,7 +1,7 @@
-"""Machine code that came with the package, put where `kept` keeps what numba compiled: nothing is left to compile.
+"""Machine code that came with the package, put where `kept` keeps what numba compiled: it has nothing left to compile.
 
 A wheel has a folder `machine_code`, written by tools/machine_code.py: for each level of processors (x86-64-v3 and
-x86-64-v4) an archive of the kernels and one of each drill's rules. They fit one Python, one numba and one version of
+x86-64-v4) an archive of the kernels and one of each generated module. They fit one Python, one numba and one version of
 this package's files; a machine that differs compiles for itself. numba's index of a function names the processor that
 it was compiled for: the copy names this processor instead, which has all features of its level and so runs the code.
 
