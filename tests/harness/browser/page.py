@@ -275,6 +275,23 @@ class WidgetPage:
             list(png),
         )
 
+    def changed(self, before: bytes, after: bytes) -> float:
+        """The share of pixels, 0 to 1, that differ between two pictures of one size."""
+        return self.page.evaluate(
+            """async pictures => {
+                const [before, after] = await Promise.all(pictures.map(async bytes => {
+                    const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}));
+                    const size = { width: image.width, height: image.height };
+                    const pen = Object.assign(document.createElement("canvas"), size).getContext("2d");
+                    pen.drawImage(image, 0, 0);
+                    return new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer);
+                }));
+                if (before.length !== after.length) throw new Error("two pictures of different sizes");
+                return before.reduce((count, word, at) => count + (word !== after[at]), 0) / before.length;
+            }""",
+            [list(before), list(after)],
+        )
+
     def screenshot(self, path: Path) -> Path:
         """The widget alone as PNG."""
         path.parent.mkdir(parents=True, exist_ok=True)
