@@ -123,8 +123,19 @@ def alone(venv: Path) -> Iterator[None]:
 
 
 def torch_wheel(python: Path, wheels: Path) -> None:
-    """Fetch PyTorch's wheel into `wheels`, which changes nothing that is installed."""
-    pip(python, ["download", "--no-deps", "--dest", str(wheels), TORCH])
+    """Fetch PyTorch's wheel into `wheels`, which changes nothing that is installed. By a pip of its own, since another
+    installation may replace the environment's pip at the same moment; without uv, by that one when it is its turn.
+    """
+    fetch = ["download", "--no-deps", "--dest", str(wheels), TORCH]
+    with uv() as tool, tempfile.TemporaryDirectory() as own:
+        if tool is None:
+            with alone(python.parents[1]):
+                pip(python, fetch)
+            return
+        command = [tool, "pip", "install", "--quiet", "--python", str(python), "--target", own, pinned("pip")]
+        subprocess.run(command, check=True)
+        pip_of_its_own = os.environ | {"PYTHONPATH": own}
+        subprocess.run([python, "-m", "pip", "-qq", *fetch], check=True, env=pip_of_its_own)
 
 
 def torch(python: Path, wheels: Path, constraints: Path | None = CONSTRAINTS) -> None:
