@@ -54,7 +54,8 @@ class Service:
 
     async def _serve(self, ready: threading.Event) -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        server, self.port = listen(application(self.store, **self.how), 0, "127.0.0.1")
+        self.application = application(self.store, **self.how)
+        server, self.port = listen(self.application, 0, "127.0.0.1")
         ready.set()
         await self._over.wait()
         server.stop()
