@@ -12,6 +12,7 @@ import pytest
 from tests.harness.apart import BROWSER, TESTS, BrowserApart
 from tests.harness.costs import plugin as costs
 from tests.harness.counts import go_easy
+from tests.harness.processes.in_threads import learners_in_threads  # noqa: F401, a fixture for all
 from tests.harness.quick import is_quick
 
 LONGEST = (

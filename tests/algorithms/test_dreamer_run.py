@@ -15,6 +15,8 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.policy.checkpoint import CheckpointError
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 SMALL = {"games": 8, "ring": 1024, "batch": 4, "sequence": 8, "prefill": 128, "starts": 8, "horizon": 3, "ratio": 4}
 HOW = {"algorithm": "dreamer", "deterministic": True, "evaluate_seconds": 3600}
 

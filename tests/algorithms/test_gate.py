@@ -22,6 +22,8 @@ from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.policy.network import Policy
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 
 def chunk(x, z):
     return z * 20 + x

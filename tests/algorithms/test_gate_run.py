@@ -26,6 +26,8 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.run_files import AUTOSAVE_NAME
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 
 def played(decisions, seed=0, **settings):
     """Games with a trainer beside them, after so many decisions."""

@@ -18,6 +18,8 @@ from dshq_widget.training.trainer import Trainer
 from tests.harness.games.toy_drills import Walk
 from tests.harness.processes.faults import SMALL, until
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 
 class Stumble(Walk):
     """Now and then the place becomes NaN, and with it the observation and the reward, until the episode ends."""

@@ -13,6 +13,8 @@ from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 OPTIONS = {
     "separate_value_net": True,
     "normalize_observations": True,

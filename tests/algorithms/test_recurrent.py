@@ -40,6 +40,8 @@ from tests.harness.games.samples import by_sequence
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, assert_same
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 LAMP = compile_drill(Lamp)
 RECALL = "gym:tests.harness.games.gym_worlds:Recall-v0"
 SPEC = PolicySpec((2, 6, -5, 4))

@@ -17,6 +17,8 @@ from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until  # noqa: F401  # fixtures
 from tests.harness.games.random_search import ALGORITHM
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 SEARCH = {"num_envs": 64, "rollout_length": 100, "hidden_sizes": (8,), "learning_rate": 0.3}
 PATIENCE = 300.0  # seconds
 

@@ -22,6 +22,8 @@ from tests.harness.processes.learner_channel import Turns
 from tests.harness.processes.lockstep import hashes
 from tests.harness.processes.lockstep_runs import LOCKSTEP, SMALL, assert_same
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 
 def test_lock_step_has_one_thread_and_no_rollout_process():
     assert share_out(TrainConfig(deterministic=True, workers=3), 16, 64e9) == Shares((), 1)

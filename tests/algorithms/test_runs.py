@@ -14,6 +14,8 @@ from dshq_widget.learning.evaluator import Evaluator
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 PATIENCE = 300.0  # seconds
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
 
@@ -31,6 +33,7 @@ def test_the_entropy_floor_of_an_environment_raises_the_bonus(caplog):
     assert said and "continuing with exploration raised by 0.01" in said[0]
 
 
+@pytest.mark.processes
 def test_memory_counts_the_learner_and_its_workers_together():
     with Trainer("ball", workers=2, **SMALL) as trainer:
         trainer.start()

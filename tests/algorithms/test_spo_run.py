@@ -13,6 +13,8 @@ from dshq_widget.contract.settings import ConfigError
 from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 QUICK = {"num_envs": 32, "rollout_length": 16, "hidden_sizes": (16,)}
 FEW = {
     "num_particles": 8,

@@ -1,5 +1,5 @@
-"""The command line as a person or a script uses it: real processes, JSON on the last line, one sentence and status 2
-for wrong input.
+"""The command line as a person or a script uses it: JSON on the last line, one sentence and status 2 for wrong input.
+Training, its evaluation and one mistake run as real processes; the rest in this one.
 """
 
 import io
@@ -21,14 +21,16 @@ from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import load_policy
 from dshq_widget.policy.evaluate import evaluate_alone, opponent, references
 from dshq_widget.training.trainer import Trainer
+from tests.harness.command import answer, dshq
 from tests.harness.games.drill_page import LESSON
 
 TIMEOUT = 300  # seconds; a machine that never compiled anything
-SECONDS = 4  # of training
+SECONDS = 2  # of training
 ENOUGH_STEPS = 5_000_000  # agent steps: two to five seconds of an idle machine
 
 
-def dshq(*arguments, expect=0):
+def process(*arguments, expect=0):
+    """A command in a process of its own."""
     run = subprocess.run(
         [sys.executable, "-m", "dshq_widget.cli", *map(str, arguments)],
         capture_output=True,
@@ -40,15 +42,12 @@ def dshq(*arguments, expect=0):
     return run
 
 
-def answer(*arguments):
-    return json.loads(dshq(*arguments, "--json").stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A policy after a few seconds of training, and what the command said about it."""
     path = tmp_path_factory.mktemp("cli") / "bot.dshq"
-    return path, answer("train", "ball", "--seconds", SECONDS, "--seed", 5, "--out", path)
+    run = process("train", "ball", "--seconds", SECONDS, "--seed", 5, "--out", path, "--json")
+    return path, json.loads(run.stdout.splitlines()[-1])
 
 
 def test_train_reports_what_it_did(trained):
@@ -90,8 +89,9 @@ def test_what_was_trained_beats_random_play(trained, tmp_path):
 
 def test_evaluation_is_reproducible_and_takes_every_kind_of_opponent(trained):
     path, _ = trained
-    first = answer("evaluate", path, "--against", "scripted", "--matches", 100, "--seed", 3)
-    assert first == answer("evaluate", path, "--against", "scripted", "--matches", 100, "--seed", 3)
+    command = ("evaluate", path, "--against", "scripted", "--matches", 100, "--seed", 3)
+    first = json.loads(process(*command, "--json").stdout)
+    assert first == answer(*command)
     itself = answer("evaluate", path, "--against", path, "--matches", 3000)
     difference, decided = itself["wins"] - itself["losses"], itself["wins"] + itself["losses"]
     assert abs(difference) <= 5 * decided**0.5, "a policy is as strong as itself, to five standard errors"
@@ -342,9 +342,14 @@ def test_wrong_input_is_one_sentence_and_status_2(arguments, words):
     assert "Traceback" not in run.stderr and words in run.stderr
 
 
+def test_wrong_input_of_a_real_process():
+    run = process("train", "bal", expect=2)
+    assert run.stderr.startswith("dshq: ") and len(run.stderr.strip().splitlines()) == 1 and not run.stdout
+
+
 def test_configuration_file_and_flags_come_together(tmp_path):
     (tmp_path / "c.yaml").write_text("ppo_core:\n  num_steps: 16\n  lr: 0.001\n  num_envs: 64\n")
-    said = answer("train", "ball", "--config", tmp_path / "c.yaml", "--lr", "0.002", "--seconds", "1")
+    said = answer("train", "ball", "--config", tmp_path / "c.yaml", "--lr", "0.002", "--updates", 4)
     assert said["metrics"]["learning_rate"] < 0.002 * 1.001
     assert said["agent_steps"] // said["updates"] <= 64 * 16 * 2
 

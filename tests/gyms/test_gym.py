@@ -26,6 +26,8 @@ from dshq_widget.policy.gym_policy import GymPolicy
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 PATIENCE = 400.0
 WORLDS = "gym:tests.harness.games.gym_worlds:"
 QUICK = {"rollout_length": 16, "epochs": 4, "hidden_sizes": (16,)}

@@ -33,6 +33,8 @@ from dshq_widget.runtime.worker import chunk_fields, make_rollouts
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.lockstep import hashes
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 PATIENCE = 300.0
 NAN = float("nan")
 

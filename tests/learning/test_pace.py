@@ -14,6 +14,8 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import PATIENCE, SMALL, until
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 STEPS = SMALL["num_envs"] * SMALL["rollout_length"]  # agent steps of one update of a drill of one side
 
 
@@ -148,6 +150,7 @@ def test_pause_next_update_resume_stop(tmp_path):
         until(lambda: t.version > before + 3, "learning after a stop while paused")
 
 
+@pytest.mark.processes
 def test_a_learner_that_dies_while_it_is_paused_comes_back_paused(tmp_path):
     with running() as t:
         until(lambda: updates(t) >= 1)

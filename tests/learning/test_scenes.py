@@ -16,6 +16,8 @@ from dshq_widget.runtime.worker import make_rollouts, unpack
 from dshq_widget.training.trainer import Trainer
 from tests.harness.browser.recorded_widget import bundle, make, until
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 __all__ = ["bundle", "make"]
 
 BALL = compile_drill(drills.get("ball"))

@@ -15,6 +15,8 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.training.trainer import Trainer
 from tests.harness.processes.faults import SMALL
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 SPEC = {"terms": [{"name": "goal"}, {"name": "approach"}]}
 
 

@@ -13,6 +13,8 @@ from dshq_widget.policy import checkpoint
 from dshq_widget.training.goals import Budget
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,)}
 PATIENCE = 300.0  # seconds
 

@@ -8,6 +8,8 @@ import pytest
 from dshq_widget.training.callbacks import NewMetrics, counts_update, is_evaluated
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 SMALL = {"num_envs": 64, "rollout_length": 8, "minibatch_size": 256, "hidden_sizes": (16,), "workers": 0}
 PATIENCE = 300.0  # seconds
 

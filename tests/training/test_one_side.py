@@ -17,6 +17,8 @@ from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy.evaluate import evaluate_alone, network, opponent
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 PATIENCE = 300.0
 ALONE = [name for name, drill in drills.items() if drill.sides == 1]
 SOLVABLE = [name for name in ALONE if drills[name].target is not None]

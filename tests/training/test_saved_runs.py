@@ -15,6 +15,8 @@ from dshq_widget.training import saved_runs
 from dshq_widget.training.saved_runs import AUTOSAVE, KEPT, Run, earlier
 from dshq_widget.training.trainer import Trainer
 
+pytestmark = pytest.mark.usefixtures("learners_in_threads")
+
 RULES = compile_drill(Bandit).rules_hash
 
 

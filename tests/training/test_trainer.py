@@ -344,6 +344,7 @@ def test_another_network_starts_from_version_0_and_the_old_run_stays_a_file(trai
     assert t.latest_policy().layers == (1, 8, 3)
 
 
+@pytest.mark.usefixtures("learners_in_threads")
 def test_other_rewards_are_another_aim_to_the_guards(tmp_path):
     with Trainer("ball", **SMALL) as t:
         t.train_for(updates=2, progress=False)
@@ -357,6 +358,7 @@ def test_other_rewards_are_another_aim_to_the_guards(tmp_path):
     assert before.state["train.guard"][1] == 2 and updates < after.metrics["updates"], "it has begun to count anew"
 
 
+@pytest.mark.usefixtures("learners_in_threads")
 def test_another_network_after_a_start_that_published_nothing():
     with Trainer(Walk, **SMALL) as t:
         t.start()
@@ -398,5 +400,6 @@ def test_rollout_processes_and_the_loss_of_one():
         until(lambda: t.version > before + 3)
 
 
+@pytest.mark.usefixtures("learners_in_threads")
 def test_every_setting_of_the_table_reaches_the_learner():
     assert set(TrainConfig().to_json()) == set(settings.FIELDS)

@@ -124,6 +124,7 @@ def test_settings_that_no_release_takes_change_nothing():
         assert trainer.latest_policy() is before
 
 
+@pytest.mark.usefixtures("learners_in_threads")
 def test_loading_stops_and_keeps_a_running_training(tmp_path):
     with Trainer("ball", seed=5) as other:
         path = other.save(tmp_path / "fresh.dshq")
@@ -142,6 +143,7 @@ def test_loading_stops_and_keeps_a_running_training(tmp_path):
         assert trainer.version >= 2
 
 
+@pytest.mark.usefixtures("learners_in_threads")
 def test_training_goes_on_from_the_step_and_version_of_the_file(tmp_path):
     with Trainer("ball", **TINY) as first:
         first.start()

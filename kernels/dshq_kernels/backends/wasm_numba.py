@@ -1,6 +1,8 @@
-"""C functions of numba as one WebAssembly object file, made by llvmlite alone. Run as a process of its own:
+"""C functions of numba as WebAssembly object files, made by llvmlite alone. Run as a process of its own:
 
-    python -m dshq_kernels.backends.wasm_numba < {"module", "names", "relaxed"} as JSON > object file
+    python -m dshq_kernels.backends.wasm_numba < {"module", "names"} as JSON > object files in base 64 as JSON
+
+The first may use 128-bit vectors, the second also relaxed SIMD. numba lowers every function once for both.
 
 The only file that reaches into numba's compiler (simd/shipped.py reaches into its cache). In this process numba lowers
 every function for wasm32 instead of the processor, from types to memory layout, keeps the LLVM code as it is, and
@@ -11,6 +13,7 @@ bent like this.
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import sys
@@ -83,17 +86,10 @@ class _Codegen(codegen.JITCPUCodegen):
     """numba's code generator with a 32-bit WebAssembly machine in place of the processor."""
 
     _library_class = _Library
-    features = FEATURES
 
     def _init(self, llvm_module: Any) -> None:
-        self._tm_features = self.features
-        try:
-            target = llvm.Target.from_triple(TRIPLE)
-        except RuntimeError as error:
-            raise Refused(f"this llvmlite ({llvm.llvm_version_info}) cannot write WebAssembly: {error}") from error
-        self._tm = target.create_target_machine(
-            cpu="generic", features=self.features, opt=3, reloc="static", codemodel="default"
-        )
+        self._tm_features = FEATURES
+        self._tm = machine_for(FEATURES)
         self._target_data = self._tm.target_data
         self._data_layout = str(self._target_data)
         self._loopvect, self._opt_level = False, 0
@@ -107,41 +103,53 @@ class _Codegen(codegen.JITCPUCodegen):
         """No function here has Python objects."""
 
 
-def bend(relaxed: bool) -> None:
+def machine_for(features: str) -> Any:
+    """LLVM's WebAssembly machine."""
+    try:
+        target = llvm.Target.from_triple(TRIPLE)
+    except RuntimeError as error:
+        raise Refused(f"this llvmlite ({llvm.llvm_version_info}) cannot write WebAssembly: {error}") from error
+    return target.create_target_machine(cpu="generic", features=features, opt=3, reloc="static", codemodel="default")
+
+
+def bend() -> None:
     """From here on numba compiles for WebAssembly. To be called before anything is marked `njit`."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    _Codegen.features = features(relaxed)
     codegen.JITCPUCodegen = _Codegen
-    numba.config.CPU_FEATURES = features(relaxed)  # simd/target.py asks for them
+    numba.config.CPU_FEATURES = FEATURES  # simd/target.py asks for them
     caching.Cache.load_overload = lambda self, sig, target_context: None
     caching.Cache.save_overload = lambda self, sig, data: None
 
 
-def object_file(module: ModuleType, names: Sequence[str]) -> bytes:
-    """The C functions `names` of `module` (numba's `cfunc`) under these names, optimised for WebAssembly."""
+def lowered(module: ModuleType, names: Sequence[str]) -> str:
+    """LLVM code of the C functions `names` of `module` (numba's `cfunc`) under these names, and of all they call."""
     functions = [getattr(module, name) for name in names]
-    machine = functions[0]._library._codegen
-    relaxed = RELAXED in machine.features
     whole = llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{NO_COUNTS}')
-    whole.data_layout = machine._data_layout
+    whole.data_layout = functions[0]._library._codegen._data_layout
     for function in functions:
         whole.link_in(function._library._final_module, preserve=True)
     whole.link_in(llvm.parse_assembly("\n".join(_entry(*pair) for pair in zip(names, functions, strict=True))))
-    if any(part.name in OWN for part in whole.functions):
-        text = str(whole)
-        for intrinsic, name in OWN.items():
-            text = text.replace(f"@{intrinsic}", f"@{name}")
-        whole = llvm.parse_assembly(text)
+    text = str(whole)
+    for intrinsic, name in OWN.items():
+        text = text.replace(f"@{intrinsic}", f"@{name}")
+    return text
+
+
+def object_file(source: str, names: Sequence[str], relaxed: bool) -> bytes:
+    """An object file of what `lowered` found, optimised for WebAssembly with or without relaxed SIMD."""
+    machine = machine_for(features(relaxed))
+    whole = llvm.parse_assembly(source)
+    if any(part.name in OWN.values() for part in whole.functions):
         whole.link_in(llvm.parse_assembly("\n".join((fused(relaxed), nearer("least", "olt"), nearer("most", "ogt")))))
     for part in (*whole.functions, *whole.global_variables):
         if not part.is_declaration and part.name not in names:
             part.linkage = "internal"
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
-    builder = llvm.create_pass_builder(machine._tm, options)
+    builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(whole, builder)
-    return machine._tm.emit_object(whole)
+    return machine.emit_object(whole)
 
 
 def fused(relaxed: bool) -> str:
@@ -213,9 +221,11 @@ def main() -> int:
         sentence = known(numba.__version__)
         if sentence:
             raise Refused(sentence)
-        bend(work["relaxed"])
+        bend()
         module = importlib.import_module(work["module"])  # not before: importing it makes numba's code generator
-        sys.stdout.buffer.write(object_file(module, work["names"]))
+        source = lowered(module, work["names"])
+        made = [object_file(source, work["names"], relaxed) for relaxed in (False, True)]
+        json.dump([base64.b64encode(code).decode() for code in made], sys.stdout)
     except Refused as error:
         print(error, file=sys.stderr)
         return 1

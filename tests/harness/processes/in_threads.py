@@ -1,0 +1,181 @@
+"""Learners and rollout workers as threads of this process, behind the supervisor that otherwise starts processes.
+
+A process costs more than a second of a processor before it learns anything: it imports numba, loads machine code and
+warms up. A test that asks what a learner does, and not how its process lives or dies, has it in a thread: the same
+roles, the same messages and commands, both as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from dshq_widget.runtime import process, supervisor
+from dshq_widget.runtime.memory import SharedBlock
+
+PATIENCE = 120.0
+"""Seconds that a role which was told to stop may take."""
+
+
+class ThreadChannel:
+    """What `process.Channel` is to a role: messages to the parent and commands from it."""
+
+    def __init__(self, bell: int):
+        self.dropped = 0
+        self.progress = 0
+        self.messages: deque[dict] = deque()
+        self._bell = bell
+        self._commands: deque[dict] = deque()
+        self._arrived = threading.Event()
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def send(self, message: dict) -> bool:
+        line = json.dumps(message, separators=(",", ":"))
+        if len(line) >= process.OUTBOX_BYTES:
+            raise ValueError(f"a message has at most {process.OUTBOX_BYTES:,} bytes, not {len(line) + 1:,}")
+        self.messages.append(json.loads(line))
+        os.write(self._bell, b"!")
+        return True
+
+    def poll(self, timeout: float = 0.0) -> list[dict]:
+        deadline = time.monotonic() + timeout
+        self.progress += 1
+        while not self._commands and not self._closed and (left := deadline - time.monotonic()) > 0:
+            self._arrived.wait(left)
+        self._arrived.clear()
+        return [self._commands.popleft() for _ in range(len(self._commands))]
+
+    def flush(self) -> None:
+        """Everything has been sent."""
+
+    def take(self, line: bytes) -> None:
+        """A command of the parent."""
+        command = json.loads(line)
+        if command["type"] == "STOP":
+            self._closed = True
+        else:
+            self._commands.append(command)
+        self._arrived.set()
+
+
+class RoleThread(threading.Thread):
+    """A role that runs; what `subprocess.Popen` is to the supervisor."""
+
+    def __init__(self, role: str, channel: ThreadChannel, config: dict, blocks: Mapping[str, SharedBlock]):
+        super().__init__(name=f"dshq-role-{role}", daemon=True)
+        self.pid = None  # a test that asks for it wants a process
+        self.returncode: int | None = None
+        self._role, self._channel, self._config = role, channel, config
+        self._blocks = {name: SharedBlock.attach(os.dup(block.fd), block.nbytes) for name, block in blocks.items()}
+
+    def run(self) -> None:
+        try:
+            process.resolve(self._role)(self._channel, self._config, self._blocks)
+            self.returncode = 0
+        except Exception as error:
+            sentence = " ".join(f"{type(error).__name__}: {error}".split())
+            self._channel.send({"type": "FAILED", "error": sentence, "traceback": traceback.format_exc()})
+            self.returncode = 1
+        finally:
+            for block in self._blocks.values():
+                block.close()
+
+    def poll(self) -> int | None:
+        """The exit status, once it has ended."""
+        return None if self.is_alive() else self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """A thread cannot be killed: it has been told to stop, and the test fails if it does not."""
+
+
+class ThreadRun:
+    """What `supervisor._Run` is to a child: one run of its role."""
+
+    def __init__(self, owner, role, config, blocks, threads, on_message):
+        self.failure: dict = {}
+        self.tail = bytearray()
+        self._supervisor, self._on_message = owner, on_message
+        self._bell, self._push = os.pipe()
+        os.set_blocking(self._bell, False)
+        self._channel = ThreadChannel(self._push)
+        self.process = RoleThread(role, self._channel, json.loads(json.dumps(config)), blocks)
+        owner._watch(self._bell, selectors.EVENT_READ, self._hear)
+        RUNNING.append(self.process)
+        self.process.start()
+
+    @property
+    def last_beat(self) -> float:
+        return time.monotonic()
+
+    @property
+    def progress(self) -> int:
+        return self._channel.progress
+
+    def health(self, stuck_seconds: float) -> str:
+        return "running" if self.progress else "starting"
+
+    def queue(self, line: bytes) -> None:
+        self._channel.take(line)
+
+    def close(self) -> None:
+        self._hear()
+        self._supervisor._unwatch(self._bell)
+        os.close(self._bell)
+        os.close(self._push)
+
+    def _hear(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # heard before
+            os.read(self._bell, 1 << 16)
+        while self._channel.messages:
+            message = self._channel.messages.popleft()
+            if message["type"] == "FAILED":
+                self.failure = message
+            self._on_message(message)
+
+
+RUNNING: list[RoleThread] = []
+"""Those that the block in `in_threads` has started."""
+
+
+@contextlib.contextmanager
+def in_threads() -> Iterator[None]:
+    """The supervisor starts threads within the block. They keep this process's priority, and have ended with it. A
+    block within a block is a part of it.
+    """
+    if supervisor._Run is ThreadRun:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervisor, "_Run", ThreadRun)
+        for module in ("dshq_widget.learning.run", "dshq_widget.runtime.worker"):
+            patch.setattr(f"{module}.step_aside", lambda: None)
+        try:
+            yield
+        finally:
+            started = list(RUNNING)
+            RUNNING.clear()
+            for thread in started:
+                thread.join(PATIENCE)
+    left = [thread.name for thread in started if thread.is_alive()]
+    assert not left, f"{left} go on: close the trainer or widget that started them"
+
+
+@pytest.fixture
+def learners_in_threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`in_threads` for one test, unless it is marked `processes`."""
+    with contextlib.nullcontext() if request.node.get_closest_marker("processes") else in_threads():
+        yield
