@@ -27,7 +27,8 @@ from dshq_widget.learning.telemetry.writers import Logs
 from dshq_widget.policy import checkpoint
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
-from dshq_widget.runtime.process import Channel, step_aside
+from dshq_widget.runtime.priority import Priority
+from dshq_widget.runtime.process import Channel
 
 REPORT_SECONDS = 0.5
 REST_SECONDS = 0.5
@@ -117,6 +118,7 @@ class Run:
         title = f"{drill.name} {job.get('algorithm', 'ppo')} {config.seed}"
         self.tracking = Tracking(job.get("track", ""), title, named, self.warn)
         self.limits, self.spent = Limits.of(job.get("limits")), 0.0
+        self.priority = Priority(self._say_processors, gentle=bool(job.get("gentle")))
         self.pace = Pace(bool(job.get("paused")), int(job.get("asked", 0)))
         self.skips, self.returns = 0, 0  # bad updates, and reverts, in a row
         self.metrics: dict[str, float] = {}
@@ -146,8 +148,7 @@ class Run:
         for companion in self.companions:
             companion.begin(self)
         channel.send({"type": "PHASE", "phase": "training", **ready})
-        if job.get("gentle"):
-            step_aside()
+        self.priority.start()
         evaluated = saved = time.monotonic()
         save_after = min(FIRST_AUTOSAVE_SECONDS, self.config.autosave_seconds)
         self.tally = Tally(evaluated)
@@ -302,6 +303,10 @@ class Run:
         """A sentence for the status line and the log."""
         warn(self.channel, text)
 
+    def _say_processors(self, processors: float, takers: dict[str, float] | None) -> None:
+        """Others leave too few processors, or enough again (runtime/priority.py)."""
+        self.channel.send({"type": "PROCESSORS", "processors": processors, "takers": takers})
+
     @property
     def _counters(self) -> dict[str, float]:
         """The true numbers of now."""
@@ -318,6 +323,7 @@ class Run:
         row = tally.row(self.drill.spec, now)
         row |= {key: value for key, value in self.learner.schedule(self.progress).items() if metric_named(key)}
         row["memory_mb"] = peak_memory_mb() + self.source.memory_mb
+        row["processors"] = self.priority.processors
         if now - tally.began < REPORT_SECONDS / 2:  # a short interval before a stop gives no valid rate
             rates = ("agent_steps_per_second", "updates_per_second")
             row |= {key: self.metrics[key] for key in rates if key in self.metrics}

@@ -1,8 +1,8 @@
 """A role that executes simple commands, to test process supervision; used by the tests.
 
 Commands: ECHO (sent back as it came), PRINT {text}, RAISE {text}, EXIT {status}, SPIN {seconds} (a compiled loop
-without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), FILL {block, value} (writes every
-byte, answers FILLED).
+without the interpreter lock), SLEEP {seconds} (a main loop that does not poll), HOLD {count} (adds up so many numbers
+and holds the interpreter lock), FILL {block, value} (writes every byte, answers FILLED).
 """
 
 import os
@@ -36,6 +36,8 @@ def _obey(channel, command: dict, blocks: dict) -> None:
             _spin(channel, command["seconds"])
         case "SLEEP":
             time.sleep(command["seconds"])
+        case "HOLD":
+            sum(range(command["count"]))
         case "FILL":
             blocks[command["block"]].array(np.uint8, blocks[command["block"]].nbytes)[:] = command["value"]
             channel.send({"type": "FILLED"})

@@ -33,8 +33,6 @@ ROLE = re.compile(r"[a-z_]\w*(\.\w+)*:\w+")
 STDIN = 0
 WATCH_SECONDS = 0.5
 NICENESS = 10
-LEAST_NICE = 19
-AUTOGROUP_SWITCH = "/proc/sys/kernel/sched_autogroup_enabled"
 OUTBOX_BYTES = 1 << 20
 FLUSH_SECONDS = 2.0
 ORPHANED = 3  # exit status
@@ -163,35 +161,6 @@ def main(role: str, parent: int) -> int:
         return 1
     finally:
         channel.flush()
-
-
-def step_aside() -> None:
-    """Lower this process's priority, so that a page that draws next to it goes first. Only on Linux.
-
-    All threads become SCHED_IDLE, so a waking page takes the processor at once (sched(7)); and where the kernel groups
-    processes by session, which makes `nice` mean nothing between sessions, this process gets a session and a group of
-    its own with the least weight. It leaves the notebook's process group: the parent-death signal and the watchdog end
-    it, not a signal to the group. Measured: 23 frames/s become 46 beside training on two processors (docs/LOG.md).
-    """
-    if sys.platform != "linux":
-        return
-    for thread in os.listdir("/proc/self/task"):
-        os.sched_setscheduler(int(thread), os.SCHED_IDLE, os.sched_param(0))
-    if _text(AUTOGROUP_SWITCH) == "1" and os.getsid(0) != os.getpid():
-        os.setsid()
-        try:
-            with open("/proc/self/autogroup", "w") as file:
-                file.write(str(LEAST_NICE))
-        except OSError as error:  # The kernel limits how often this may be done; SCHED_IDLE alone is half the effect.
-            print(f"could not lower the CPU weight of this process's session: {error}", file=sys.stderr)
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:  # The kernel does not support it.
-        return ""
 
 
 def role(function: Role) -> Role:

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+import psutil
+
 from dshq_widget.runtime.memory import SharedBlock
 
 TURN_SECONDS = 0.25
@@ -202,6 +204,7 @@ class _Run:
     def __init__(self, supervisor, role, config, blocks, threads, on_message):
         self.last_beat = self._last_progress = time.monotonic()
         self.progress = 0
+        self._used = 0.0  # processor seconds at the last progress
         self.failure: dict = {}  # its FAILED message
         self.tail = bytearray()  # the end of what it printed
         self._supervisor: Supervisor = supervisor
@@ -237,9 +240,10 @@ class _Run:
     def health(self, stuck_seconds: float) -> str:
         now = time.monotonic()
         if now - self.last_beat > (SILENT_SECONDS if self._beaten else START_GRACE_SECONDS):
-            return "silent"
+            return "slow" if _runnable(self.process.pid) else "silent"
         if now - self._last_progress > stuck_seconds and self.progress:
-            return "stuck"
+            waits = _runnable(self.process.pid) and _used(self.process.pid) - self._used < stuck_seconds
+            return "slow" if waits else "stuck"
         return "running" if self.progress else "starting"
 
     def queue(self, line: bytes) -> None:
@@ -291,6 +295,7 @@ class _Run:
         self.last_beat = time.monotonic()
         if progress != self.progress:
             self.progress, self._last_progress = progress, self.last_beat
+            self._used = _used(self.process.pid)
 
     def _overhear(self) -> None:
         self._read(self._output, self.tail)
@@ -342,8 +347,8 @@ class Supervisor:
 
         `blocks` stay open while the child lives. `on_message(child, message)` gets every message but BEATs, and HEALTH
         {health} when it changes: "starting", "running", "stuck" (its loop has not polled for `stuck_seconds`), "silent"
-        (no beat for 3 s). `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the libraries'
-        thread counts.
+        (no beat for 3 s), "slow" (either of them, but it runs or waits for a processor, and has had too little of one).
+        `on_exit(child, exit)` is called whenever a process of it ends. `threads` sets the libraries' thread counts.
 
         Raises RuntimeError after `close` or in a forked copy of the process, TypeError for a `config` that is not JSON.
         """
@@ -436,6 +441,26 @@ def _environment(threads: int) -> dict[str, str]:
     paths = [*roots, *filter(None, [os.environ.get("PYTHONPATH")])]
     counts = dict.fromkeys(THREAD_VARIABLES, str(threads))
     return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
+
+
+def _runnable(pid: int) -> bool:
+    """Whether a thread of the process runs, or waits for a processor or a disk (proc_pid_stat(5))."""
+    try:
+        if sys.platform != "linux":
+            return psutil.Process(pid).status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (OSError, psutil.Error):  # it is ending
+        return False
+    return any(stat.rpartition(")")[2].split()[0] in ("R", "D") for stat in stats)
+
+
+def _used(pid: int) -> float:
+    """Processor seconds that the process has had."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:  # it is ending
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _describe(role: str, status: int, tail: str) -> str:

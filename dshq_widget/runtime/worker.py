@@ -22,7 +22,8 @@ from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.budget import peak_memory_mb
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import Opponents, OpponentSlots, opponent_shares, slot_count
-from dshq_widget.runtime.process import Channel, role, step_aside
+from dshq_widget.runtime.priority import Priority
+from dshq_widget.runtime.process import Channel, role
 from dshq_widget.runtime.ring import Fields, Lane
 from dshq_widget.runtime.slots import WeightSlots
 
@@ -85,7 +86,7 @@ def unpack(packed: Sequence[str], words: int) -> np.ndarray:
 def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlock]) -> None:
     """Play until told to stop."""
     if job.get("gentle"):
-        step_aside()
+        Priority(gentle=True).start()
     drill = CompiledDrill.from_json(job["drill"])
     config = TrainConfig.from_values(job["hyper"])
     games, index = int(job["games"]), int(job["index"])

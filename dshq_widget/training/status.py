@@ -13,6 +13,7 @@ from dshq_widget.training.history import History, clean
 RUNNING = ("starting", "training", "stopping")
 WARNING_SECONDS = 10.0
 """How long a warning stays in the status line."""
+SILENT = "the learner is not responding: press Stop, then Train, to continue from its last version"
 PAUSED_TEXT = (
     "learning is paused; the match keeps playing. Press Next update to learn once, or Resume learning to continue."
 )
@@ -36,6 +37,8 @@ class TrainingStatus:
         self.warned: list[Callable[[str], None]] = []
         """Called with the text of each warning."""
         self._phase_text, self._warned_at = "", 0.0
+        self._shortage = ""
+        """Said while others leave the learner too little of the processors."""
 
     @property
     def going(self) -> bool:
@@ -80,7 +83,7 @@ class TrainingStatus:
         """Handle one message from the learner."""
         kind = message["type"]
         if kind == "PHASE" and self.status != "stopping":
-            self._phase_text = message["text"]
+            self._phase_text, self._shortage = message["text"], ""
             self.set(message["phase"], message["text"])
             if self.status == "training":
                 self.text = self._quiet_text()
@@ -96,9 +99,29 @@ class TrainingStatus:
             self.league = list(message["rows"])
         elif kind == "WARNING":
             self.warn(message["text"])
-        elif kind == "HEALTH" and message["health"] == "silent" and self.status != "stopping":
-            self.warn("the learner is not responding")
+        elif kind == "PROCESSORS":
+            self._shortage = shortage(message["processors"], message["takers"])
+            if self.status == "training" and time.monotonic() - self._warned_at > WARNING_SECONDS:
+                self.text = self._quiet_text()
+        elif kind == "HEALTH" and self.status == "training":
+            if message["health"] == "silent":
+                self.warn(SILENT)
+            elif self.text == SILENT:
+                self.text = self._quiet_text()
 
     def _quiet_text(self) -> str:
         """The status line of training while there is no warning to show."""
-        return PAUSED_TEXT if self.held else self._phase_text
+        return PAUSED_TEXT if self.held else self._shortage or self._phase_text
+
+
+def shortage(processors: float, takers: Mapping[str, float] | None) -> str:
+    """A sentence about a learner that has so few, and who has the others; "" where it has enough (`takers` is None).
+
+    >>> shortage(0.32, {"python3": 1.2, "chrome": 0.4})
+    'the learner has 32 % of a processor, because python3 takes 120 % and chrome 40 %'
+    """
+    if takers is None:
+        return ""
+    used = [f"{name}{' takes' if k == 0 else ''} {100 * part:.0f} %" for k, (name, part) in enumerate(takers.items())]
+    others = " and ".join(used) or "other work takes the rest"
+    return f"the learner has {100 * processors:.0f} % of a processor, because {others}"

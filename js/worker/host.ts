@@ -29,7 +29,6 @@ const FEW_FRAMES = 45; // a second
 const SNAPSHOT_BEATS = 4; // between two SNAPSHOTs
 const FPS_WINDOW_MS = 1000;
 const GAPS = 200; // between frames, of which the 95th percentile is reported
-const SPARING_MS = 1000 / 30; // between frames that are spared
 const EARLY_MS = 4; // that a frame may come before it is due
 
 /** What a widget has once its drill is there. */
@@ -65,7 +64,7 @@ class Widget {
   stateDirty = true; // something changed since STATE was posted
   snapshotDirty = true; // and since SNAPSHOT was
   scoresReported = 0; // finished games when SCORES was last posted
-  sparing = false; // something trains on this machine
+  sparing = 0; // frames a second that are enough while something trains on this machine; 0: nothing does
   private readonly frames: number[] = []; // ms: when the frames of the last second were drawn
   private readonly gaps: number[] = []; // ms between the last frames
   private drewAt = -Infinity; // ms
@@ -152,8 +151,8 @@ export class Host {
         return;
       case "SPARE": {
         const widget = this.widget(id);
-        widget.sparing = message.on;
-        for (const surface of widget.surfaces.values()) surface.spare(message.on);
+        widget.sparing = message.frames;
+        for (const surface of widget.surfaces.values()) surface.spare(message.frames > 0);
         return;
       }
       case "VISIBLE":
@@ -358,7 +357,7 @@ export class Host {
     if (message.reducedMotion !== undefined) this.setMotion(widget, message.reducedMotion);
     const options = { id, view, canvas, width, height, dpi, theme, renderer, reason };
     const surface = new Surface(options, this.gpu, this.thread, this.post, () => this.wake());
-    surface.spare(widget.sparing);
+    surface.spare(widget.sparing > 0);
     widget.surfaces.set(view, surface);
   }
 
@@ -418,12 +417,14 @@ export class Host {
     if (this.awake) this.frames.next(this.frame);
   };
 
-  /** Whether this frame is left to training: then every second one is, evenly. */
+  /** Whether this frame is left to training: those that are drawn come evenly. */
   private leavesOut(now: number): boolean {
-    const seen = [...this.widgets.values()].flatMap(({ surfaces }) => [...surfaces.values()]).filter(({ visible }) => visible);
+    const shown = [...this.widgets.values()].filter(({ surfaces }) => [...surfaces.values()].some(({ visible }) => visible));
+    const seen = shown.flatMap(({ surfaces }) => [...surfaces.values()]).filter(({ visible }) => visible);
     if (seen.length === 0 || !seen.every(({ spares }) => spares)) return false;
     if (now < this.due - EARLY_MS) return true;
-    this.due = Math.max(this.due + SPARING_MS, now + SPARING_MS / 2);
+    const pause = 1000 / Math.max(...shown.map(({ sparing }) => sparing));
+    this.due = Math.max(this.due + pause, now + pause / 2);
     return false;
   }
 

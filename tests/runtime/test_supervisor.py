@@ -204,6 +204,14 @@ def test_a_stopped_child_is_flagged_and_holds_nobody_up(supervisor, ears):
     ears.wait_for("HEALTH", health="running")
 
 
+def test_a_child_that_is_only_slow_is_not_called_silent(supervisor, ears, monkeypatch):
+    monkeypatch.setattr("dshq_widget.runtime.supervisor.SILENT_SECONDS", 0.6)
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("HEALTH", health="running")
+    child.send({"type": "HOLD", "count": 200_000_000})  # seconds in which no thread of it can beat
+    assert ears.wait_for("HEALTH")["health"] == "slow"
+
+
 def test_a_stuck_loop_is_flagged_though_the_process_beats(supervisor, ears):
     child = supervisor.start(PROBE, stuck_seconds=1.0, **ears.callbacks)
     ears.wait_for("HEALTH", health="running")

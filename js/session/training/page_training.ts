@@ -1,6 +1,6 @@
 /**
  * When a page trains by itself, and what it offers: at once in an exported page and with the setting `device="page"`; else, when the kernel
- * is gone, on request. A run that the browser kept is offered to whoever trains now.
+ * is gone or hardly gets on, on request. A run that the browser kept is offered to whoever trains now.
  */
 import { listen, type Model } from "../../contract/model";
 import type { KernelToPage, PageToKernel } from "../../contract/protocol";
@@ -12,6 +12,8 @@ import { hasRelaxedSimd } from "./relaxed_simd";
 import { forgetRun, type Kept, keepRun, keptRun } from "./storage";
 
 const FETCH_AFTER_MS = 5_000; // after training began in the kernel: not in its first seconds
+const STARVED = 0.25; // processors of the kernel's learner, with which a page is likely the faster one
+const STARVED_ROWS = 5; // in a row, before that is said
 const PART_BYTES = 4 << 20; // Jupyter's server ends a connection that sends more than 10 MiB at once
 
 type OfferControl = "train-in-page" | "keep-policy" | "continue-kept" | "discard-kept";
@@ -30,6 +32,7 @@ export class PageTraining {
   /** Whether the trainer is in this page. */
   ready = false;
   private lost = false; // the kernel
+  private starved = 0; // rows of metrics in a row in which the kernel's learner had hardly any processor
   private readonly followers = new Set<() => void>();
   private kept: Kept | null = null;
   private readonly ending = new AbortController();
@@ -52,6 +55,7 @@ export class PageTraining {
         timer = setTimeout(() => void this.fetch().catch(() => undefined), FETCH_AFTER_MS);
       };
       listen(base, "change:status", follow, signal);
+      listen(base, "change:metrics", () => this.weigh(), signal);
       signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       follow();
     }
@@ -60,6 +64,20 @@ export class PageTraining {
       this.kept = kept;
       this.offerAgain();
     });
+  }
+
+  /** Counts reports in which the kernel's learner starves. */
+  private weigh(): void {
+    const { processors } = this.base.get("metrics");
+    const before = this.starved >= STARVED_ROWS;
+    this.starved = processors !== undefined && processors < STARVED && this.base.get("status") === "training" ? this.starved + 1 : 0;
+    if (before !== this.starved >= STARVED_ROWS) this.offerAgain();
+  }
+
+  /** Ends the kernel's training and goes on here from the policy that plays. */
+  private takeFromKernel(): void {
+    this.base.send({ type: "STOP_TRAINING" });
+    this.takeOver();
   }
 
   /** The kernel is gone, or is back. What it learned stays in the browser. */
@@ -170,6 +188,10 @@ export class PageTraining {
           { control: "keep-policy", act: () => this.saved() },
         ],
       };
+    } else if (this.starved >= STARVED_ROWS && this.ready && !this.trainer) {
+      const rate = this.base.get("metrics").agent_steps_per_second ?? 0;
+      const text = `The kernel makes ${Math.round(rate).toLocaleString("en-US")} decisions a second, because other work leaves it little. This page can train by itself, likely faster.`;
+      this.offer = { text, actions: [{ control: "train-in-page", act: () => this.takeFromKernel() }] };
     } else if (kept && !this.lost) {
       const time = new Date(kept.savedAt).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
       this.offer = {

@@ -115,7 +115,7 @@ describe("Host", () => {
   });
 
   it("says how even its frames are, and draws on while a training machine is spared", async () => {
-    page.send(drill(), { type: "SPARE", id: "a", on: true });
+    page.send(drill(), { type: "SPARE", id: "a", frames: 30 });
     const state = await page.until("STATE", ({ tick }) => tick > 30);
     expect(state.frame_ms).toBe(0); // there is no canvas
     expect(state.playing).toBe(true);

@@ -1,0 +1,65 @@
+"""The share of the processors: lighter beside others that want them, never too light to learn, and reported."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dshq_widget.runtime import priority
+from dshq_widget.runtime.priority import FIRST_LEVEL, LEVELS, Priority, next_level
+
+
+class Told(Priority):
+    """Keeps what it would set and report."""
+
+    def __init__(self):
+        self.reports, self.set = [], []
+        super().__init__(lambda processors, takers: self.reports.append((processors, takers)), gentle=True)
+
+    def _apply(self, level):
+        self.set.append(LEVELS[level])
+        self._level = level
+
+
+def test_a_starving_process_becomes_heavier_step_by_step_and_an_ample_one_lighter():
+    assert next_level(2, ran=0.1, waited=0.9) == 3
+    assert next_level(len(LEVELS) - 1, ran=0.1, waited=0.9) == len(LEVELS) - 1
+    assert next_level(2, ran=0.95, waited=0.4) == 1, "others wait, and it has nearly all it wants"
+    assert next_level(0, ran=0.95, waited=0.4) == 0
+    assert next_level(2, ran=0.6, waited=0.4) == 2, "neither"
+    assert next_level(2, ran=0.1, waited=0.0) == 2, "it rests: nobody takes anything from it"
+
+
+def test_what_takes_the_processors_is_reported_and_that_it_is_over(monkeypatch):
+    used = iter([{7: ("busy", 10.0), 8: ("quiet", 1.0)}, {7: ("busy", 11.6), 8: ("quiet", 1.0)}])
+    monkeypatch.setattr(priority, "_used", lambda: next(used))
+    told = Told()
+    for _ in range(3):
+        told.look(ran=0.2, waited=0.8)
+    told.look(ran=0.9, waited=0.1)
+    (processors, takers), over = told.reports
+    assert processors == 0.2
+    assert takers == {"busy": pytest.approx(1.6)}
+    assert over == (0.9, None)
+    assert told.set == [LEVELS[FIRST_LEVEL + k] for k in (1, 2, 3)]
+
+
+def test_a_short_wait_is_not_reported():
+    told = Told()
+    for ran in (0.2, 0.9, 0.2, 0.9):
+        told.look(ran=ran, waited=0.5)
+    assert told.reports == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities are set on Linux only")
+def test_a_gentle_process_gets_a_fair_share_and_a_group_of_its_own():
+    script = """
+import json, os, sys
+from dshq_widget.runtime.priority import AUTOGROUP_SWITCH, Priority
+Priority(gentle=True).start()
+grouped = os.path.exists(AUTOGROUP_SWITCH) and open(AUTOGROUP_SWITCH).read().strip() == "1"
+print(json.dumps([os.sched_getscheduler(0) == os.SCHED_OTHER, not grouped or os.getsid(0) == os.getpid()]))
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
+    assert json.loads(said.stdout) == [True, True]

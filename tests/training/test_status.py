@@ -1,0 +1,40 @@
+"""What the status line says of a learner that has too little, or that does not answer."""
+
+from dshq_widget.training.status import TrainingStatus, shortage
+
+
+def training() -> TrainingStatus:
+    status = TrainingStatus("ball")
+    status.receive({"type": "PHASE", "phase": "training", "text": "training on 1 thread"})
+    return status
+
+
+def test_a_learner_that_has_too_little_is_said_with_a_number_and_with_who_takes_the_rest():
+    status = training()
+    status.receive({"type": "PROCESSORS", "processors": 0.32, "takers": {"python3": 1.2, "chrome": 0.4}})
+    assert status.text == "the learner has 32 % of a processor, because python3 takes 120 % and chrome 40 %"
+    status.receive({"type": "METRICS", "values": {"agent_steps": 1}})
+    assert "32 % of a processor" in status.text, "it stays while it is so"
+    status.receive({"type": "PROCESSORS", "processors": 0.9, "takers": None})
+    assert status.text == "training on 1 thread"
+
+
+def test_what_cannot_be_seen_is_not_named():
+    assert shortage(0.1, {}) == "the learner has 10 % of a processor, because other work takes the rest"
+
+
+def test_only_a_silent_learner_is_said_to_be_silent_and_only_while_it_is():
+    status = training()
+    status.receive({"type": "HEALTH", "health": "slow"})
+    assert status.text == "training on 1 thread"
+    status.receive({"type": "HEALTH", "health": "silent"})
+    assert status.text.startswith("the learner is not responding: press Stop")
+    status.receive({"type": "HEALTH", "health": "running"})
+    assert status.text == "training on 1 thread"
+
+
+def test_a_run_that_ends_well_ends_with_no_such_word():
+    status = training()
+    status.set("stopping", "finishing this update and saving")
+    status.receive({"type": "HEALTH", "health": "silent"})
+    assert status.text == "finishing this update and saving"
