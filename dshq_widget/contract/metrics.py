@@ -129,6 +129,15 @@ METRICS: dict[str, Metric] = {
     "evaluated_return_random": Metric(
         "EVALUATOR", "reward", "Mean return of random play in the same drill, measured once."
     ),
+    "beats_idle": Metric("EVALUATOR", "s", "Training time after which it beat an opponent that stands still."),
+    "beats_random": Metric("EVALUATOR", "s", "Training time after which it beat random play."),
+    "beats_script": Metric("EVALUATOR", "s", "Training time after which it beat the drill's script."),
+    "beats_bronze": Metric("EVALUATOR", "s", "Training time after which it beat the policy bronze."),
+    "beats_silver": Metric("EVALUATOR", "s", "Training time after which it beat the policy silver."),
+    "beats_gold": Metric("EVALUATOR", "s", "Training time after which it beat the policy gold."),
+    "target_share": Metric(
+        "EVALUATOR", "share", "Wins among all matches, draws included, against the first target not beaten yet.", True
+    ),
     "solved": Metric("EVALUATOR", "", "1 if the last evaluation reached the drill's target, else 0.", True),
     "elo": Metric("EVALUATOR", "Elo", "Elo rating, measured against pinned opponents.", True),
     "elo_low": Metric("EVALUATOR", "Elo", "Lower end of the 95 % interval of the rating.", True),
@@ -140,11 +149,16 @@ METRICS: dict[str, Metric] = {
     "update_ms": Metric("MISC", "ms", "Time to learn from one rollout."),
     "gpu_time_ms": Metric("MISC", "ms", "GPU time of one update."),
     "memory_mb": Metric("MISC", "MB", "Memory used by the learner and its workers."),
+    "processors": Metric(
+        "MISC",
+        "processors",
+        "Processors that the learner had in the last second; below half of one, others take too much.",
+    ),
     "show_fps": Metric("MISC", "frames/s", "Frames per second of the match on the page."),
 }
 """Every metric by its flat name. Each reward term of the drill adds `reward_<term>`."""
 MACHINE_METRICS = [
-    name for name, metric in METRICS.items() if metric.unit in ("ms", "MB") or metric.unit.endswith("/s")
+    name for name, metric in METRICS.items() if metric.unit in ("ms", "MB", "processors") or metric.unit.endswith("/s")
 ]
 """What says how fast the machine is that trained, and how much memory it used. A policy file keeps them; whoever loads
 it does not show them.

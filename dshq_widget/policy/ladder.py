@@ -1,12 +1,44 @@
-"""The ladder: policies shipped with the package, to play against or to train further. See `tools/ladder.py`."""
+"""The ladder: policies shipped with the package, to play against or to train further (`tools/ladder.py`), and the
+targets that a policy in training is measured against, the weakest first.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 RUNGS = ("bronze", "silver", "gold")
 FOLDER = Path(__file__).parents[1] / "drills" / "ladder"
+
+
+STEPS = {"idle": 2.7e6, "random": 2.9e6, "script": 7e6, "bronze": 7e6, "silver": 15e6, "gold": 46e6}
+"""Agent steps after which the Ball Drill's policy usually beats each target, by its defaults (measured,
+benchmarks/targets.py): for a forecast."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Somebody to beat."""
+
+    name: str
+    """As an opponent: idle, random, the drill's first baseline, or a rung of the ladder."""
+    metric: str
+    """The metric that says when it was beaten (contract/metrics.py)."""
+    steps: float
+    """Agent steps that this usually takes; 0 where nobody measured it."""
+
+
+def targets(spec: Mapping[str, Any]) -> tuple[Target, ...]:
+    """The targets of a drill, weakest first; none for one of one side, where nobody can be beaten."""
+    if spec["sides"] != 2:
+        return ()
+    kinds = {"idle": "idle", "random": "random"} | dict.fromkeys(spec["baselines"][:1], "script")
+    kinds |= {rung: rung for rung in rungs(spec["name"])}
+    known = STEPS if spec["name"] == "ball" else {}
+    return tuple(Target(name, f"beats_{kind}", known.get(kind, 0.0)) for name, kind in kinds.items())
 
 
 def path(drill: str, rung: str) -> Path:

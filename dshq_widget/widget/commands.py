@@ -62,6 +62,9 @@ class Commands:
             "FRAME_SHOWN": self._frame_shown,
             "STEP": self._step,
             "SAVE_POLICY": self._save_policy,
+            "RESTORE_HISTORY": lambda content: trainer.restore_history(
+                page_protocol.history(content.get("rows"), HISTORY_ROWS)
+            ),
             "SAVE_PAGE": self._save_page,
             "FETCH_TRAINER": self._fetch_trainer,
             "EXTEND_TRAINING": lambda _: quota.extend(),

@@ -5,6 +5,7 @@ Pure functions and bookkeeping, used by `sender.py` and `inbox.py`.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from dshq_widget import drills
 from dshq_widget.contract import protocol, settings
 from dshq_widget.contract.finite import MOST_WHOLE, is_finite
 from dshq_widget.policy import ladder
+from dshq_widget.training.history import clean
 from dshq_widget.training.shown_settings import shown_settings
 
 SEND_SECONDS = 1 / 30
@@ -113,7 +115,7 @@ def start(trainer: Any, in_page: bool) -> dict[str, Any]:
 
 def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
     """The settings of a Trainer, as the trait `config` has them: those that its algorithm shares with others, under
-    `algorithm` its own, and under `start` what it may start from.
+    `algorithm` its own, under `start` what it may start from, and under `targets` whom it is to beat.
     """
     shown = shown_settings(trainer.drill.spec, trainer.algorithm)
     return {
@@ -128,6 +130,7 @@ def config(trainer: Any, in_page: bool = False) -> dict[str, Any]:
             "defaults": typed(shown["own_defaults"]),
         },
         "start": start(trainer, in_page),
+        "targets": [dataclasses.asdict(target) for target in ladder.targets(trainer.drill.spec)],
     }
 
 
@@ -295,6 +298,17 @@ def policy_file(name: str, data: bytes) -> dict[str, Any]:
     if len(data) > FILE_BYTES_MAX:
         raise ValueError(f"{name!r} is larger than {FILE_BYTES_MAX >> 20} MB: save it in Python with widget.save(path)")
     return {"type": "POLICY_FILE", "name": name, "buffers": [data]}
+
+
+def history(rows: Any, limit: int) -> list[dict[str, float | int]]:
+    """The rows of metrics in a RESTORE_HISTORY, checked; raises ValueError."""
+    if (
+        not isinstance(rows, list)
+        or len(rows) > limit
+        or not all(isinstance(row, dict) and len(row) <= 1000 for row in rows)
+    ):
+        raise ValueError(f"RESTORE_HISTORY needs at most {limit} rows of metrics")
+    return [clean(row) for row in rows]
 
 
 def thinned(rows: list[Any], limit: int) -> list[Any]:

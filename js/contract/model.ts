@@ -53,6 +53,8 @@ export interface Model {
   /** The trainer that such a page brings along. */
   readonly trainerPackage?: Promise<TrainerPackage>;
   readonly trainedBy?: "kernel" | "page";
+  /** What to do when the kernel is gone, where that is not to run a cell again. */
+  readonly restart?: string;
 }
 
 /** `model.on` that ends with `signal`. */

@@ -146,6 +146,13 @@ export interface ConfigTrait {
   defaults: Record<string, ConfigValue>; // what training of this drill starts from
   presets: Record<string, Preset>;
   start?: StartFrom;
+  targets?: Target[]; // weakest first
+}
+/** Somebody to beat: an opponent's name, the metric that says when it was beaten, and the agent steps that this usually takes, 0: unknown. */
+export interface Target {
+  name: string;
+  metric: string;
+  steps: number;
 }
 /** What training may start from. */
 export interface StartFrom {
@@ -210,6 +217,7 @@ export type PageToKernel =
   | { type: "SAVE_PAGE" }
   | { type: "FETCH_TRAINER"; relaxed: boolean } // whether this browser has relaxed SIMD
   | { type: "LOAD_POLICY"; name: string; part: number; parts: number } // its bytes are the message's buffer
+  | { type: "RESTORE_HISTORY"; rows: MetricsRow[] } // the curves of the policy that was just loaded, for pages to come
   | { type: "STEP"; unit: StepUnit; count: number } // of a show that the kernel plays, as is
   | { type: "DECIDE"; page: number; plan: number; count: number; watch: boolean; start: PlanStart | null } // so many more; `watch`: with frames
   | { type: "DREAM"; page: number; plan: number; tick: number } // imagine what comes after that tick
@@ -395,7 +403,7 @@ export type ToWorker =
   | (ToView & { type: "RESIZE"; width: number; height: number; dpi: number })
   | (ToView & { type: "THEME"; theme: Theme; reducedMotion?: boolean })
   | (ToView & { type: "VISIBLE"; visible: boolean })
-  | (ToShow & { type: "SPARE"; on: boolean }) // something trains on this machine: draw for as little as looks fluid
+  | (ToShow & { type: "SPARE"; frames: number }) // something trains on this machine: where a processor draws, so many a second are enough; 0: all again
   | (ToShow & { type: "RESTORE"; snapshot: Snapshot })
   | (ToShow & { type: "RECORD" }) // answered by RECORDING
   | (ToShow & { type: "REPLAY"; recording: Recording | null }) // in the live match's place, which stands still; null: back to it
@@ -469,6 +477,7 @@ export interface Success {
 export interface Outcome {
   action: number[]; // the option of each choice
   probability: number;
+  made: boolean; // it is the move that is being carried out
   change: number; // reward gathered, and the value of the position after less that before
   winner: number; // as in the rules, where the episode ended; else 0
   ended: boolean; // by the rules or by the clock

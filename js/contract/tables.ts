@@ -107,6 +107,8 @@ export const CONTROLS = {
   "speed": "Speed",
   "mode": "Mode",
   "opponent": "Opponent",
+  "preview": "See what it can become",
+  "preview-leave": "Back to your match",
   "challenge": "Play against it",
   "challenge-again": "Play again",
   "challenge-share": "Share",
@@ -136,6 +138,7 @@ export const CONTROLS = {
   "futures": "16 futures",
   "futures-number": "Number of futures",
   "futures-depth": "Decisions ahead",
+  "slow-motion": "Slow motion",
   "ghost": "Ghost",
   "ghost-back": "Ghost: versions back",
   "drill-this": "Drill this",
@@ -257,6 +260,9 @@ export const MESSAGES = {
       "name",
       "part",
       "parts"
+    ],
+    "RESTORE_HISTORY": [
+      "rows"
     ],
     "STEP": [
       "unit",
@@ -573,6 +579,7 @@ export const MACHINE_METRICS = [
   "update_ms",
   "gpu_time_ms",
   "memory_mb",
+  "processors",
   "show_fps"
 ] as const;
 

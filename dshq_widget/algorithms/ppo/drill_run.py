@@ -24,6 +24,7 @@ from dshq_widget.learning.league import League
 from dshq_widget.learning.publisher import Publisher
 from dshq_widget.learning.run import Run, announce, warn
 from dshq_widget.learning.scene_evaluation import SceneEvaluation, ScenePractice
+from dshq_widget.learning.targets import Targets
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.runtime.memory import SharedBlock
 from dshq_widget.runtime.opponents import OpponentSlots, left_out, slot_count
@@ -97,6 +98,7 @@ class DrillPPO:
             companions=(
                 Exploration(),
                 Competition(League(drill, spec, config.seed), source, config),
+                Targets(drill, spec, config.seed),
                 ScenePractice(SceneEvaluation(drill, spec, config.seed), source),
             ),
         )

@@ -10,7 +10,7 @@ export const SENTENCES: Record<Status, string> = {
   stopping: "Finishing the last update.",
   stopped: "Training is stopped. Press Train to continue.",
   error: "Training stopped because of an error.",
-  disconnected: "Run this cell again to resume training.",
+  disconnected: "Training needs its kernel.",
 };
 
 const FROM_KERNEL: readonly Status[] = ["starting", "training", "stopping", "stopped", "error"]; // where it knows more

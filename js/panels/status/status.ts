@@ -4,8 +4,9 @@ import type { Status } from "../../contract/protocol";
 import { runSettings } from "../../session/run_settings";
 import { h, setText } from "../../ui/dom";
 import type { Panel, PanelView } from "../panel";
-import { buildMilestones } from "./milestones";
+import { buildPreview } from "./preview";
 import { forgets, sentenceOf } from "./sentence";
+import { buildTargets } from "./targets";
 import { buildUndo } from "./undo";
 
 const NAMES: Record<Status, string> = {
@@ -17,6 +18,8 @@ const NAMES: Record<Status, string> = {
   error: "Error",
   disconnected: "Disconnected",
 };
+
+const SILENT = /not responding/; // what the kernel says of such a learner: training/status.py
 
 /** The same of a match that was saved without its kernel. */
 const SAVED = { name: "Saved match", sentence: "The match runs in your browser, and you can play in it. Further training needs a Python kernel." };
@@ -37,7 +40,9 @@ function build(view: PanelView): HTMLElement {
     if (now !== "training") pill.dataset.beat = "0";
     const paused = now === "training" && session.model.get("paused");
     pill.toggleAttribute("data-paused", paused);
-    setText(pill, paused ? "Learning paused" : (NAMES[now] ?? now));
+    const silent = now === "training" && SILENT.test(session.model.get("status_text"));
+    if (silent) pill.dataset.status = "silent";
+    setText(pill, paused ? "Learning paused" : silent ? "Not responding" : (NAMES[now] ?? now));
     const lost = forgets(now, runSettings(session.model.get("config")), session.drafts(), session.history.rows.at(-1)?.updates);
     setText(sentence, lost || sentenceOf(now, session.model.get("status_text"), paused ? 0 : games(), session.history.rows.at(-1)));
     if (session.model.standalone) {
@@ -69,5 +74,7 @@ function build(view: PanelView): HTMLElement {
   follow();
 
   const told = h("div", { class: "status", role: "status", "aria-live": "polite" }, pill, h("div", { class: "sentences" }, sentence, problem, notice));
-  return h("div", { class: "report" }, told, h("div", { class: "reached" }, buildMilestones(view), buildUndo(view)));
+  const { list, next } = buildTargets(view);
+  const beside = h("div", { class: "beside" }, next, buildPreview(view), buildUndo(view)); // one of them, in one place
+  return h("div", { class: "report" }, told, h("div", { class: "reached" }, list, beside));
 }

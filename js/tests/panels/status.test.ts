@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 /** The sentence on what training does, and what it has reached. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { beatenAt } from "../../panels/status/milestones";
 import { forgets, SENTENCES, sentenceOf } from "../../panels/status/sentence";
-import { FakeModel, FakeWorker, installBrowser, mount, row, settle } from "../harness/fakes";
+import { beatenAt, forecast } from "../../panels/status/targets";
+import { config, FakeModel, installBrowser, mount, row } from "../harness/fakes";
 
 describe("the sentence", () => {
   it("counts practice games and decisions while it trains", () => {
@@ -31,41 +31,58 @@ describe("before Train", () => {
   });
 });
 
-describe("milestones", () => {
+describe("targets", () => {
   let model: FakeModel;
   let root: HTMLElement;
   let end: () => void;
+  const targets = ["idle", "random", "chaser", "gold"].map((name) => ({ name, metric: `beats_${name === "chaser" ? "script" : name}`, steps: 3e6 }));
   beforeAll(installBrowser);
   beforeEach(async () => {
-    model = new FakeModel();
+    model = new FakeModel({ config: { ...config, targets } });
     ({ root, end } = await mount(model));
   });
   afterEach(() => end());
-  const told = () => [...root.querySelectorAll<HTMLElement>(".milestone")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent);
-  const goal = async (version: number) => {
-    const id = FakeWorker.all[0]!.of("DRILL").at(-1)!.id;
-    const events = [{ kind: "goal" as const, tick: 9, side: 0, version }];
-    FakeWorker.all[0]!.say({ type: "STATE", id, tick: 9, score: [1, 0], version, fps: 60, playing: true, events, probabilities: [], value: 0 });
-    await settle();
-  };
+  const told = () => [...root.querySelectorAll<HTMLElement>(".target")].filter(({ hidden }) => !hidden).map(({ textContent }) => textContent!.trim());
+  const next = () => root.querySelector<HTMLElement>(".next-target")!.textContent;
 
-  it("keep their place and appear with their times; an untrained goal is none", async () => {
-    expect(told()).toEqual(["first goal –:––", "beats the chaser –:––"]);
-    await goal(0);
-    expect(told()[0]).toBe("first goal –:––");
+  it("are there from the start and keep the time that each took", () => {
+    expect(told()).toEqual(["standing still", "random", "chaser", "gold"]);
     model.set("status", "training");
-    model.set("metrics", row(10, { seconds: 11.4, win_rate_ema: 0.2, win_share: 0.2 }));
-    await goal(40);
-    model.set("metrics", row(20, { seconds: 24.2, win_rate_ema: 0.61, win_share: 0.6 }));
-    model.set("metrics", row(30, { seconds: 31, win_rate_ema: 0.8, win_share: 0.8 }));
-    expect(told()).toEqual(["first goal 0:11", "beats the chaser 0:24"]);
+    for (const step of [1, 2, 3]) model.set("metrics", row(step, { seconds: step, target_share: 0.1, beats_idle: 1.2 }));
+    model.set("metrics", row(4, { seconds: 9, target_share: 0.3, beats_idle: 1.2, beats_random: 9.1 }));
+    expect(told()).toEqual(["standing still 0:01", "random 0:09", "chaser", "gold"]);
+    expect(root.querySelector(".target[data-next]")!.textContent).toContain("chaser");
+    expect(next()).toBe("Next, chaser. Now it wins 30%.");
   });
 
-  it("are read from the history where the page came later", () => {
+  it("forecast the next one by the rate on this machine", () => {
+    const at = (agent_steps: number, agent_steps_per_second: number) => Array(3).fill({ agent_steps, agent_steps_per_second });
+    expect(forecast(at(0, 25_000), { steps: 3e6 })).toBe("about 2 minutes on this machine");
+    expect(forecast(at(1e6, 100_000), { steps: 3e6 })).toBe("about 20 seconds on this machine");
+    expect(forecast(at(2.99e6, 100_000), { steps: 3e6 })).toBe("soon");
+    expect(forecast(at(0, 100_000), { steps: 0 }), "nobody measured it").toBe("");
+    expect(forecast(at(0, 100_000).slice(1), { steps: 3e6 }), "the rate is not steady yet").toBe("");
+  });
+
+  it("are read from the win rates where nobody plays them, and never stand on a policy from elsewhere", () => {
     const won = (seconds: number, win_rate_ema: number, win_share: number) => row(seconds, { seconds, win_rate_ema, win_share });
-    expect(beatenAt([won(3, 0.5, 0.5), won(4, 0.51, 0.5)])).toBe(4);
-    expect(beatenAt([won(3, 1, 0.01), won(4, 1, 0.19), won(5, 0.9, 0.2)]), "one win and many draws").toBe(5);
-    expect(beatenAt([row(1, { seconds: 3 })])).toBeNull();
-    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99, win_share: 0.9 })]), "a policy from a file").toBeUndefined();
+    expect(beatenAt([won(3, 0.5, 0.5), won(4, 0.51, 0.5)], "beats_script")).toBe(4);
+    expect(beatenAt([won(3, 1, 0.01), won(4, 1, 0.19), won(5, 0.9, 0.2)], "beats_script"), "one win and many draws").toBe(5);
+    expect(beatenAt([row(1, { seconds: 3 })], "beats_script")).toBeNull();
+    expect(beatenAt([row(1, { seconds: 26, win_rate_ema: 0.99, win_share: 0.9 })], "beats_script"), "a policy from a file").toBeUndefined();
+    expect(beatenAt([row(1, { seconds: 26 })], "beats_gold"), "nobody plays gold").toBeUndefined();
+  });
+});
+
+describe("the pill", () => {
+  it("is not green beside a learner that does not answer", async () => {
+    installBrowser();
+    const model = new FakeModel({ status: "training", status_text: "the learner is not responding: press Stop" });
+    const { root, end } = await mount(model);
+    const pill = root.querySelector<HTMLElement>(".pill")!;
+    expect([pill.textContent, pill.dataset.status]).toEqual(["Not responding", "silent"]);
+    model.set("status_text", "training on the CPU");
+    expect([pill.textContent, pill.dataset.status]).toEqual(["Training", "training"]);
+    end();
   });
 });

@@ -1,0 +1,65 @@
+"""The targets of a policy in training: one after another, and when each was beaten."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dshq_widget.contract.metrics import METRICS
+from dshq_widget.learning import targets
+from dshq_widget.learning.targets import Targets
+from dshq_widget.policy import ladder
+
+BALL = {"name": "ball", "sides": 2, "baselines": ["chaser"]}
+
+
+class Played(Targets):
+    """Whose matches are won as `won` says, by opponent."""
+
+    def __init__(self, won):
+        super().__init__(SimpleNamespace(spec=BALL, name="ball"), SimpleNamespace(layers=(), activation=""), 0)
+        self.won = won
+
+
+@pytest.fixture
+def play(monkeypatch):
+    monkeypatch.setattr(targets, "network", lambda *_: None)
+    monkeypatch.setattr(targets, "opponent", lambda name, _: name)
+
+    def one(played, seconds):
+        def result(_drill, _player, name, _matches, seed):
+            rate, share = played.won.get(name, (0.0, 0.0))
+            return {"win_rate": rate, "win_share": share}
+
+        monkeypatch.setattr(targets, "evaluate", result)
+        run = SimpleNamespace(
+            learner=SimpleNamespace(blob=lambda: None), seconds=seconds, tally=SimpleNamespace(began=0.0)
+        )
+        played._due = 0.0
+        played.after_update(run, None, {})
+
+    return one
+
+
+def test_targets_are_beaten_one_after_another_and_keep_their_time(play):
+    played = Played({"idle": (1.0, 0.9), "random": (0.6, 0.3), "chaser": (0.9, 0.1)})
+    play(played, 2.0)
+    assert played.metrics == {"beats_idle": 2.0, "beats_random": 2.0, "target_share": 0.1}, "wins alone are not enough"
+    played.won["chaser"] = (0.9, 0.5)
+    play(played, 7.0)
+    assert played.metrics == {"beats_idle": 2.0, "beats_random": 2.0, "beats_script": 7.0, "target_share": 0.0}
+
+
+def test_they_live_with_the_policy(play):
+    played = Played({"idle": (1.0, 0.9)})
+    play(played, 2.0)
+    again = Played({})
+    again.restore(played.state())
+    assert again.metrics == {"beats_idle": 2.0}
+
+
+def test_the_targets_of_a_drill():
+    assert [target.name for target in ladder.targets(BALL)] == ["idle", "random", "chaser", *ladder.RUNGS]
+    assert all(target.metric in METRICS and target.steps > 0 for target in ladder.targets(BALL))
+    own = ladder.targets({"name": "mine", "sides": 2, "baselines": []})
+    assert [(target.name, target.steps) for target in own] == [("idle", 0.0), ("random", 0.0)]
+    assert ladder.targets({"name": "maze", "sides": 1, "baselines": []}) == ()
