@@ -21,6 +21,8 @@ export interface Root {
   seed: number; // of the actions drawn; games draw from their own
 }
 
+const STRIDE = 2; // decisions beyond the search from one look of the witness to the next
+
 /** When particles are resampled, and how much better one must be to outweigh others. */
 export interface Plan {
   period: number; // decisions between two resamplings
@@ -33,9 +35,9 @@ export const PLAN: Plan = { period: 4, least: 0, divergence: 0.5, temperature: n
 /** Sees where the particles go; must not touch their states. */
 export interface Witness {
   begin(root: GameState, side: number, particles: number): void;
-  moved(particle: number, state: GameState, over: boolean): void;
+  moved(particle: number, state: GameState, over: boolean, decisions?: number): void; // since it moved last, 1 if left out
   resampled(ancestors: Int32Array): void;
-  ended(weights: Float64Array): void;
+  ended(weights: Float64Array): void; // once more, with the same, where the particles have played on
 }
 
 /** One copy of the root. */
@@ -132,6 +134,24 @@ export class Search {
     return best;
   }
 
+  /** For the witness of the last decision: the particles play on by the policy for so many decisions. What was decided stays. */
+  playOn(policy: Policy, root: Root, other: Other, decisions: number): void {
+    const { witness, particles, random } = this;
+    if (!witness || decisions < STRIDE) return;
+    for (let step = STRIDE; step <= decisions; step += STRIDE) {
+      for (let k = 0; k < particles.length; k++) {
+        const particle = particles[k]!;
+        for (let one = 0; one < STRIDE && !particle.over; one++) {
+          particle.observer.observe(particle.state, root.side).evaluate(policy);
+          this.move(particle.state, sample(policy.probabilities, random.next()), root, other);
+          particle.over = this.ended(particle.state);
+          if (particle.over || one === STRIDE - 1) witness.moved(k, particle.state, particle.over, one + 1);
+        }
+      }
+    }
+    witness.ended(this.weights);
+  }
+
   private begin(policy: Policy, { state, side, seed }: Root): void {
     const { root } = this;
     this.random.state = seed >>> 0;
@@ -155,8 +175,9 @@ export class Search {
   }
 
   /** One decision of every living particle, the one that leads to depth `step`. */
-  private play(policy: Policy, { side, actionRepeat }: Root, other: Other, step: number): void {
-    const { game, spec, random, particles } = this;
+  private play(policy: Policy, root: Root, other: Other, step: number): void {
+    const { game, random, particles } = this;
+    const { side } = root;
     const { gamma } = this.settings;
     const [past, now] = [this.gains[step - 1]!, this.gains[step]!];
     for (let k = 0; k < particles.length; k++) {
@@ -166,14 +187,9 @@ export class Search {
       const { state } = particle;
       const action = sample(particle.probabilities, random.next());
       if (step === 1) particle.action = action;
-      // First the others: a script must not find in `action` what the searching side is about to do.
-      for (let player = 0; player < spec.sides; player++) if (player !== side) state.action[player] = other(state, player, random);
-      state.action[side] = action;
-      game.decide(state);
-      for (let tick = 0; tick < actionRepeat; tick++) game.tick(state);
-
+      this.move(state, action, root, other);
       const terminated = Boolean(game.terminated(state));
-      particle.over = terminated || state.ticks[0]! >= spec.time_limit;
+      particle.over = this.ended(state);
       const reward = this.earn(state, side);
       const [before, expected] = [particle.potential, particle.value];
       particle.potential = this.potential; // also where the game ended, as in training
@@ -182,6 +198,19 @@ export class Search {
       now[k]! += reward + gamma * particle.potential - before + gamma * particle.value - expected;
       this.witness?.moved(k, state, particle.over);
     }
+  }
+
+  /** One decision of a copy, in which the searching side does `action`. */
+  private move(state: GameState, action: number, { side, actionRepeat }: Root, other: Other): void {
+    // First the others: a script must not find in `action` what the searching side is about to do.
+    for (let player = 0; player < this.spec.sides; player++) if (player !== side) state.action[player] = other(state, player, this.random);
+    state.action[side] = action;
+    this.game.decide(state);
+    for (let tick = 0; tick < actionRepeat; tick++) this.game.tick(state);
+  }
+
+  private ended(state: GameState): boolean {
+    return Boolean(this.game.terminated(state)) || state.ticks[0]! >= this.spec.time_limit;
   }
 
   /** What the network says of a particle's state. What one of the first `count` sees after this step, too, is judged only once. */

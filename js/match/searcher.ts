@@ -10,6 +10,8 @@ export class Searcher {
   search: Search | null = null; // null: off
   ms = 0; // a decision takes, on average of late; 0 before the first
   witness: Witness | null = null; // of the next decision
+  sight = 0; // seconds that the witness sees ahead; search itself looks as far as it is set to
+  sightMs = 0; // what the last look of a witness took, beyond the search
 
   constructor(
     private readonly game: Game,
@@ -34,6 +36,10 @@ export class Searcher {
     const action = search.decide(policy, root, other);
     const ms = this.now() - start;
     this.ms += (this.ms === 0 ? 1 : LATELY) * (ms - this.ms);
+    if (!this.witness) return action;
+    const ahead = Math.ceil((this.sight * this.spec.tick_rate) / root.actionRepeat);
+    search.playOn(policy, root, other, ahead - search.settings.search_depth);
+    this.sightMs = this.now() - start - ms;
     return action;
   }
 }

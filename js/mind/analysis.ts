@@ -65,13 +65,17 @@ export class PolicyAnalysis {
   }
 
   /**
-   * One second from now for each of the likeliest actions of `side`, on copies. Its first decision is that action; later ones
+   * One second from now for the action that `side` is carrying out, and for the likeliest others, on copies. Its first decision is that action; later ones
    * are the same again where `repeat` is set, else its likeliest at that moment. `others` decides for everybody else.
    */
   imagine(policy: Policy, state: GameState, side: number, actionRepeat: number, repeat: boolean, others: Decide): Outcome[] {
     if (this.over(state)) return [];
     const before = this.value(policy, state, side);
-    return this.likeliest(policy, state, side).map(({ action, probability }) => {
+    const carried = state.action[side]!;
+    const all = this.likeliest(policy, state, side, this.spec.n_actions);
+    const made = all.filter(({ action }) => action === carried);
+    const rest = all.filter(({ action }) => action !== carried).slice(0, OUTCOMES - made.length);
+    return [...made, ...rest].map(({ action, probability }) => {
       const copy = this.game.create(state.buffer.slice(0));
       const paths = this.spec.drag.map((handle) => [...position(copy, handle)]);
       const decisions = Math.max(1, Math.round((SECONDS * this.spec.tick_rate) / actionRepeat));
@@ -91,7 +95,7 @@ export class PolicyAnalysis {
       }
       const winner = ended ? this.game.winner(copy) : 0;
       const after = this.game.terminated(copy) ? 0 : this.value(policy, copy, side, memory); // time running out takes no reward away
-      return { action: this.options(action), probability, change: reward + after - before, winner, ended, paths };
+      return { action: this.options(action), probability, made: action === carried, change: reward + after - before, winner, ended, paths };
     });
   }
 

@@ -8,7 +8,7 @@ import type { Witness } from "../match/search";
 import { BALL, Whereabouts } from "./whereabouts";
 
 const MOST_PARTICLES = 64;
-const MOST_NODES = 1 + MOST_PARTICLES * 8; // so many decisions ahead
+const MOST_NODES = 1 + MOST_PARTICLES * 24; // so many looks ahead
 
 export class FutureTree {
   count = 0; // nodes; the first is the root, 0: nothing was seen to move
@@ -34,9 +34,9 @@ export class FutureTree {
     if (this.thing.find(root, side)) this.add(root, 0, false);
   }
 
-  moved(particle: number, state: GameState, over: boolean): void {
+  moved(particle: number, state: GameState, over: boolean, decisions = 1): void {
     if (this.count === 0 || particle >= MOST_PARTICLES) return;
-    this.tips[particle] = this.add(state, this.tips[particle]!, over);
+    this.tips[particle] = this.add(state, this.tips[particle]!, over, decisions);
   }
 
   resampled(ancestors: Int32Array): void {
@@ -45,13 +45,14 @@ export class FutureTree {
   }
 
   ended(weights: Float64Array): void {
+    this.weight.fill(0);
     for (let k = 0; k < Math.min(weights.length, MOST_PARTICLES); k++) {
       for (let node = this.tips[k]!; node > 0; node = this.parent[node]!) this.weight[node]! += weights[k]!;
     }
   }
 
   /** The node of `state` below `parent`: one that is there already, or a new one. */
-  private add(state: GameState, parent: number, over: boolean): number {
+  private add(state: GameState, parent: number, over: boolean, decisions = 1): number {
     const { thing, x, y } = this;
     thing.read(state);
     const [px, py] = [Math.fround(thing.x), Math.fround(thing.y)];
@@ -61,7 +62,7 @@ export class FutureTree {
     if (this.count === MOST_NODES) return parent;
     const node = this.count++;
     [x[node], y[node], this.parent[node], this.over[node]] = [px, py, parent, Number(over)];
-    this.depth[node] = node === 0 ? 0 : this.depth[parent]! + 1;
+    this.depth[node] = node === 0 ? 0 : this.depth[parent]! + decisions;
     return node;
   }
 }
@@ -87,9 +88,9 @@ export class FutureTrees implements Witness {
     this.ball.begin(root, BALL);
   }
 
-  moved(particle: number, state: GameState, over: boolean): void {
-    this.player.moved(particle, state, over);
-    this.ball.moved(particle, state, over);
+  moved(particle: number, state: GameState, over: boolean, decisions = 1): void {
+    this.player.moved(particle, state, over, decisions);
+    this.ball.moved(particle, state, over, decisions);
   }
 
   resampled(ancestors: Int32Array): void {

@@ -10,18 +10,21 @@ import { putShape } from "../renderer/scene";
 import type { PolicyAnalysis } from "./analysis";
 import { type FutureTree, FutureTrees } from "./future_tree";
 
-export const FUTURE_SHAPES = 512;
+export const FUTURE_SHAPES = 1536;
+const SIGHT = 1.2; // seconds ahead that are drawn, whatever the search looks at
 const HOLD = 0.1; // seconds that a tree stays at least; decisions may follow one another faster than eyes do
+const MOST_SHARE = 0.15; // of the time, for looking further than the search does
 const HOLD_CALM = 0.6; // where motion is not wanted
 const APPEAR = 0.05; // seconds
 const VANISH = 0.2;
 const TREES = 6; // one that is recorded, the shown one, and those that vanish
 const MOST_MOVES = 6;
 const JUMP = 0.25; // of the world's width: a longer way in one decision is no movement
-const THIN = 0.0011; // half a line's width, of the world's
+const THIN = 0.0013; // half a line's width, of the world's
 const THICK = 0.0045; // the same at weight 1, in addition
-const EDGE = 0.0013; // of the world's width, around a line: what has the colour of the player is seen on the player, too
-const FAINT = 0.16; // opacity at weight 0
+const BALL = 0.0012; // of the world's width, that the ball's ways are wider
+const EDGE = 0.0014; // of the world's width, around a line: what has the colour of the player is seen on the player, too
+const FAINT = 0.22; // opacity at weight 0
 
 interface Shown {
   trees: FutureTrees;
@@ -59,6 +62,7 @@ export class Futures {
     this.present();
     const wanted = seen && side >= 0 && (this.due() || !this.show.playing);
     searcher.witness = (wanted && this.free.at(-1)) || null;
+    searcher.sight = SIGHT;
     if (side >= 0 && searcher.search && !this.show.playing && !this.show.skipping) this.look(searcher.search, side);
     this.present();
     return this.fade(seconds, side >= 0);
@@ -69,7 +73,8 @@ export class Futures {
     const newest = this.shown.at(-1);
     const { search } = this.show.deciders.searcher;
     const half = !this.calm && newest && search && 2 * this.passed(newest.trees) >= search.settings.search_depth;
-    return half || this.held >= (this.calm ? HOLD_CALM : HOLD);
+    const paid = this.held >= this.show.deciders.searcher.sightMs / 1000 / MOST_SHARE; // looking costs the match no more than that
+    return paid && (half || this.held >= (this.calm ? HOLD_CALM : HOLD));
   }
 
   /** Decisions since that search; negative in another game. */
@@ -117,7 +122,7 @@ export class Futures {
       const branches = (tree: FutureTree, paint: string, margin: number) => {
         count = this.draw(tree, { colour: look.index(paint), margin, alpha, passed }, out, count, full);
       };
-      branches(trees.ball, "ball", 0);
+      branches(trees.ball, "ball", BALL);
       branches(trees.player, "line", EDGE); // all edges below all lines
       branches(trees.player, `player${trees.side}`, 0);
     }

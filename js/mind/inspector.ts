@@ -83,14 +83,14 @@ export class Inspector implements Overlay {
     }
   }
 
-  /** What the likeliest moves of the chosen player lead to. Everybody else does the likeliest, or what a script says. */
+  /** What the chosen player's move and the likeliest others lead to; the way of the first is shown. Everybody else does the likeliest, or what a script says. */
   imagine(repeat: boolean): Outcome[] {
     const { state, actionRepeat } = this.show;
     const { player } = this.settings;
     const policy = this.show.deciders.policyOf(player);
     this.outcomes = policy ? this.analysis.imagine(policy, state, player, actionRepeat, repeat, this.others(policy)) : [];
     this.imagined = this.show.changes;
-    this.showOutcome(-1);
+    this.showOutcome(0);
     return this.outcomes;
   }
 

@@ -16,6 +16,7 @@ export const futures: Panel = {
 
 const PARTICLES = [1, 4, 16, 64];
 const DEEPEST = 8;
+const SLOW = 0.25; // times real time
 
 /** There while a trained network plays, or while it is on. */
 function buildChip({ session, signal }: PanelView): HTMLElement {
@@ -45,7 +46,13 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
   depth.addEventListener("input", () => search.change({ depth: Number(depth.value) }));
   const [copies, decisions] = [h("output", { class: "number" }), h("output", { class: "number" })];
   const time = h("span", { class: "ms", title: "Time of a decision, on average" });
-  const dials = h("div", { class: "search-dials" }, dial("futures-number", particles, copies), dial("futures-depth", depth, decisions), time);
+  let usual = 1; // the speed before
+  const slow = button("slow-motion", { class: "chip", title: "Slow motion: a quarter of the speed, so that eyes can follow the futures" }, () => {
+    const { speed } = session.show;
+    if (speed > SLOW) usual = speed;
+    session.setShow({ speed: speed > SLOW ? SLOW : usual });
+  });
+  const dials = h("div", { class: "search-dials" }, slow, dial("futures-number", particles, copies), dial("futures-depth", depth, decisions), time);
   const follow = () => {
     const { on, futures: now } = search;
     dials.hidden = !on;
@@ -54,9 +61,11 @@ function buildDials({ session, signal }: PanelView): HTMLElement {
     setAttribute(particles, "aria-valuetext", String(search.particles));
     setText(copies, String(search.particles));
     setText(decisions, String(search.depth));
+    setAttribute(slow, "aria-pressed", String(session.show.speed <= SLOW));
     setText(time, now ? `${now.ms.toFixed(1)} ms a decision` : "");
   };
   session.events.on("futures", follow, signal);
+  session.events.on("show", follow, signal);
   follow();
   return dials;
 }

@@ -26,8 +26,8 @@ function build(view: PanelView): HTMLElement {
   const thoughts = h(
     "div",
     { class: "thoughts" },
-    part("What it would do", "Probability of each option now. The dot marks the current choice.", moves),
     part("Why that move? What else it could do", "", buildOutcomes(view)),
+    part("What it would do", "Probability of each option now. The dot marks the current choice.", moves),
     part("What it sees", "The inputs of the network, and how strongly each one affects the current move.", inputs),
   );
   const panel = h(

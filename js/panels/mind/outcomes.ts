@@ -1,4 +1,4 @@
-/** "Why that move?": outcomes of the likeliest moves after one second, tried on copies while the match is paused. */
+/** "Why that move?": what the move that is made and the likeliest others lead to after one second, tried on copies while the match is paused. */
 
 import type { DrillSpec, Outcome } from "../../contract/protocol";
 import { sideName } from "../../contract/sides";
@@ -58,7 +58,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
             outcome,
             index + 1,
             () => point(index),
-            () => point(-1),
+            () => point(0),
           );
           item.toggleAttribute("data-best", index === best);
           return item;
@@ -72,7 +72,7 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
     "why",
     () => {
       ask();
-      element.scrollIntoView({ block: "nearest" });
+      element.closest(".part")?.scrollIntoView({ block: "nearest" });
     },
     signal,
   );
@@ -85,19 +85,24 @@ export function buildOutcomes({ session, signal }: PanelView): HTMLElement {
 
 /** One move: its name, how likely it is, and what came of it. Pointing at it shows the way on the pitch. */
 function entry(spec: DrillSpec, player: number, outcome: Outcome, place: number, enter: () => void, leave: () => void): HTMLElement {
-  const { probability, change } = outcome;
+  const { probability, change, made } = outcome;
   const tone = Math.abs(change) < ALIKE ? "even" : change > 0 ? "good" : "bad";
   const item = h(
     "button",
-    { type: "button", class: "outcome", "data-control": `outcome-${place}`, title: "Point here to see the path on the pitch" },
-    h("span", { class: "label" }, nameOf(spec, outcome.action)),
+    {
+      type: "button",
+      class: "outcome",
+      "data-control": `outcome-${place}`,
+      title: made ? "Its path is on the pitch" : "Point here or tap to see its path on the pitch",
+    },
+    h("span", { class: "label" }, nameOf(spec, outcome.action), made ? h("span", { class: "mark" }, "this move") : null),
     h("span", { class: "share" }, percent(probability)),
     h("span", { class: "change", "data-tone": tone }, signed(change)),
     h("span", { class: "end" }, ending(spec, player, outcome)),
   );
   for (const event of ["pointerenter", "focus", "click"]) item.addEventListener(event, enter);
   for (const event of ["pointerleave", "blur"]) item.addEventListener(event, leave);
-  return h("li", {}, item);
+  return h("li", { "data-made": made }, item);
 }
 
 function ending(spec: DrillSpec, player: number, { ended, winner }: Outcome): string {

@@ -68,6 +68,25 @@ describe("futures over the pitch", () => {
     expect(match.inspector.advance(1, true)).toBe(true);
   });
 
+  it("reach a second ahead, however short the search is, and leave what it decides alone", () => {
+    const [near, far] = [begin(), begin()];
+    for (const match of [near, far]) match.show.deciders.searcher.set({ ...SETTINGS, search_depth: 2 });
+    far.show.pause();
+    expect(far.inspector.advance(1, true)).toBe(true);
+    const { search } = far.show.deciders.searcher;
+    const { state, tick, actionRepeat } = near.show;
+    near.show.deciders.search(state, 0, tick, actionRepeat); // without a picture
+    expect([...search!.target]).toEqual([...near.show.deciders.searcher.search!.target]);
+    const x = (far.show.state as unknown as { px: Float32Array }).px[0]!;
+    const reach = Math.max(...lines(far.inspector).map(({ to }) => Math.abs(to - x)));
+    const short = begin();
+    short.show.pause();
+    short.show.deciders.searcher.set({ ...SETTINGS, search_depth: 2 });
+    Object.defineProperty(short.show.deciders.searcher, "sight", { get: () => 0, set: () => undefined });
+    short.inspector.advance(1, true);
+    expect(reach).toBeGreaterThan(3 * Math.max(...lines(short.inspector).map(({ to }) => Math.abs(to - x))));
+  });
+
   it("keep to their room however many there are", () => {
     const match = begin();
     match.show.deciders.searcher.set({ ...SETTINGS, num_particles: 64, search_depth: 8 });

@@ -221,7 +221,7 @@ describe("what it thinks", () => {
     expect(worker().of("GHOST").at(-1)).toMatchObject({ outcome: 0 });
     first!.blur();
     await settle();
-    expect(worker().of("GHOST").at(-1)).toMatchObject({ outcome: -1 });
+    expect(worker().of("GHOST").at(-1), "back to the move that is made").toMatchObject({ outcome: 0 });
     await think({ standing: false });
     expect(panel().querySelectorAll(".outcome")).toHaveLength(0);
   });

@@ -90,11 +90,12 @@ def test_why_that_move(shared_page: SharedPage):
     widget.page.mouse.move(2, 2)  # a move that lies under the pointer would be shown
     widget.page.wait_for_timeout(1000)
     still = widget.picture()
-    moves.first.focus()
-    widget.until(widget.picture, lambda now: now != still, 60, "the way of that move on the pitch")
+    assert moves.first.locator(".mark").inner_text() == "this move"
+    moves.nth(1).focus()
+    widget.until(lambda: widget.picture() != still, bool, 60, "the way of another move on the pitch")
     assert widget.number("tick") == stood
-    moves.first.blur()
-    widget.until(widget.picture, lambda now: now == still, 60, "the match as it stood")
+    moves.nth(1).blur()
+    widget.until(lambda: widget.picture() == still, bool, 60, "the way of the move that is made")
     widget.control("step").click()
     widget.wait_number("tick", lambda tick: tick == stood + 1)
     widget.until(moves.count, lambda count: count == 0, 60, "outcomes of a position that is gone to go")
