@@ -4,10 +4,11 @@ import type { Model } from "./contract/model";
 import { keepKeys } from "./input/notebook_keys";
 import { Duel } from "./session/duel";
 import type { Ready } from "./session/events";
-import { Forgetting } from "./session/forgetting";
+import { restartHint } from "./session/restart_hint";
 import { Session } from "./session/session";
 import { PageModel } from "./session/training/page_model";
 import { PageTraining } from "./session/training/page_training";
+import { Undoing } from "./session/undoing";
 import { h, setAttribute } from "./ui/dom";
 import { detectTheme, watchTheme } from "./ui/theme";
 import { buildFrame } from "./view/frame";
@@ -28,7 +29,7 @@ export default function widget() {
       const session = new Session(own);
       const ending = new AbortController();
       session.events.on("status", () => training.kernelIs(session.kernel.connected || own.standalone));
-      shown = { session, training, duel: new Duel(session, ending.signal), forgetting: new Forgetting(session, ending.signal) };
+      shown = { session, training, duel: new Duel(session, ending.signal), undoing: new Undoing(session, ending.signal) };
       return () => {
         ending.abort();
         training.dispose();
@@ -47,10 +48,10 @@ interface Parts {
   session: Session;
   training: PageTraining;
   duel: Duel;
-  forgetting: Forgetting;
+  undoing: Undoing;
 }
 
-function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElement): CleanUp {
+function renderView({ session, training, duel, undoing }: Parts, el: HTMLElement): CleanUp {
   const ending = new AbortController();
   const { signal } = ending;
   const themed = new Set<() => void>();
@@ -58,7 +59,7 @@ function renderView({ session, training, duel, forgetting }: Parts, el: HTMLElem
   let tabChanged = () => {};
   const frame = buildFrame(`${session.id}-${number}`, () => tabChanged());
   const view: View = {
-    ...{ session, duel, forgetting, signal },
+    ...{ session, duel, undoing, signal },
     shown: { now: true, follow: () => {} },
     open: (tab) => frame.tabs.open(tab),
     themed: (changed) => themed.add(changed),
@@ -103,7 +104,7 @@ function followContract(session: Session, number: number, root: HTMLElement, ban
     set("trainer", session.model.trainedBy ?? "kernel");
     banner.hidden = now !== "disconnected" || session.model.standalone === true;
     const match = session.dream.on ? "The match stands still, because the policy plays there." : "The match continues with the last policy.";
-    if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} Run this cell again to resume training.`;
+    if (!banner.hidden) banner.textContent = `Kernel disconnected. ${match} ${restartHint(session.model)}`;
   };
   const show = () => set("mode", session.show.mode);
   const drill = () => {

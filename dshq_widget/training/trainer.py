@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -438,6 +438,14 @@ class Trainer(Readings, Callbacks):
         """
         name = os.fspath(ladder.full_name(self.drill.name, path))
         self.load_checkpoint(checkpoint.load(name), os.path.basename(name))
+
+    def restore_history(self, rows: Iterable[Mapping[str, float]]) -> None:
+        """Put back the curves of a policy that was just loaded, oldest first. Ignored once training goes on."""
+        with self._lock:
+            if not self._status.going:
+                self._status.history.clear()
+                for row in rows:
+                    self._status.history.append(row)
 
     def load_checkpoint(self, saved: checkpoint.Checkpoint, name: str) -> None:
         """Load the policy of a checkpoint called `name`; the next start continues from it. Returns at once.

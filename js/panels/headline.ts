@@ -33,7 +33,7 @@ interface Headline {
 
 /** Against the drill's script, by its name; against random play in a drill without one. */
 const winsAgainst = (script?: string): Headline => ({
-  caption: `vs ${script ?? "random"}`,
+  caption: `wins vs ${script ?? "random"}`,
   title: `Share of all matches won against ${script ? "this script" : "random play"}, draws included`,
   read: (row) => percent(row[script ? "win_share" : "win_share_random"]),
 });

@@ -2,8 +2,8 @@
 import type { Model } from "../contract/model";
 import type { TabName } from "../contract/protocol";
 import type { Duel } from "../session/duel";
-import type { Forgetting } from "../session/forgetting";
 import type { Session } from "../session/session";
+import type { Undoing } from "../session/undoing";
 
 /** What panels may use of a session. */
 export interface PanelSession extends Pick<Session, Read | Do> {
@@ -46,7 +46,7 @@ export interface Shown {
 export interface PanelView {
   readonly session: PanelSession;
   readonly duel: Duel;
-  readonly forgetting: Forgetting;
+  readonly undoing: Undoing;
   readonly shown: Shown;
   /** Opens a tab of this view where it has one. */
   open(tab: TabName): void;

@@ -12,10 +12,10 @@ const GO_ON = { name: "Resume learning", title: "Resume learning: continue at th
 
 export const training: Panel = { parts: { hero: buildHero, lab: buildBench } };
 
-/** The buttons follow the kernel's word, even while it is silent. */
-function buildHero({ session, signal }: PanelView): HTMLElement {
+/** The buttons follow the kernel's word. */
+function buildHero({ session, undoing, signal }: PanelView): HTMLElement {
   const train = button("train", { icon: "play", class: "button primary", title: "Train: learn in the background while the match continues" }, () =>
-    session.train(),
+    undoing.train(),
   );
   const stop = button("stop", { icon: "stop", class: "button stop", title: "Stop: end training and keep what was learned" }, () =>
     session.kernel.send({ type: "STOP_TRAINING" }),
@@ -25,7 +25,7 @@ function buildHero({ session, signal }: PanelView): HTMLElement {
     const busy = BUSY.includes(reported);
     const held = document.activeElement === train || document.activeElement === stop;
     train.hidden = busy;
-    stop.hidden = !busy;
+    stop.hidden = !busy || !session.kernel.connected; // nobody is there to stop it
     stop.disabled = reported === "stopping";
     if (held) (busy ? stop : train).focus({ preventScroll: true }); // the place keeps the focus
   };
@@ -34,7 +34,7 @@ function buildHero({ session, signal }: PanelView): HTMLElement {
   return h("section", { class: "actions", "aria-label": "Training" }, train, stop);
 }
 
-function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
+function buildBench({ session, undoing, signal }: PanelView): HTMLElement {
   const hold = button("pause-learning", { icon: "pause", title: HOLD.title }, () =>
     session.kernel.send({ type: session.model.get("paused") ? "RESUME_TRAINING" : "PAUSE_TRAINING" }),
   );
@@ -46,7 +46,7 @@ function buildBench({ session, forgetting, signal }: PanelView): HTMLElement {
       class: "button quiet",
       title: "Forget everything: discard what was learned; the match continues. Undo brings it back, until something is learned anew.",
     },
-    () => forgetting.start(),
+    () => undoing.forget(),
   );
   const where = h("p", { class: "help" });
   const follow = () => {

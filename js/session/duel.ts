@@ -1,6 +1,6 @@
 /**
  * A person's match against the policy: from 0:0 after three, two, one, until somebody has GOALS goals or SECONDS of play are over.
- * Ends early where somebody changes who plays; then nothing is said of it.
+ * Ends early where somebody changes who plays; then nothing is said of it. It is this page's alone: what others watch goes on.
  */
 import type { Model } from "../contract/model";
 import type { MetricsRow, ShowTrait } from "../contract/protocol";
@@ -19,7 +19,7 @@ interface Ends {
   readonly show: ShowTrait;
   readonly state: ShowState;
   readonly opponent: string;
-  setShow(change: Partial<ShowTrait>): void;
+  setOwnShow(change: Partial<ShowTrait> | null): void;
 }
 
 /** How it ended; `age` is the training in seconds that the version had, null where nobody knows. */
@@ -31,12 +31,10 @@ export interface Result {
 
 export type Phase = { name: "off" | "on" } | { name: "countdown"; count: number } | ({ name: "over" } & Result);
 
-type Before = Pick<ShowTrait, "mode" | "speed">;
 type Mark = Pick<ShowState, "tick" | "score">;
 
 export class Duel {
   phase: Phase = { name: "off" };
-  private before: Before = { mode: "ai_vs_ai", speed: 1 };
   private begun: Mark = { tick: 0, score: [0, 0] };
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -51,22 +49,20 @@ export class Duel {
 
   /** A match from the beginning, whatever is played now. */
   start(): void {
-    const { mode, speed, match } = this.ends.show;
-    if (this.phase.name === "off") this.before = { mode, speed };
     this.enter({ name: "off" });
-    this.ends.setShow({ mode: "human_vs_ai", speed: 1, playing: false, match: match + 1 });
+    this.ends.setOwnShow({ mode: "human_vs_ai", speed: 1, playing: false, match: this.ends.show.match + 1 });
     this.count(3);
   }
 
   /** Back to what was watched before. */
   leave(): void {
     this.enter({ name: "off" });
-    this.ends.setShow({ ...this.before, playing: true });
+    this.ends.setOwnShow(null);
   }
 
   private count(count: number): void {
     if (count === 0) {
-      this.ends.setShow({ playing: true });
+      this.ends.setOwnShow({ playing: true });
       return;
     }
     this.enter({ name: "countdown", count });
@@ -93,7 +89,7 @@ export class Duel {
     const goals = outcome(this.begun, state, this.ends.model.get("drill")?.spec.tick_rate ?? 120);
     if (!goals) return;
     this.enter({ name: "over", goals, ...this.rival(state.version) });
-    this.ends.setShow({ playing: false });
+    this.ends.setOwnShow({ playing: false });
   }
 
   private rival(version: number): Pick<Result, "rival" | "age"> {

@@ -33,7 +33,7 @@ export interface SessionEvents {
   futures: undefined; // whether search is on, how it looks ahead or what it saw
   duel: undefined; // a person's match against the policy begins, goes on or ends
   replay: undefined; // a saved replay begins in the live match's place, or is left
-  forgotten: undefined; // what was learned is gone, may still come back, or is back
+  undoable: undefined; // there is something else to undo, or nothing any more
   why: undefined; // somebody asks for the outcomes of the likeliest moves
   dream: undefined; // what the world model sees, expects and imagines
   scene: SceneState;

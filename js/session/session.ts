@@ -20,7 +20,6 @@ import type {
   StepUnit,
   ToWorker,
 } from "../contract/protocol";
-import { SHOW_DEFAULTS } from "../contract/tables";
 import { readWeights } from "../match/scores";
 import { DreamLink } from "./dream_link";
 import { Events, type MindState, type PastState, type SessionEvents, type ShowState } from "./events";
@@ -34,13 +33,12 @@ import { runSettings } from "./run_settings";
 import { sameSetting } from "./same_setting";
 import { type Ends, Screen } from "./screen";
 import { SearchLink } from "./search_link";
+import { SharedShow } from "./shared_show";
 import { keepSparing } from "./sparing";
 
 const NO_GOAL = "No goal in two minutes of play. The match continues from here.";
 
 type Buffers = readonly DataView<ArrayBuffer>[] | undefined;
-
-const CLAIM_MS = 1500; // how long a choice made here stands against what was under way from the kernel
 
 export class Session {
   readonly id = registry().nextId();
@@ -63,8 +61,7 @@ export class Session {
   private readonly ending = new AbortController();
   private readonly screen: Screen | null; // of a show that the kernel plays
   private readonly host: Promise<ShowHost>;
-  /** What a person has just chosen: what the kernel sent before it received it must not undo it. */
-  private claim: { change: Partial<ShowTrait>; until: number } | null = null;
+  private readonly choice: SharedShow;
   private shown: ShowTrait;
   private rules = ""; // the hash of the drill that the host was given
   private renderer: RendererKind = "canvas2d";
@@ -77,6 +74,11 @@ export class Session {
 
   constructor(readonly model: Model) {
     const signal = this.ending.signal;
+    this.choice = new SharedShow(
+      model,
+      () => this.save(),
+      () => this.showChanged(),
+    );
     const saved = this.savedSnapshot();
     this.screen = this.pictures ? new Screen(this.screenEnds()) : null;
     this.host = this.screen ? Promise.resolve(this.screen) : registry().host;
@@ -102,7 +104,7 @@ export class Session {
 
     listen(model, "change:drill", () => this.beginDrill(null), signal);
     listen(model, "change:policy", () => this.sendPolicy(), signal);
-    listen(model, "change:show", () => this.showChanged(), signal);
+    listen(model, "change:show", () => this.choice.insisted() || this.showChanged(), signal);
     listen(model, "change:rivals", () => this.rivalsChanged(), signal);
     listen(model, "change:config", () => this.configChanged(), signal);
     listen(model, "change:controls", () => this.events.emit("controls", undefined), signal);
@@ -138,7 +140,7 @@ export class Session {
   }
 
   get show(): ShowTrait {
-    return { ...SHOW_DEFAULTS, ...this.model.get("show") };
+    return this.choice.here;
   }
 
   get status(): Status {
@@ -159,11 +161,14 @@ export class Session {
 
   /** Changes the show for everybody: this page, other views, Python. */
   setShow(change: Partial<ShowTrait>): void {
-    const now = performance.now();
-    const still = this.claim && now < this.claim.until ? this.claim.change : {};
-    this.claim = { change: { ...still, ...change }, until: now + CLAIM_MS };
-    this.model.set("show", { ...this.show, ...change });
-    this.save();
+    this.choice.set(change);
+  }
+
+  /** The same on this page alone: a duel is nobody else's, and ends with the page. null: back to everybody's match, as it was. */
+  setOwnShow(change: Partial<ShowTrait> | null): void {
+    this.choice.setOwn(change);
+    const saved = change ? null : this.savedSnapshot();
+    if (saved) this.post({ type: "RESTORE", id: this.id, snapshot: saved });
   }
 
   step(unit: StepUnit, count = 1): void {
@@ -297,14 +302,6 @@ export class Session {
   }
 
   private showChanged(): void {
-    const claim = this.claim;
-    const keys = claim && performance.now() < claim.until ? (Object.keys(claim.change) as (keyof ShowTrait)[]) : [];
-    if (claim && keys.some((key) => this.show[key] !== claim.change[key])) {
-      this.claim = null; // once: if the kernel insists, it is right
-      this.model.set("show", { ...this.show, ...claim.change });
-      this.save();
-      return;
-    }
     const before = this.shown;
     this.shown = this.show;
     if (before.mode !== this.shown.mode || before.match !== this.shown.match) this.replay.leave(); // who asks for a match wants the live one
@@ -497,7 +494,7 @@ export class Session {
   private savedSnapshot(): SavedSnapshot | null {
     const saved = this.model.get("snapshot");
     if (!saved || !(saved.tick > 0) || !saved.state) return null;
-    return saved.match === undefined || saved.match === this.show.match ? saved : null;
+    return saved.match === undefined || saved.match === this.choice.shared.match ? saved : null;
   }
 
   /** Without a kernel the page keeps to itself what a person chooses. */
@@ -506,8 +503,8 @@ export class Session {
   }
 
   private saveSnapshot(): void {
-    if (!this.unsaved) return;
-    this.model.set("snapshot", { ...this.unsaved, match: this.show.match });
+    if (!this.unsaved || this.choice.alone) return;
+    this.model.set("snapshot", { ...this.unsaved, match: this.choice.shared.match });
     this.unsaved = null;
     this.save();
   }

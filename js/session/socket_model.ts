@@ -24,6 +24,7 @@ const RETRY_MS = 1_000; // before the first try to connect again; twice as long 
 const RETRY_MS_MAX = 10_000;
 
 export class SocketModel implements Model {
+  readonly restart = "Start dshq play again and open the address that it prints.";
   private traits: Partial<Traits> & Json = {};
   private readonly unsaved = new Set<string>();
   private readonly listeners = new Map<string, Set<Handler>>();

@@ -22,6 +22,13 @@ export function buildKeyHelp({ session, signal }: View): HTMLElement {
   const follow = () => {
     help.hidden = session.show.mode !== "human_vs_ai";
   };
+  /** Who has the keys already is not invited. */
+  const focus = () => {
+    const at = document.activeElement;
+    invitation.hidden = at?.matches(".match") === true && help.closest(".stage")?.contains(at) === true;
+  };
+  document.addEventListener("focusin", focus, { signal });
+  document.addEventListener("focusout", () => setTimeout(focus), { signal });
   session.events.on("drill", rebuild, signal);
   session.events.on("show", follow, signal);
   rebuild();

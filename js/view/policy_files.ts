@@ -1,6 +1,7 @@
 /** Saves the newest policy as a `.dshq` file, and loads such files. */
 
 import { fetchPolicy, sendPolicy } from "../session/policy_files";
+import { restartHint } from "../session/restart_hint";
 import type { Session } from "../session/session";
 import { download } from "../ui/dom";
 
@@ -39,7 +40,7 @@ export function takeDrops(root: HTMLElement, session: Session, signal: AbortSign
     root.removeAttribute("data-dropping");
     const file = event.dataTransfer?.files[0];
     if (!file) return;
-    if (!session.kernel.connected) session.events.emit("notice", "Loading a policy needs a kernel. Run the cell again.");
+    if (!session.kernel.connected) session.events.emit("notice", `Loading a policy needs a kernel. ${restartHint(session.model)}`);
     else loadPolicy(session, file).catch((error: Error) => session.events.emit("notice", error.message));
   };
   root.addEventListener("dragover", over, { signal });

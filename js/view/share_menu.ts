@@ -3,12 +3,11 @@
 import type { FilmFormat, Theme } from "../contract/protocol";
 import { makeFilm } from "../session/film_thread";
 import { fetchPage } from "../session/policy_files";
+import { restartHint } from "../session/restart_hint";
 import { button, type ControlId, control, download, h, type Icon, setText } from "../ui/dom";
 import { captionOf } from "./film_caption";
 import { loadPolicy, savePolicy, takeDrops } from "./policy_files";
 import type { View } from "./view";
-
-const NEEDS_KERNEL = "Needs a kernel. Run the cell again.";
 
 const SAVE = "Save policy: the newest policy as a .dshq file";
 const LOAD = "Load policy: choose a .dshq file, or drop one on the match";
@@ -124,13 +123,14 @@ export function buildShare(
   });
 
   const follow = () => {
+    const needsKernel = `Needs a kernel. ${restartHint(session.model)}`;
     for (const element of [save, load]) {
       element.disabled = !session.kernel.connected;
-      element.title = element.disabled ? NEEDS_KERNEL : element === save ? SAVE : LOAD;
+      element.title = element.disabled ? needsKernel : element === save ? SAVE : LOAD;
     }
     const inPage = session.model.trainedBy === "page"; // then the kernel does not have what was learned
     page.disabled = inPage || !session.kernel.connected;
-    page.title = inPage ? PAGE_TRAINS : page.disabled ? NEEDS_KERNEL : PAGE;
+    page.title = inPage ? PAGE_TRAINS : page.disabled ? needsKernel : PAGE;
   };
   session.events.on("status", follow, signal);
   follow();

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 LAPTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 400, "height": 860}
-MOST_CONTROLS = 9
+MOST_CONTROLS = 10
 CONTROLS = """root => [...root.querySelectorAll("button:not([role=tab]), input, select, summary, [role=tablist]")]
     .filter(element => element.checkVisibility()).map(element => element.ariaLabel || element.textContent.trim())"""
 

@@ -32,6 +32,7 @@ const ELO: Curve = {
   help: "Elo rating of the newest version in the league, with its 95 % confidence interval. Should rise.",
   series: [{ key: "elo", name: "Elo", colour: "--curve-1" }],
   band: ["elo_high", "elo_low"],
+  range: atLeast(400),
   waits: "Begins after the first round of the league.",
   format: (value) => (value == null ? "–" : String(Math.round(value))),
 };
@@ -171,6 +172,14 @@ export function leadingOf(spec: DrillSpec | undefined): number {
 function ownOf(spec: DrillSpec | undefined, algorithm: string): Curve[] {
   if (algorithm === "spo") return searchesOf(spec);
   return { gate: GATE_CURVES, dreamer: DREAMER_CURVES }[algorithm] ?? [];
+}
+
+/** The data with some air, and so much height at least: a band must not fill the chart because nothing has moved yet. */
+function atLeast(height: number): uPlot.Range.Function {
+  return (_, low, high) => {
+    const [middle, half] = [((low ?? 0) + (high ?? 0)) / 2, Math.max(height, 1.16 * ((high ?? 0) - (low ?? 0))) / 2];
+    return [middle - half, middle + half];
+  };
 }
 
 function fromZero(_: uPlot, __: number | null, high: number | null): [number, number] {

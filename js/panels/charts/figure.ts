@@ -53,9 +53,20 @@ export class Figure {
     );
   }
 
-  /** Takes its place as soon as there is a point: what takes none is never seen, and what is not seen is not drawn. */
+  /**
+   * Takes its place as soon as there is a point: what takes none is never seen, and what is not seen is not drawn. Its words are those of
+   * the newest row at once, as everywhere on the page; the curve follows.
+   */
   appear(row: MetricsRow): void {
     if (this.element.hidden) this.element.hidden = this.curve.series.every(({ key }) => row[key] === undefined);
+    if (this.chart?.cursor.idx != null || !this.chart) return;
+    const { band, format, series } = this.curve;
+    series.forEach(({ key }, k) => {
+      if (row[key] === undefined) return;
+      const [high, low] = band ?? [];
+      const around = k === 0 && high && low ? ` (${format(row[low])} to ${format(row[high])})` : "";
+      setText(this.legend[k]!.value, format(row[key]) + around);
+    });
   }
 
   /** Draws over metric `x`, or hides where there is nothing to draw. */

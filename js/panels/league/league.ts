@@ -50,12 +50,12 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
     if (!shown.now) return;
     const rows = session.model.get("league") ?? [];
     const best = rows.find((row) => row.champion);
-    setText(about, best ? `Champion ${best.name} · Elo ${rated(best)}` : "");
+    setText(about, best ? championLine(best, rows) : "");
     about.hidden = !best;
     empty.hidden = rows.length > 0;
     table.hidden = cross.element.hidden = rows.length === 0;
     cross.show(rows);
-    setText(against, `vs ${script()}`);
+    setText(against, `points vs ${script()}`);
     against.title = `Points per match against ${script()}. A draw counts as half a point.`;
     const newest = Math.max(...rows.map((row) => row.version ?? -1));
     const scale = scaleOf(rows);
@@ -67,6 +67,14 @@ function build({ session, shown, signal }: PanelView): HTMLElement {
   session.events.on("drill", follow, signal);
   follow();
   return panel;
+}
+
+/** The champion, with the rank and the Elo that its row has. One that never learned is no champion yet. */
+function championLine(best: LeagueRow, rows: readonly LeagueRow[]): string {
+  if (!best.version) return "No champion yet: no version has been better than the untrained one.";
+  const ahead = rows.filter(({ rank }) => rank < best.rank).map(({ name }) => name);
+  const behind = ahead.length === 0 ? "" : ahead.length <= 2 ? `, behind ${ahead.join(" and ")}` : `, behind ${ahead.length} others`;
+  return `Champion ${best.name} · rank ${best.rank}${behind} · Elo ${rated(best)}`;
 }
 
 type Scale = (elo: number) => number;
@@ -84,7 +92,7 @@ function drawn(row: LeagueRow, scale: Scale, script: string, newest: boolean, me
   const [low, middle, high] = [row.elo_low, row.elo, row.elo_high].map(scale) as [number, number, number];
   const range = `${Math.round(row.elo_low)} to ${Math.round(row.elo_high)}`;
   const [points, matches] = row.against[script] ?? [0, 0];
-  const mark = row.champion ? "champion" : row.pinned ? "script" : newest ? "newest" : "";
+  const mark = row.champion && row.version ? "champion" : row.pinned ? "script" : newest ? "newest" : "";
   return h(
     "tr",
     { "data-mark": mark || null },

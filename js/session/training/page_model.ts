@@ -32,6 +32,10 @@ export class PageModel implements Model {
     return this.own === null && this.base.standalone === true;
   }
 
+  get restart(): string | undefined {
+    return this.base.restart;
+  }
+
   get widget_manager(): unknown {
     return this.own ? undefined : this.base.widget_manager;
   }

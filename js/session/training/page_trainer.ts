@@ -90,6 +90,9 @@ export class PageTrainer {
         return this.save();
       case "LOAD_POLICY":
         return this.receiveFile(message, buffers);
+      case "RESTORE_HISTORY":
+        if (!this.thread) this.rows = [...message.rows];
+        return;
       case "DRILL_SCENE":
         this.scenes.add(message.state);
         return this.scenesChanged();

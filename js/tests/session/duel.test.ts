@@ -12,11 +12,12 @@ class FakeSession {
   readonly model = { get: (name: string) => (name === "drill" ? { spec: { tick_rate: 120, baselines: ["chaser"] } } : { layers: [4, 7] }) } as never;
   readonly history = { rows: [{ agent_steps: 1, seconds: 51.7 }] };
   readonly opponent = "chaser";
-  show: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
+  shared: ShowTrait = { ...SHOW_DEFAULTS, mode: "sandbox", speed: 4 };
+  show = this.shared;
   state = state;
 
-  setShow(change: Partial<ShowTrait>): void {
-    this.show = { ...this.show, ...change };
+  setOwnShow(change: Partial<ShowTrait> | null): void {
+    this.show = change ? { ...this.show, ...change } : this.shared;
     this.events.emit("show", undefined);
   }
 
@@ -87,11 +88,11 @@ describe("a duel", () => {
 
   it("is over without a word where somebody changes who plays, or runs the match on", () => {
     begin();
-    session.setShow({ mode: "ai_vs_ai" });
+    session.setOwnShow({ mode: "ai_vs_ai" });
     expect(duel.phase.name).toBe("off");
     begin();
     session.report({ tick: 120 * 60 });
-    session.setShow({ playing: true });
+    session.setOwnShow({ playing: true });
     expect(duel.phase.name).toBe("off");
   });
 });

@@ -193,7 +193,7 @@ describe("training", () => {
   it("calls the drill's script by its name", async () => {
     const chase = { ...spec, name: "chase", baselines: ["tracker", "sleeper"] };
     const { root: other, end: close } = await mount(new FakeModel({ drill: { spec: chase, javascript: "return {}" } }));
-    expect(other.querySelector(".tile .caption")!.textContent).toBe("vs tracker");
+    expect(other.querySelector(".tile .caption")!.textContent).toBe("wins vs tracker");
     expect([...other.querySelectorAll(".curve .series")].map((series) => series.textContent).slice(0, 2)).toEqual(["tracker–", "random–"]);
     expect(other.textContent).not.toContain("chaser");
     close();
@@ -440,7 +440,7 @@ describe("the kernel", () => {
       vi.advanceTimersByTime(3_000);
       expect(root.dataset.status).toBe("disconnected");
       expect(root.querySelector<HTMLElement>(".banner")!.hidden).toBe(false);
-      expect(root.querySelector(".banner")!.textContent).toContain("The match continues with the last policy. Run this cell again");
+      expect(root.querySelector(".banner")!.textContent).toContain("The match continues with the last policy. Run the cell that makes the widget again");
       model.set("seq", 2);
       expect(root.dataset.status).toBe("training");
       expect(root.querySelector<HTMLElement>(".banner")!.hidden).toBe(true);

@@ -132,11 +132,12 @@ describe("a match against the policy", () => {
     await report({ tick: 0 });
     await vi.advanceTimersByTimeAsync(5000);
     expect(part(".countdown")).toBeNull();
-    expect(model.get("show")).toMatchObject({ mode: "human_vs_ai", playing: true, speed: 1 });
+    expect(root.dataset.mode).toBe("human_vs_ai");
+    expect(model.get("show"), "what other pages and Python see goes on").toMatchObject({ mode: "ai_vs_ai", playing: true, speed: 2 });
     await report({ tick: 120 * 60, score: [0, 2] });
     expect(part(".end-card .result")!.textContent).toBe("You lost 0 : 2");
     expect(part(".end-card")!.textContent).toContain("against version 5");
-    expect(model.get("show").playing).toBe(false);
+    expect(visible(control("play")), "this page's match stands").toBe(true);
 
     control("challenge-share").click();
     expect(visible(part(".share-menu")!)).toBe(true);
@@ -148,6 +149,7 @@ describe("a match against the policy", () => {
     expect(part(".end-card .result")!.textContent).toBe("A draw: 0 : 0");
     control("challenge-leave").click();
     expect(part(".end-card")).toBeNull();
-    expect(model.get("show")).toMatchObject({ mode: "ai_vs_ai", playing: true, speed: 2 });
+    expect(root.dataset.mode).toBe("ai_vs_ai");
+    expect(model.get("show")).toMatchObject({ mode: "ai_vs_ai", playing: true, speed: 2, match: 0 });
   });
 });

@@ -92,7 +92,7 @@ def stands_alone(widget: WidgetPage) -> None:
     widget.wait_attribute("status", lambda status: status == "disconnected")
     banner = widget.root.get_by_role("alert")
     assert "Kernel disconnected" in banner.inner_text()
-    assert "Run this cell again" in banner.inner_text()
+    assert "Run the cell that makes the widget again" in banner.inner_text()
     assert ticks_on(widget)
 
 

@@ -53,9 +53,10 @@ describe("forget everything", () => {
     control("Undo").click();
     await settle();
     expect(undo().hidden).toBe(true);
-    expect(model.sentOf("LOAD_POLICY")).toEqual([{ type: "LOAD_POLICY", name: "ball-v40.dshq", part: 0, parts: 1 }]);
+    expect(model.sentOf("LOAD_POLICY")).toEqual([{ type: "LOAD_POLICY", name: "what was learned before", part: 0, parts: 1 }]);
     policy(40);
     model.set("metrics", row(20, { updates: 3268 }));
+    expect(model.sentOf("RESTORE_HISTORY"), "pages to come see the whole curve").toMatchObject([{ rows: [{ updates: 3267 }, { updates: 3268 }] }]);
     expect([...root.querySelectorAll(".tile .value")].map((value) => value.textContent)).toContain("3.27k");
   });
 
@@ -88,5 +89,42 @@ describe("forget everything", () => {
     policy(40);
     model.set("metrics", row(20));
     expect(model.get("league")).toEqual(LEAGUE);
+  });
+});
+
+describe("training", () => {
+  it("can be undone once it has stopped", async () => {
+    policy(40);
+    model.set("metrics", row(10, { updates: 40 }));
+    control("Train").click();
+    await settle();
+    expect(model.sent.map(({ type }) => type)).toEqual(expect.arrayContaining(["SAVE_POLICY", "START_TRAINING"]));
+    await packed();
+    model.set("status", "training");
+    policy(50);
+    model.set("metrics", row(20, { updates: 50 }));
+    expect(undo().hidden).toBe(true);
+    model.set("status", "stopped");
+    expect(undo().textContent).toContain("Learned 10 updates since Train.");
+    control("Undo").click();
+    await settle();
+    expect(model.sentOf("LOAD_POLICY")).toHaveLength(1);
+    policy(40);
+    model.set("metrics", row(10, { updates: 40 }));
+    expect(model.sentOf("RESTORE_HISTORY")).toHaveLength(1);
+    expect(undo().hidden).toBe(true);
+  });
+
+  it("from nothing goes back to nothing, which can be undone, too", async () => {
+    control("Train").click();
+    expect(model.sentOf("START_TRAINING")).toHaveLength(1);
+    policy(40);
+    model.set("metrics", row(20, { updates: 40 }));
+    model.set("status", "stopped");
+    control("Undo").click();
+    await settle();
+    await packed();
+    expect(model.sentOf("RESET_TRAINER")).toHaveLength(1);
+    expect(undo().textContent).toContain("Forgot 40 updates.");
   });
 });

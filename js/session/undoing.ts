@@ -1,0 +1,157 @@
+/**
+ * Undo of what a person did to the policy: of *Forget everything* and of *Train*. What was learned before is kept as the file that the
+ * kernel packs: policy, optimiser, league. Undo loads it again and puts curves and league back. Forgetting can be undone until something is
+ * learned anew, and for ten seconds at least; training, from its end until it begins again.
+ */
+import type { Model } from "../contract/model";
+import type { LeagueRow, MetricsRow, PageToKernel } from "../contract/protocol";
+import type { Events, SessionEvents } from "./events";
+import { fetchPolicy, sendPolicy } from "./policy_files";
+
+const UNDO_MS = 10_000;
+const PACKING_MS = 20_000; // without a file by then nothing is forgotten: a learner may have to finish an update first
+const MOST_ROWS = 500; // that the kernel gets back of the curves, as many as it sends
+const NOT_PACKED = "What was learned could not be kept for Undo, so nothing was forgotten. Try again.";
+const NAME = "what was learned before"; // and not a file that anybody saved
+
+/** What it needs of a session. */
+interface Ends {
+  readonly model: Model;
+  readonly events: Events<SessionEvents>;
+  readonly kernel: { readonly connected: boolean; send(message: PageToKernel, buffers?: ArrayBuffer[]): void };
+  readonly history: { readonly rows: readonly MetricsRow[]; replace(start: number, rows: readonly MetricsRow[]): void };
+  train(): void;
+}
+
+interface Kept {
+  of: "forgetting" | "training";
+  file: File | null; // null: nothing had been learned
+  version: number; // of the policy
+  rows: readonly MetricsRow[];
+  league: LeagueRow[];
+  updates: number;
+}
+
+export class Undoing {
+  private held: Kept | null = null;
+  private least = 0; // ms: until then forgetting can be undone whatever happens
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly ends: Ends,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener("abort", () => clearTimeout(this.timer), { once: true });
+    ends.events.on("history", () => this.look(), signal);
+    ends.events.on("status", () => this.tell(), signal);
+  }
+
+  /** What Undo would take back now, and the updates that it would lose or bring back; null: nothing. */
+  get offered(): { of: Kept["of"]; updates: number } | null {
+    const { held } = this;
+    if (held?.of !== "training") return held && { of: held.of, updates: held.updates };
+    const { model, history } = this.ends;
+    const more = (history.rows.at(-1)?.updates ?? 0) - held.updates;
+    return model.get("status") === "stopped" && more > 0 ? { of: "training", updates: more } : null;
+  }
+
+  /** Forgets everything; at once where nothing was learned. */
+  async forget(): Promise<void> {
+    const { kernel, events } = this.ends;
+    const now = this.now("forgetting");
+    if (now.version === 0) {
+      this.drop();
+      kernel.send({ type: "RESET_TRAINER" });
+      return;
+    }
+    const file = await this.pack();
+    if (this.signal.aborted) return;
+    if (!file) {
+      events.emit("notice", NOT_PACKED);
+      return;
+    }
+    kernel.send({ type: "RESET_TRAINER" });
+    this.keep({ ...now, file });
+  }
+
+  /** Trains. What was learned before is packed first; training does not wait for it. */
+  async train(): Promise<void> {
+    const now = this.now("training");
+    const packing = now.version > 0 && this.ends.kernel.connected ? this.pack() : null;
+    this.drop();
+    this.ends.train();
+    if (!packing) this.keep(now);
+    const file = await packing;
+    if (file?.name.endsWith(`-v${now.version}.dshq`) && !this.signal.aborted) this.keep({ ...now, file }); // else it learned meanwhile
+  }
+
+  async undo(): Promise<void> {
+    const { held } = this;
+    const { events, history, kernel, model } = this.ends;
+    if (!held) return;
+    this.drop();
+    if (!held.file) return this.forget(); // which can be undone, too
+    const { file, version, rows, league } = held;
+    const back = this.until(PACKING_MS); // a file that is refused brings no curves back
+    const restore = () => {
+      if (model.get("policy")?.version !== version) return;
+      back.abort();
+      const stride = Math.ceil(rows.length / MOST_ROWS) || 1;
+      kernel.send({ type: "RESTORE_HISTORY", rows: rows.filter((_, k) => (rows.length - 1 - k) % stride === 0) });
+      history.replace(0, rows);
+      model.set("league", league);
+      events.emit("history", undefined);
+    };
+    await sendPolicy(this.ends, new File([file], NAME));
+    events.on("history", restore, back.signal);
+  }
+
+  /** Everything that was learned so far, as a file; null where the kernel does not hand it over. */
+  private async pack(): Promise<File | null> {
+    const waiting = this.until(PACKING_MS);
+    const late = new Promise<null>((resolve) => waiting.signal.addEventListener("abort", () => resolve(null), { once: true }));
+    const file = await Promise.race([fetchPolicy(this.ends, waiting.signal, true), late]);
+    waiting.abort();
+    return file;
+  }
+
+  /** What there is now, besides the file. */
+  private now(of: Kept["of"]): Kept {
+    const { model, history } = this.ends;
+    const version = model.get("policy")?.version ?? 0;
+    return { of, file: null, version, rows: [...history.rows], league: model.get("league"), updates: history.rows.at(-1)?.updates ?? 0 };
+  }
+
+  /** Aborts after that long (ms), and with the session. */
+  private until(ms: number): AbortController {
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), ms);
+    ending.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    this.signal.addEventListener("abort", () => ending.abort(), { once: true });
+    return ending;
+  }
+
+  private keep(kept: Kept): void {
+    clearTimeout(this.timer);
+    this.held = kept;
+    this.least = performance.now() + UNDO_MS;
+    this.timer = setTimeout(() => this.look(), UNDO_MS);
+    this.tell();
+  }
+
+  /** After forgetting, something was learned anew: there is nothing to go back to any more. */
+  private look(): void {
+    if (this.held?.of === "forgetting" && performance.now() >= this.least && this.ends.model.get("policy")?.version) this.drop();
+    else if (this.held?.of === "training") this.tell();
+  }
+
+  private drop(): void {
+    clearTimeout(this.timer);
+    this.held = null;
+    this.tell();
+  }
+
+  private tell(): void {
+    this.ends.events.emit("undoable", undefined);
+  }
+}
