@@ -60,9 +60,9 @@ quick:
 
 checks: lint-python lint-page vitest
 
-# What numba compiles for every training, once for all clones of the same sources.
+# What numba compiles for trainings, search and the page's learner, once for all clones of the same sources.
 compiled: ready
-	$(BIN)/python -m tools.compile_ahead
+	$(BIN)/python -m tools.compile_ahead --all
 
 bench: ready chromium
 	$(BIN)/dshq bench

@@ -1,12 +1,16 @@
 """Compiles what the first Train, and most tests, would wait for.
 
-python -m tools.compile_ahead
+    python -m tools.compile_ahead           what PPO needs
+    python -m tools.compile_ahead --all     also what search and the page's own learner need
 """
 
 from __future__ import annotations
 
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
+from dshq_kernels.play.records import learner_module
 from dshq_widget.algorithms.ppo import compiling
 from dshq_widget.training.trainer import Trainer
 
@@ -21,6 +25,14 @@ def main() -> None:
             compiling.everything(trainer.drill, trainer.config)
 
 
+def others() -> None:
+    """What search and the page's own learner need, each in a process of its own."""
+    with ThreadPoolExecutor() as pool, Trainer(DRILL, algorithm="spo", num_envs=32) as trainer:
+        page = pool.submit(learner_module)
+        trainer.train_for(updates=1)
+        page.result()
+
+
 def beside() -> None:
     """The same at the lowest priority, for as long as this process has its input."""
     os.nice(19)
@@ -30,3 +42,5 @@ def beside() -> None:
 
 if __name__ == "__main__":
     main()
+    if "--all" in sys.argv[1:]:
+        others()
