@@ -12,6 +12,17 @@ chosen = json.loads(os.environ["DSHQ_HUB_DEMO"])
 folder, port = chosen["folder"], chosen["port"]
 league = "access:services!service=league"
 
+
+def prepare(spawner: Any) -> None:
+    """A home, and a token for the league that opens nothing else: the server's own would start and open servers."""
+    demo.furnish(spawner.home_dir)
+    note = f"the league, for the server {spawner.name!r}"
+    for earlier in [token for token in spawner.user.api_tokens if token.note == note]:
+        spawner.db.delete(earlier)
+    token = spawner.user.new_api_token(note=note, scopes=[league], expires_in=30 * 24 * 3600)
+    spawner.environment["DSHQ_LEAGUE_TOKEN"] = token
+
+
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{chosen['hub_port']}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{chosen['proxy_port']}"
@@ -34,7 +45,7 @@ c.Spawner.args = [
     "--ServerApp.terminado_settings=shell_command=['bash']",  # no login shell, which would forget the PATH below
     *chosen["arguments"],
 ]
-c.Spawner.pre_spawn_hook = lambda spawner: demo.furnish(spawner.home_dir)
+c.Spawner.pre_spawn_hook = prepare
 c.Spawner.default_url = f"/lab/tree/{demo.FIRST}"
 c.Spawner.cpu_limit = chosen["cpu"]
 c.Spawner.mem_limit = "1G"  # reported to the toolkit, but not enforced
@@ -46,7 +57,6 @@ c.Spawner.environment = {
     "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
     **chosen["environment"],
 }
-c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", league]
 
 c.JupyterHub.services = [
     {

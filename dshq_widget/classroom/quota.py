@@ -4,7 +4,7 @@ Environment variables set which of these apply; by default none do.
 
     DSHQ_TRAINING_MINUTES   minutes after which training stops by itself, 0 for never; 30 on a JupyterHub
     DSHQ_RUNS_DIR           folder in which runs outlive their kernel; on a JupyterHub one in the home folder
-    DSHQ_LEAGUE_URL         the class league; DSHQ_LEAGUE_TOKEN the token for it, on a JupyterHub the server's own
+    DSHQ_LEAGUE_URL         the class league; DSHQ_LEAGUE_TOKEN the token for it; the server's own is never sent
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Rules:
             minutes,
             Path(os.path.abspath(os.path.expanduser(folder))) if folder else None,
             environ.get("DSHQ_LEAGUE_URL", ""),
-            environ.get("DSHQ_LEAGUE_TOKEN") or environ.get("JUPYTERHUB_API_TOKEN", ""),
+            environ.get("DSHQ_LEAGUE_TOKEN", ""),
         )
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from tornado.web import HTTPError
 from traitlets.config import Config
 
 from dshq_widget.classroom import demo, demo_course
@@ -92,7 +93,7 @@ def unknown(values: dict, known: dict, place: str = "") -> list[str]:
 def test_the_demonstration(monkeypatch):
     monkeypatch.setenv("DSHQ_HUB_DEMO", json.dumps(CHOSEN))
     c = run(Path(demo.__file__).with_name("demo_config.py"))
-    assert c.Spawner.cpu_limit == 0.5 and LEAGUE in c.Spawner.server_token_scopes
+    assert c.Spawner.cpu_limit == 0.5
     assert {service["name"] for service in c.JupyterHub.services} == {"league", "idle-culler", "demo"}
     assert c.Spawner.environment["PATH"].startswith(str(Path(sys.executable).parent)), "for commands in a terminal"
     assert all("127.0.0.1" in url for url in (c.JupyterHub.bind_url, c.JupyterHub.hub_bind_url))
@@ -140,10 +141,39 @@ def test_zero_to_jupyterhub(values):
     rules = Rules.of({**student["extraEnv"], "JUPYTERHUB_USER": "ada"})
     assert rules.minutes == 30 and rules.league.startswith(values["hub"]["services"]["league"]["url"])
     assert LEAGUE in values["hub"]["loadRoles"]["user"]["scopes"]
-    spawner = SimpleNamespace()
-    for code in values["hub"]["extraConfig"].values():
-        exec(code, {"c": SimpleNamespace(Spawner=spawner)})
-    assert LEAGUE in spawner.server_token_scopes
+
+
+class User:
+    """A user of the hub's, as far as a hook asks: makes tokens, and remembers what each opens."""
+
+    def __init__(self) -> None:
+        self.api_tokens = [SimpleNamespace(note="my own", scopes=["self"])]
+
+    def new_api_token(self, note: str, scopes: list[str], expires_in: int) -> str:
+        self.api_tokens.append(SimpleNamespace(note=note, scopes=scopes))
+        return f"token {len(self.api_tokens)}"
+
+
+@pytest.mark.parametrize("where", ["make hub", "littlest", "zero"])
+def test_what_a_server_sends_to_the_league_opens_nothing_else(where: str, values: dict, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("DSHQ_HUB_DEMO", json.dumps(CHOSEN))
+    c = Config()
+    if where == "make hub":
+        c = run(Path(demo.__file__).with_name("demo_config.py"))
+    elif where == "littlest":
+        c = run(DOCS / "littlest-jupyterhub" / "dshq.py")
+    else:
+        for code in values["hub"]["extraConfig"].values():
+            exec(code, {"c": c})
+    assert "server_token_scopes" not in c.Spawner, "the server's own token needs no more than the hub gives it"
+    user = User()
+    db = SimpleNamespace(delete=user.api_tokens.remove)
+    spawner = SimpleNamespace(name="", user=user, db=db, environment={}, home_dir=str(tmp_path))
+    for _ in range(2):  # the second start of the same server
+        c.Spawner.pre_spawn_hook(spawner)
+    assert [token.scopes for token in user.api_tokens] == [["self"], [LEAGUE]]
+    rules = Rules.of({**spawner.environment, "JUPYTERHUB_USER": "ada", "JUPYTERHUB_API_TOKEN": "the server's own"})
+    assert rules.token == "token 2"
 
 
 def test_the_leagues_pod(values):
@@ -154,6 +184,17 @@ def test_the_leagues_pod(values):
     names = {entry["name"] for entry in container["env"]}
     assert {"JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_API_TOKEN", "JUPYTERHUB_API_URL"} <= names
     port = found["Service"]["spec"]["ports"][0]["port"]
+    pytest.importorskip("sqlalchemy")
+    from dshq_widget.classroom import pages
+
+    pod = found["Deployment"]["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] and pod["automountServiceAccountToken"] is False
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    prefix = next(entry["value"] for entry in container["env"] if entry["name"] == "JUPYTERHUB_SERVICE_PREFIX")
+    addresses = [re.compile(pattern + "$") for pattern, *_ in pages.routes(prefix)]
+    for probe in ("startupProbe", "livenessProbe"):
+        asked = container[probe]["httpGet"]
+        assert asked["port"] == port and any(address.match(asked["path"]) for address in addresses)
     assert values["hub"]["services"]["league"]["url"] == f"http://league:{port}"
     (rule,) = values["singleuser"]["networkPolicy"]["egress"]
     assert rule["to"][0]["podSelector"]["matchLabels"] == found["Service"]["spec"]["selector"]
@@ -180,8 +221,35 @@ def test_lti_is_the_same_on_both_hubs():
     chart = yaml.safe_load((DOCS / "zero-to-jupyterhub" / "lti.yaml").read_text())
     assert unknown(chart, CHART) == []
     for name, settings in chart["hub"]["config"].items():
-        of_littlest = {key: list(v) if isinstance(v, set) else v for key, v in littlest[name].items()}
+        littles = {key: value for key, value in littlest[name].items() if not callable(value)}
+        of_littlest = {key: list(v) if isinstance(v, set) else v for key, v in littles.items()}
         assert settings == of_littlest, name
+
+
+@pytest.mark.parametrize("where", ["lti.py", "lti11.py", "lti.yaml"])
+def test_a_teachers_name_needs_the_platforms_number_of_that_person(where: str):
+    """Who places the tool in a course may be able to set the parameter from which names come."""
+    if where == "lti.yaml":
+        c = Config()
+        chart = yaml.safe_load((DOCS / "zero-to-jupyterhub" / where).read_text())
+        exec(chart["hub"]["extraConfig"]["20-lti"], {"c": c})
+        names = chart["hub"]["config"]["Authenticator"]["admin_users"]
+    else:
+        c = run(DOCS / "littlest-jupyterhub" / where)
+        names = c.Authenticator.admin_users
+    (teacher,) = names
+    number = "user_id" if where == "lti11.py" else "sub"
+
+    def let_in(name: str, who: str) -> bool:
+        model = {"name": name, "auth_state": {number: who}}
+        try:
+            return c.Authenticator.post_auth_hook(None, None, model) is model
+        except HTTPError as refused:
+            assert refused.status_code == 403
+            return False
+
+    assert let_in(teacher, "NUMBER") and let_in("ada", "4711")
+    assert not let_in(teacher, "4711") and not let_in(teacher, "")
 
 
 def test_nbgrader_of_the_hub_and_of_the_course_agree(tmp_path: Path, monkeypatch):

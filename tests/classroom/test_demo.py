@@ -39,7 +39,7 @@ def hub(proxy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 def nothing_left(name: str) -> bool:
     """Neither a process of somebody's nor a control group, of either version."""
-    groups = [group for pattern in ("*/dshq-", "dshq-") for group in Path("/sys/fs/cgroup").glob(pattern + name)]
+    groups = [*Path("/sys/fs/cgroup").glob(f"dshq-{name}-*"), *Path("/sys/fs/cgroup").glob(f"*/dshq-{name}-*")]
     return not processes_of(name) and not groups
 
 
@@ -62,12 +62,13 @@ def test_a_server_of_ones_own_with_its_share_and_its_league(hub: Hub):
 
     store = Store(f"sqlite:///{hub.folder}/league.db")
     number = store.open_round("Friday", "ball", drill_of("ball").rules_hash, ["random"], 1, True)
-    own = environment["JUPYTERHUB_API_TOKEN"]
+    own = environment["DSHQ_LEAGUE_TOKEN"]
     assert submit("ball:bronze", environment["DSHQ_LEAGUE_URL"], own)["round"] == number
     assert store.received(number) == {"ada": 1}
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        ask(f"{hub.url}/hub/api/users", own)
-    assert refused.value.code == 403
+    for other in (f"{hub.url}/hub/api/users", f"{base}/contents"):  # it opens no server, not even its owner's
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(other, own)
+        assert refused.value.code == 403
     store.close_connections()
 
     hub.ask("DELETE", "/users/ada/server")

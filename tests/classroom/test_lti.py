@@ -91,15 +91,16 @@ class Browser:
 @pytest.fixture(scope="module")
 def old_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     folder = tmp_path_factory.mktemp("lti11")
-    words = {"CONSUMER_KEY": KEY, "SHARED_SECRET": SECRET}
+    words = {"CONSUMER_KEY": KEY, "SHARED_SECRET": SECRET, "PROF": "prof", "NUMBER": "1000"}
     with Hub(folder / "hub", settings=chosen(folder, "lti11.py", words)) as running:
         yield running
 
 
-def form(hub: Hub, secret: str = SECRET, **changes: str) -> str:
-    """The form of a launch; `changes` are made after it was signed."""
+def form(hub: Hub, secret: str = SECRET, claims: dict[str, str] | None = None, **changes: str) -> str:
+    """The form of a launch, which says `claims` of its person; `changes` are made after it was signed."""
     launch = {
         **PERSON,
+        **(claims or {}),
         "lti_message_type": "basic-lti-launch-request",
         "lti_version": "LTI-1p0",
         "resource_link_id": "week-1",
@@ -125,6 +126,16 @@ def test_a_forged_form_is_refused(old_hub: Hub):
         assert eve.ask(f"{old_hub.url}/hub/lti/launch", forged)[0] == 401
         assert eve.name(old_hub) is None
     assert Browser().ask(f"{old_hub.url}/hub/lti/launch", PERSON)[0] == 400, "without any signature"
+
+
+def test_a_signed_form_with_the_teachers_name_is_not_the_teacher(old_hub: Hub):
+    eve = Browser()
+    assert eve.ask(f"{old_hub.url}/hub/lti/launch", form(old_hub, claims={"custom_login": "prof"}))[0] == 403
+    assert eve.name(old_hub) is None
+    prof = Browser()
+    named = form(old_hub, claims={"custom_login": "prof", "user_id": "1000"})
+    assert prof.ask(f"{old_hub.url}/hub/lti/launch", named)[0] == 302
+    assert prof.name(old_hub) == "prof"
 
 
 # ---- LTI 1.3: a token, signed with the platform's private key; its public key lies at an address
@@ -190,7 +201,7 @@ def platform() -> Iterator[Platform]:
 @pytest.fixture(scope="module")
 def hub(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     folder = tmp_path_factory.mktemp("lti13")
-    words = {"https://LMS.EXAMPLE.ORG": platform.url, "CLIENT_ID": CLIENT}
+    words = {"https://LMS.EXAMPLE.ORG": platform.url, "CLIENT_ID": CLIENT, "PROF": "prof", "NUMBER": "1000"}
     with Hub(folder / "hub", settings=chosen(folder, "lti.py", words)) as running:
         yield running
 
@@ -212,6 +223,15 @@ def test_a_signed_token_logs_its_student_in(hub: Hub, platform: Platform):
     )
     assert status == 302 and there
     assert ada.name(hub) == "ada"
+
+
+def test_a_signed_token_with_the_teachers_name_is_not_the_teacher(hub: Hub, platform: Platform):
+    for number, code, name in (("4711", 403, None), ("1000", 302, "prof")):
+        browser = Browser()
+        asked = begun(hub, platform, browser)
+        token = platform.token(asked["nonce"], sub=number, **{f"{CLAIM}custom": {"login": "prof"}})
+        found, _, _ = browser.ask(asked["redirect_uri"], {"state": asked["state"], "id_token": token})
+        assert (found, browser.name(hub)) == (code, name)
 
 
 @pytest.mark.parametrize("how", ["another key", "another course", "another platform", "an old nonce", "too old"])

@@ -11,7 +11,18 @@ c.Spawner.environment = {
     "DSHQ_LEAGUE_URL": "http://127.0.0.1/services/league",
     "DSHQ_TRAINING_MINUTES": "30",
 }
-c.Spawner.server_token_scopes = ["users:activity!user", "access:servers!server", LEAGUE]
+
+
+def prepare(spawner: Any) -> None:
+    """A token for the league that opens nothing else: the server's own would start and open servers."""
+    note = f"the league, for the server {spawner.name!r}"
+    for earlier in [token for token in spawner.user.api_tokens if token.note == note]:
+        spawner.db.delete(earlier)
+    token = spawner.user.new_api_token(note=note, scopes=[LEAGUE], expires_in=30 * 24 * 3600)
+    spawner.environment["DSHQ_LEAGUE_TOKEN"] = token
+
+
+c.Spawner.pre_spawn_hook = prepare
 
 # The service parses and plays files of students, so it is no root's: `sudo useradd --system dshq-league` and
 # `sudo install -d -o dshq-league -m 700 /opt/tljh/state/dshq-league` first.
