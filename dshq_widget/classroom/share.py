@@ -4,6 +4,7 @@ possible, else one processor shared by several servers.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import signal
@@ -13,13 +14,15 @@ from pathlib import Path
 PERIOD_US = 100_000
 END_SECONDS = 5.0
 _turns = itertools.count()
+_groups = itertools.count()
+"""A group is of one share alone: whoever closes it ends everything in it."""
 
 
 class Share:
     """`cpu` processors under the name `name`. A process joins by `join`, and its children with it."""
 
     def __init__(self, name: str, cpu: float, root: str = "/sys/fs/cgroup") -> None:
-        self.group = _group(Path(root), f"dshq-{name}", cpu)
+        self.group = _group(Path(root), f"dshq-{name}-{os.getpid()}-{next(_groups)}", cpu)
         own = sorted(os.sched_getaffinity(0))
         self._processor = own[next(_turns) % len(own)]
 
@@ -66,7 +69,8 @@ def _group(root: Path, name: str, cpu: float) -> Path | None:
         try:
             if unified:
                 (mount / "cgroup.subtree_control").write_text("+cpu")
-            group.mkdir(exist_ok=True)
+            _sweep(mount)
+            group.mkdir()
             if unified:
                 (group / "cpu.max").write_text(f"{quota} {PERIOD_US}")
             else:
@@ -78,3 +82,12 @@ def _group(root: Path, name: str, cpu: float) -> Path | None:
             continue
         return group
     return None
+
+
+def _sweep(mount: Path) -> None:
+    """Remove the groups of hubs that have ended; one that is in use cannot be removed (cgroups(7))."""
+    for group in mount.glob("dshq-*-*-*"):
+        owner = group.name.split("-")[-2]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()

@@ -75,7 +75,7 @@ def check_writable(path: str | os.PathLike[str], nbytes: int = PROBE_BYTES) -> N
 
 def _temporary(target: Path) -> Path:
     """A new name beside `target`, which tells the machine and the process."""
-    return target.with_name(f".{target.name}.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    return target.with_name(f".{target.name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
 
 
 def _create(path: Path) -> int:
@@ -84,7 +84,7 @@ def _create(path: Path) -> int:
 
 
 @functools.cache
-def _machine() -> str:
+def machine() -> str:
     """Tells apart those whose process numbers are others: machines, and containers of one machine."""
     try:
         space = os.readlink("/proc/self/ns/pid")
@@ -95,7 +95,7 @@ def _machine() -> str:
 
 def _sweep(target: Path) -> None:
     """Remove temporary files of `target` whose process, on this machine, no longer exists."""
-    for left in target.parent.glob(f".{_glob_escape(target.name)}.{_machine()}.*.tmp"):
+    for left in target.parent.glob(f".{_glob_escape(target.name)}.{machine()}.*.tmp"):
         pid = left.name.split(".")[-3]
         if pid.isdigit() and int(pid) != os.getpid() and not _alive(int(pid)):
             with contextlib.suppress(OSError):  # another user's, or another process removes it

@@ -144,7 +144,7 @@ def main(role: str, parent: int) -> int:
     """Runs one role to its end and returns the exit status: 0, or 1 after a FAILED message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # The supervisor started us with it blocked.
-    _die_with_parent(parent)
+    die_with_parent(parent)
     if os.nice(0) < NICENESS:
         os.nice(NICENESS - os.nice(0))
     line, unread = _first_line()
@@ -180,7 +180,10 @@ def resolve(name: str) -> Callable[..., None]:
     return found
 
 
-def _die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
+    """End this process once its parent, `parent`, ends, or at once if it has ended already. Only Linux has the signal;
+    elsewhere only the second part is done.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # The parent died before the line above.

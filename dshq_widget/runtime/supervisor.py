@@ -321,13 +321,11 @@ class Supervisor:
         self._owner = os.getpid()
         self._requests: SimpleQueue = SimpleQueue()
         self._selector = selectors.DefaultSelector()
+        self._lost: list[selectors.BaseSelector] = []
         self._children: set[Child] = set()
         self._closing = False
         self._gate = threading.Lock()  # no requests are accepted after the request to close
-        self._bell, self._bell_push = os.pipe()
-        os.set_blocking(self._bell, False)
-        os.set_blocking(self._bell_push, False)
-        self._selector.register(self._bell, selectors.EVENT_READ, self._answer_bell)
+        self._hang_bell()
         self._thread = threading.Thread(target=self._run, name="dshq-supervisor", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -376,7 +374,7 @@ class Supervisor:
                 return False
             self._closing = last
             self._requests.put((function, arguments))
-            with contextlib.suppress(BlockingIOError):  # A wake-up is pending already.
+            with contextlib.suppress(OSError):  # A wake-up is pending already, or the bell is being replaced.
                 os.write(self._bell_push, b"!")
         return True
 
@@ -385,17 +383,43 @@ class Supervisor:
     def _run(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Inherited: a child ignores it from its start.
         while self._children or not self._closing or not self._requests.empty():
-            events = self._selector.select(TURN_SECONDS if self._children or self._closing else None)
+            try:
+                events = self._selector.select(TURN_SECONDS if self._children or self._closing else None)
+            except OSError as error:
+                log.error("somebody closed a descriptor of the supervisor's (%s); it goes on with the others", error)
+                self._watch_anew()
+                continue
             for key, _ in events:
                 self._safely(key.data)
+            self._answer()
             for child in list(self._children):
                 self._safely(child._check)
         self._selector.close()
         os.close(self._bell)
         os.close(self._bell_push)
 
-    def _answer_bell(self) -> None:
-        os.read(self._bell, 4096)
+    def _hang_bell(self) -> None:
+        """A pipe that wakes the thread."""
+        self._bell, self._bell_push = os.pipe()
+        os.set_blocking(self._bell, False)
+        os.set_blocking(self._bell_push, False)
+        self._selector.register(self._bell, selectors.EVENT_READ, lambda: os.read(self._bell, 4096))
+
+    def _watch_anew(self) -> None:
+        """A new selector for the descriptors that are still open. The old one is kept: its own descriptor, which it
+        would close in its end, may be somebody else's by now.
+        """
+        watched = [key for key in self._selector.get_map().values() if key.fd != self._bell]
+        self._lost.append(self._selector)
+        self._selector = selectors.DefaultSelector()
+        for key in watched:
+            with contextlib.suppress(OSError):  # that one is closed; its process's end is noticed all the same
+                self._selector.register(key.fd, key.events, key.data)
+        with self._gate:
+            self._hang_bell()
+
+    def _answer(self) -> None:
+        """Do what was asked for."""
         while True:
             try:
                 function, arguments = self._requests.get_nowait()

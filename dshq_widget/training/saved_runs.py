@@ -1,23 +1,38 @@
-"""Runs that outlive their kernel: each has a folder for its autosave, and a later kernel can continue it."""
+"""Runs that outlive their kernel: each has a folder for its autosave, and a later kernel can continue it.
+
+A run is its owner's as long as the lock on the file `owner` is held. Some homes have no locks, or locks that only one
+of two machines sees. So the file says who the owner is, too: without locks a living process of this machine keeps its
+run, and a run of another machine counts as living while something is written into it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
+import functools
+import json
 import os
 import re
 import shutil
 import tempfile
+import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import psutil
+
+from dshq_widget.files import atomic
 from dshq_widget.policy import checkpoint
 
 AUTOSAVE, OWNER, NEW = "autosave.dshq", "owner", "new-"
 """A folder loses the prefix `NEW` once its file `OWNER` is locked, so an unlocked file means a dead kernel."""
 KEPT = 5
 """Finished runs kept per drill."""
+QUIET_SECONDS, DAY = 60.0, 86_400.0
+"""A run of another machine that is trained is written every 20 s; one that has saved nothing may be empty for a day."""
 
 
 class Run:
@@ -28,11 +43,16 @@ class Run:
     def __init__(self, root: Path, name: str) -> None:
         place = folder_of(root, name)
         place.mkdir(parents=True, exist_ok=True)
-        for earlier in [run for run in _left(place) if not (run / AUTOSAVE).exists()] + _left(place)[KEPT:]:
+        left = _left(place)
+        empty = [run for run in left if not (run / AUTOSAVE).exists() and (_here(run) or _age(run) > DAY)]
+        for earlier in empty + [run for run in left if (run / AUTOSAVE).exists()][KEPT:]:
             shutil.rmtree(earlier, ignore_errors=True)
         made = Path(tempfile.mkdtemp(prefix=NEW, dir=place))
-        owner = os.open(made / OWNER, os.O_CREAT | os.O_WRONLY, 0o600)
+        owner = os.open(made / OWNER, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         _lock(owner)
+        me = psutil.Process()
+        who = {"boot": boot(), "machine": atomic.machine(), "pid": me.pid, "began": me.create_time()}
+        os.write(owner, json.dumps(who).encode())
         self.path = made.rename(made.with_name(made.name.removeprefix(NEW)))
         self._end = weakref.finalize(self, _leave, self.path, owner)
 
@@ -91,24 +111,75 @@ def _saved_at(run: Path) -> float:
 
 def _owned(run: Path) -> bool:
     try:
-        owner = os.open(run / OWNER, os.O_WRONLY)
+        owner = os.open(run / OWNER, os.O_RDWR | os.O_CLOEXEC)
     except OSError:  # another process is removing it
         return True
     try:
-        return not _lock(owner)
+        locked = _lock(owner)
+        if locked is False:
+            return True
+        who = _who(os.read(owner, 1000))
     finally:
         os.close(owner)
+    if locked:
+        return who.get("boot", boot()) != boot() and _age(run) < QUIET_SECONDS
+    if (who.get("boot"), who.get("machine")) == (boot(), atomic.machine()):
+        return _lives(who)
+    return _age(run) < QUIET_SECONDS
 
 
-def _lock(owner: int) -> bool:
-    """Lock an open file; False if another process holds the lock. A file system without locks always grants it."""
+def _lock(owner: int) -> bool | None:
+    """Lock an open file; False if another process holds the lock, None where the file system has no locks."""
     try:
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True
+        return None
     return True
+
+
+def _who(text: bytes) -> dict[str, Any]:
+    """What an owner's file says; releases before it said anything leave it empty."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _lives(who: Mapping[str, Any]) -> bool:
+    """Whether that process of this machine runs."""
+    try:
+        return bool(psutil.Process(who["pid"]).create_time() == who["began"])
+    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
+        return False
+
+
+def _here(run: Path) -> bool:
+    """Whether a run is one of this machine, or of a release before files said that."""
+    try:
+        return bool(_who((run / OWNER).read_bytes()[:1000]).get("boot", boot()) == boot())
+    except OSError:
+        return False
+
+
+def _age(run: Path) -> float:
+    """Seconds since something was written into a run."""
+    written = [0.0]
+    for path in (run, run / OWNER, run / AUTOSAVE):
+        with contextlib.suppress(OSError):
+            written.append(path.stat().st_mtime)
+    return time.time() - max(written)
+
+
+@functools.cache
+def boot() -> str:
+    """Tells apart machines, and a machine before and after its start; "" where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:  # only Linux has it
+        return ""
 
 
 def _leave(path: Path, owner: int) -> None:

@@ -33,6 +33,15 @@ def test_the_quota_is_written_for_either_version(before, written, tmp_path: Path
     assert {name: (share.group / name).read_text() for name in written} == written
 
 
+def test_two_hubs_have_a_group_each_for_the_same_name(tmp_path: Path):
+    (tmp_path / "cgroup.controllers").write_text("cpu\n")
+    (tmp_path / "cgroup.subtree_control").write_text("")
+    (tmp_path / f"dshq-ada-{2**22 + 1}-0").mkdir()  # of a hub that was killed: no process can have this number
+    first, second = Share("ada", 0.5, str(tmp_path)), Share("ada", 0.5, str(tmp_path))
+    assert first.group != second.group
+    assert {group.name for group in tmp_path.glob("dshq-*")} == {first.group.name, second.group.name}
+
+
 def test_without_control_groups_a_processor_is_shared(tmp_path: Path):
     share = Share("ada", 0.5, str(tmp_path))
     assert (share.kind, share.members()) == ("processor", [])

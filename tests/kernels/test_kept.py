@@ -1,6 +1,7 @@
 """Machine code is kept by what it was made of: copies of the sources share it, an edit makes anew what it concerns."""
 
 import ast
+import errno
 import json
 import os
 import shutil
@@ -75,6 +76,26 @@ def child(folder: Path, cache: Path, **variables: str) -> tuple[list[int], list[
 def two(tmp_path: Path) -> tuple[Path, Path, Path]:
     """Two copies of the same sources in two folders, and a cache."""
     return copied(tmp_path / "one"), copied(tmp_path / "two"), tmp_path / "cache"
+
+
+def test_what_killed_writers_left_is_removed_after_a_day_and_a_failed_one_leaves_nothing(tmp_path: Path, monkeypatch):
+    old, new, other = (tmp_path / name for name in ("dshq-new-a.tmp", "dshq-new-b.tmp", "notes.tmp"))
+    for path in (old, new, other):
+        path.write_text("half")
+    for path in (old, other):
+        os.utime(path, (time.time() - 2 * folders.KEPT_SECONDS,) * 2)
+    folders.write_whole(tmp_path / "a.py", b"whole")
+    assert (tmp_path / "a.py").read_bytes() == b"whole"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.py", new.name, other.name}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(folders.os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        folders.write_whole(tmp_path / "a.py", b"newer")
+    assert (tmp_path / "a.py").read_bytes() == b"whole"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.py", new.name, other.name}
 
 
 def test_a_copy_compiles_nothing_and_an_edit_what_it_concerns(two):

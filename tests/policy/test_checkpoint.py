@@ -365,7 +365,7 @@ def test_nothing_that_lies_there_is_followed_or_swept(tmp_path, monkeypatch):
     guessed = f".bot.dshq.{os.getpid()}.{threading.get_native_id()}.tmp"
     (tmp_path / guessed).symlink_to(tmp_path / "victim")
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, "_machine", lambda: "0a1b2c3d")
+        patch.setattr(atomic, "machine", lambda: "0a1b2c3d")
         theirs = atomic._temporary(tmp_path / "bot.dshq")
     theirs = theirs.with_name(theirs.name.replace(str(os.getpid()), "999999999"))
     theirs.write_bytes(b"half")

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from queue import Queue
@@ -257,6 +258,30 @@ def test_callbacks_may_use_the_supervisor(supervisor, ears):
     supervisor.start(PROBE, on_message=chain, on_exit=ears.callbacks["on_exit"])
     assert ears.ended().expected
     second.wait_for("READY")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="epoll's descriptor")
+@pytest.mark.parametrize("which", ["the selector", "the selector and the bell"])
+def test_descriptors_that_somebody_else_closes_do_not_end_it(supervisor, ears, which, caplog):
+    child = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    done = threading.Event()
+
+    def close() -> None:  # on the supervisor's thread: a number that is free is soon somebody else's
+        if which != "the selector":
+            os.close(supervisor._bell)
+        os.close(supervisor._selector.fileno())
+        done.set()
+
+    supervisor._ask(close)
+    assert done.wait(PATIENCE)
+    child.send({"type": "ECHO", "word": "still there"})
+    ears.wait_for("ECHO", word="still there")
+    again = supervisor.start(PROBE, **ears.callbacks)
+    ears.wait_for("READY")
+    for one in (child, again):
+        one.stop()
+        assert one.join(PATIENCE)
 
 
 def test_close_is_final_and_may_be_repeated(ears):

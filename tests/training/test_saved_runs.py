@@ -1,9 +1,12 @@
 """Runs that outlive their kernel: which may be gone on with, and which are left alone."""
 
+import errno
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +88,55 @@ def test_a_killed_process_leaves_its_run(tmp_path: Path):
         finally:
             process.send_signal(signal.SIGKILL)
     assert found(tmp_path) == 4
+
+
+def another_machine(run: Run) -> None:
+    """As if a process of another machine had written the owner's file."""
+    who = json.loads((run.path / saved_runs.OWNER).read_text())
+    (run.path / saved_runs.OWNER).write_text(json.dumps(who | {"boot": "another", "pid": 1, "began": 1.0}))
+
+
+def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(saved_runs.fcntl, "flock", refuse)
+
+
+def test_without_locks_a_living_process_keeps_its_run(tmp_path: Path, monkeypatch):
+    without_locks(monkeypatch)
+    living = Run(tmp_path, "bandit")
+    assert found(tmp_path) is None and Run(tmp_path, "bandit").path.is_dir() and living.path.is_dir()
+    save(living.path, 3, 1000.0)
+    assert found(tmp_path) is None, "it is this process's"
+    script = "import sys; from pathlib import Path; from dshq_widget.training import saved_runs\n"
+    script += "def refuse(*_): raise OSError(37, 'No locks available')\n"
+    script += "saved_runs.fcntl.flock = refuse; run = saved_runs.Run(Path(sys.argv[1]), 'bandit')\n"
+    script += "import os; print(run.path, flush=True); os._exit(0)"  # killed, as far as its run goes
+    done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, timeout=300)
+    save(Path(done.stdout.strip()), 4, 2000.0)
+    assert found(tmp_path) == 4, "its process has ended"
+
+
+@pytest.mark.parametrize("locks", [True, False], ids=["locks of its own", "no locks"])
+def test_a_run_of_another_machine_lives_while_it_is_written(tmp_path: Path, monkeypatch, locks: bool):
+    """Two machines share a home, and each sees its own locks alone: both get this one's."""
+    there, empty = Run(tmp_path, "bandit"), Run(tmp_path, "bandit")
+    for run in (there, empty):
+        another_machine(run)
+    monkeypatch.setattr(saved_runs, "_lock", lambda owner: True if locks else None)
+    save(there.path, 5, time.time())
+    assert found(tmp_path) is None, "it was written a moment ago"
+    Run(tmp_path, "bandit")
+    assert there.path.is_dir() and empty.path.is_dir()
+    long_ago = time.time() - 2 * saved_runs.QUIET_SECONDS
+    for run in (there, empty):
+        for path in (run.path / AUTOSAVE, run.path / saved_runs.OWNER, run.path):
+            if path.exists():
+                os.utime(path, (long_ago, long_ago))
+    assert found(tmp_path) == 5
+    Run(tmp_path, "bandit")
+    assert empty.path.is_dir(), "it may be about to save for the first time"
 
 
 @pytest.mark.slow

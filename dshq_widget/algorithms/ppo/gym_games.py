@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import multiprocessing
+import os
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from multiprocessing import util
+from multiprocessing.synchronize import SemLock
 from typing import Any
 
 import numpy as np
 import psutil
+from gymnasium import Env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
@@ -26,7 +31,10 @@ from dshq_widget.gyms.making import make, maker
 from dshq_widget.learning.parts import Experience
 from dshq_widget.policy.action_spaces import GymError
 from dshq_widget.policy.gym_policy import made
+from dshq_widget.runtime.process import die_with_parent
 
+SERVER_END = "dshq_widget.runtime.server_end"
+"""What the server of the environments' processes imports first."""
 JUDGED = 100
 """Finished episodes that the mean return is taken over: Gymnasium's own measure of a solved environment."""
 PROBE_STEPS, SLOW_SECONDS = 64, 1e-3
@@ -106,7 +114,27 @@ def make_vector(environment: Environment, config: TrainConfig, apart: bool) -> V
     if not apart:
         return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     # Not by fork: a copy of this process would keep its pipes open and copy torch's threads in an unknown state.
-    return AsyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
+    multiprocessing.set_forkserver_preload(["__main__", SERVER_END])
+    guarded = [functools.partial(_made_apart, make_one) for make_one in makers]
+    return AsyncVectorEnv(guarded, autoreset_mode=AutoresetMode.SAME_STEP, context="forkserver")
+
+
+def _made_apart(make_one: Callable[[], Env]) -> Env:
+    """An environment in a process of its own, which ends with the server that started it, also inside a long step; the
+    server ends with this run's process (runtime/server_end.py).
+    """
+    if multiprocessing.parent_process() is not None:  # this run's process makes one, too, and looks at its spaces
+        die_with_parent(os.getppid())
+    return make_one()
+
+
+def unlink_semaphores() -> None:
+    """Take the names of this process's semaphores away, once everybody has opened them: a name outlives a process that
+    is killed (sem_overview(7)), and multiprocessing's own cleaner is killed with its process group.
+    """
+    for finalizer in list(util._finalizer_registry.values()):  # type: ignore[attr-defined]
+        if finalizer._callback is SemLock._cleanup:  # type: ignore[attr-defined]
+            finalizer()
 
 
 class GymGames:
@@ -123,6 +151,7 @@ class GymGames:
         self.count = config.num_envs
         self.length, self.total = np.zeros(self.count, np.int64), np.zeros(self.count)
         obs, infos = self._call("reset", seed=config.seed)
+        unlink_semaphores()
         self.obs, self.lives = self._read(obs), self._lives(infos)
 
     def next(self, learner: GymPPO, config: TrainConfig, version: int) -> Experience:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from dshq_kernels.simd.own_folder import is_own
+
+UNFINISHED, KEPT_SECONDS = "dshq-new-", 24 * 3600.0
+"""Name of a file that is being written, and how long a writer may take at most (assumed)."""
 
 
 def cache_dir() -> Path:
@@ -56,8 +61,18 @@ def _of_this_process() -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file of the cache so that nobody ever sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(temporary, path)
+    """Write a file of the cache so that nobody ever sees half of it. What killed writers have left there is removed
+    after a day. Raises OSError, and then leaves nothing.
+    """
+    for left in path.parent.glob(f"{UNFINISHED}*.tmp"):
+        with contextlib.suppress(OSError):  # another process was faster
+            if time.time() - left.stat().st_mtime > KEPT_SECONDS:
+                left.unlink()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,5 +1,6 @@
 """Small Gymnasium environments for tests: `gym:tests.harness.games.gym_worlds:Easy-v0`. Importing registers them."""
 
+import time
 from typing import Any
 
 import gymnasium as gym
@@ -68,6 +69,14 @@ class Unpaid(Easy):
         self.wear += 1
         obs, paid, *rest = super().step(action)
         return obs, paid if self.wear < 60 else float("nan"), *rest
+
+
+class Endless(Easy):
+    """Its steps never end."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        time.sleep(1e6)
+        return super().step(action)
 
 
 class Nan(Easy):
@@ -160,6 +169,7 @@ for world, limit, threshold in (
     (Faulty, 10, None),
     (Late, 10, None),
     (Unpaid, 10, None),
+    (Endless, 10, None),
     (Nan, 10, None),
     (Several, 8, None),
     (Untold, 8, None),
