@@ -3,13 +3,14 @@
 import importlib.metadata
 import importlib.util
 import socket
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dshq_widget.algorithms.algorithm import OneProcess
-from dshq_widget.algorithms.ppo.cluster import crew, games, requirements
+from dshq_widget.algorithms.ppo.cluster import connection, crew, games, requirements
 from dshq_widget.algorithms.ppo.cluster.connection import connected
 from dshq_widget.algorithms.ppo.cluster.player import Weights
 from dshq_widget.algorithms.ppo.games import STALE_ROLLOUTS
@@ -112,6 +113,29 @@ def test_an_address_where_nobody_listens_is_named():
         connected(f"127.0.0.1:{port}"),
     ):
         pass
+
+
+def test_a_token_that_others_can_read_is_refused(tmp_path, monkeypatch):
+    token = tmp_path / "auth_token"
+    token.write_text("t")
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
+    for mode, says in (
+        (0o644, "nobody else can read.*chmod 600"),
+        (0o640, "nobody else can read"),
+        (0o600, "HOST:PORT"),
+    ):
+        token.chmod(mode)
+        with pytest.raises(ConnectionError, match=says), connected("nowhere"):
+            pass
+
+
+def test_a_cluster_that_does_not_answer_a_stranger_is_refused_in_a_sentence(monkeypatch):
+    def slow(command, *, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(connection.subprocess, "run", slow)
+    with pytest.raises(ConnectionError, match="did not answer within 60 s somebody who has no token"):
+        connection._asks_for_a_token("10.0.0.5:6379")
 
 
 def test_a_learner_that_leaves_the_cluster_may_be_silent():

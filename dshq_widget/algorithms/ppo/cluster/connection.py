@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from dshq_widget.algorithms.ppo.cluster.requirements import GUIDE
@@ -20,6 +21,8 @@ ANSWER_SECONDS = 5.0
 PROBE_SECONDS = 60.0
 """How long the probe without a token may take; it starts a process that imports ray."""
 START = f"start one with `ray start`, also on this machine, or name another with ray_address=HOST:PORT ({GUIDE})"
+TOKEN = "~/.ray/auth_token"
+"""Where Ray keeps the token, unless RAY_AUTH_TOKEN_PATH says otherwise."""
 REFUSED = "InvalidAuthToken"
 """Ray's name of a token that is not the cluster's, in the texts of its errors."""
 
@@ -28,8 +31,9 @@ REFUSED = "InvalidAuthToken"
 def connected(address: str) -> Iterator[Any]:
     """The module `ray`, connected to the cluster at `address`: HOST:PORT of its head; "" is the one in RAY_ADDRESS,
     else the one that this machine is a node of. Raises ConnectionError with one sentence if there is none, if it
-    refuses the token or if it asks for none.
+    refuses the token or asks for none, or if others can read the token here.
     """
+    _own_token()
     address = address or os.environ.get("RAY_ADDRESS") or HERE
     if address != HERE:
         _answers(address)
@@ -45,6 +49,19 @@ def connected(address: str) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _own_token() -> None:
+    """Raises ConnectionError if the token's file is this user's, and others can read it: with it they run code on every
+    node.
+    """
+    path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or TOKEN).expanduser()
+    try:
+        found = path.stat()
+    except OSError:  # the token is in RAY_AUTH_TOKEN, or there is none, which the cluster says
+        return
+    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        raise ConnectionError(f"wanted a token that nobody else can read, got {str(path)!r}: `chmod 600` it ({GUIDE})")
 
 
 def _wanted(address: str) -> str:
@@ -71,7 +88,13 @@ def _asks_for_a_token(address: str) -> None:
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
     stranger = {**without, "RAY_AUTH_MODE": "disabled"}
-    probe = subprocess.run(command, env=stranger, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    try:
+        probe = subprocess.run(command, env=stranger, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise ConnectionError(
+            f"wanted a Ray cluster with token authentication, and the one at {address} did not answer within "
+            f"{PROBE_SECONDS:g} s somebody who has no token: try again once it is less busy ({GUIDE})"
+        ) from error
     if REFUSED in probe.stderr + probe.stdout:
         return
     found = "serves everybody" if probe.returncode == 0 else f"does not say so: {probe.stderr.strip()[-300:]}"
