@@ -19,6 +19,8 @@ from dshq_widget.widget.sender import Sender
 
 HISTORY_ROWS = 500
 """Rows in one HISTORY message; a longer history is thinned evenly."""
+MOST_AT_ONCE = 8
+"""Answers that are being made on threads of their own: each may hold a whole run in memory."""
 
 Content = Mapping[str, Any]
 
@@ -44,6 +46,7 @@ class Commands:
         self._trainer, self._quota, self._kernel_show, self._outbox = trainer, quota, kernel_show, outbox
         self._policy_show, self._replaced = policy_show, replaced
         self._upload = page_protocol.Upload()
+        self._making = threading.BoundedSemaphore(MOST_AT_ONCE)
         self.page: dict[str, Any] = {}
         """The page's last PAGE_STATE."""
         self._verbs: dict[str, Callable[[Content], None]] = {
@@ -124,7 +127,7 @@ class Commands:
 
     def _save_policy(self, content: Content) -> None:
         if content.get("whole"):
-            self._beside(self._send_run, self._file_name("dshq"))
+            self.beside("saving the run", self._send_run, self._file_name("dshq"))
         else:
             self._outbox.put(page_protocol.policy_file(self._file_name("dshq"), self._trainer.policy_file()))
 
@@ -136,7 +139,7 @@ class Commands:
         self._outbox.put(page_protocol.policy_file(name, data))
 
     def _save_page(self, _: Content) -> None:
-        self._beside(self._send_page, self._file_name("html"))
+        self.beside("saving the page", self._send_page, self._file_name("html"))
 
     def _send_page(self, name: str) -> None:
         problem, buffers = "", []
@@ -147,12 +150,27 @@ class Commands:
         self._outbox.put({"type": "PAGE_FILE", "name": name, "problem": problem, "buffers": buffers})
 
     def _fetch_trainer(self, content: Content) -> None:
-        self._beside(page_training.answer, self._trainer, bool(content.get("relaxed")), self._outbox.put)
+        answer = page_training.answer
+        self.beside(
+            "preparing the page's training", answer, self._trainer, bool(content.get("relaxed")), self._outbox.put
+        )
 
-    def _beside(self, work: Callable[..., None], *arguments: Any) -> None:
-        """On a thread of its own: it may have to compile."""
-        arguments = ("answering the page", work, *arguments)
-        threading.Thread(target=self._fence.command, args=arguments, name="dshq-answer", daemon=True).start()
+    def beside(self, what: str, work: Callable[..., None], *arguments: Any) -> None:
+        """Do something on a thread of its own that may take seconds: it may have to compile, or wait for the learner.
+        Raises RuntimeError if too much is being done already.
+        """
+        if not self._making.acquire(blocking=False):
+            raise RuntimeError(
+                f"{what} has to wait: {MOST_AT_ONCE} other things that the page asked for are being done"
+            )
+
+        def work_and_leave() -> None:
+            try:
+                self._fence.command(what, work, *arguments)
+            finally:
+                self._making.release()
+
+        threading.Thread(target=work_and_leave, name="dshq-answer", daemon=True).start()
 
     def _resume_run(self, _: Content) -> None:
         self._quota.resume_run()

@@ -30,6 +30,7 @@ from dshq_widget.drill.declaration import Drill
 from dshq_widget.files import atomic
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.notebook import cells
+from dshq_widget.training.league_policy import LEAGUE
 from dshq_widget.training.status import RUNNING
 from dshq_widget.training.trainer import Trainer
 from dshq_widget.widget import page_protocol, page_training
@@ -138,7 +139,7 @@ class DrillWidget(anywidget.AnyWidget):
             replaced=self._policy_is_due,
             page_file=self._page_file,
         )
-        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._load_rival, self._fence)
+        self._inbox = Inbox(self, self._outbox, self._rivals, self._commands.execute, self._met, self._fence)
         comm_id = uuid.uuid4().hex
         super().__init__(
             **bundle,
@@ -434,6 +435,15 @@ class DrillWidget(anywidget.AnyWidget):
         with self._outbox.lock:
             self.show = {**self.show, **checked}
         self._load_rival()
+
+    def _met(self) -> None:
+        """The page chose an opponent. One of the league is read from the run's file, for which the learner may take
+        seconds; the sender thread does not wait for it.
+        """
+        if self.show["opponent"].startswith(LEAGUE):
+            self._commands.beside("loading the opponent", self._load_rival)
+        else:
+            self._load_rival()
 
     def _load_rival(self) -> None:
         """Send the page the chosen opponent's policy, if it has one; raises CheckpointError."""

@@ -22,9 +22,16 @@ TRAINING_PANELS = (
 )
 """Panels of a page that trains by itself."""
 
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; connect-src blob:; base-uri 'none'; form-action 'none'"
+)
+"""The content security policy of an exported page: it runs its own code, and asks nobody for anything."""
+
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
@@ -108,13 +115,13 @@ def document(
         added = "" if trainer is None else _TRAINER.format(trainer=json.dumps(trainer))
         code = _PLAIN.format(css=css.replace("</", "<\\/"), match=match, trainer=added, script=_inside_script(script))
     width = "860px" if trainer is None else "1400px"
-    return _PAGE.format(title=html.escape(spec["title"]), code=code, width=width)
+    return _PAGE.format(title=html.escape(spec["title"]), code=code, width=width, policy=POLICY)
 
 
 def frame(text: str, title: str) -> str:
-    """A document as an element of another page."""
+    """A document as an element of another page, whose cookies and content it cannot reach."""
     return (
-        f'<iframe srcdoc="{html.escape(text)}" title="{html.escape(title)}" '
+        f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{html.escape(text)}" title="{html.escape(title)}" '
         'style="width: 100%; height: 780px; border: 0" allow="fullscreen; gamepad"></iframe>'
     )
 

@@ -1,8 +1,9 @@
 """A widget on a page of its own, without Jupyter: what `dshq play` opens.
 
 A thread with an event loop of its own serves one page on 127.0.0.1, its code, and a websocket for each time that it is
-open. The address holds a token that nobody can guess; without it there is no answer, and a websocket is taken from that
-page only. The kernel, or whatever process this is, never waits for a page.
+open. The address holds a token that nobody can guess; without it there is no answer, and with it none for another user
+of the machine (runtime/neighbours.py). A websocket is taken from that page only. The kernel, or whatever process this
+is, never waits for a page.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from dshq_widget.runtime.neighbours import is_neighbour
 from dshq_widget.widget.drill_widget import DrillWidget, page_file
 from dshq_widget.widget.play_comm import Line, PagesComm, packed
 
@@ -35,6 +37,12 @@ TOO_SLOW, GONE = 4001, 1001
 """Why a websocket is closed: the page takes too long, and is to connect again; the server ends."""
 END_SECONDS = 1.0
 """For what is still on its way to pages when the server ends."""
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* blob:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""The page's content security policy: its own code, in workers too, and rules, which are functions made from text."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -162,6 +170,9 @@ class _Guarded(RequestHandler):
         self.server = server
 
     def prepare(self) -> Awaitable[None] | None:
+        link = self.request.connection.stream.socket  # type: ignore[union-attr]
+        if is_neighbour(link.getpeername(), link.getsockname()):
+            raise HTTPError(403)
         if not self.server.admits(self.request.host, self.get_query_argument("token", "")):
             raise HTTPError(403)
         return None
@@ -170,6 +181,7 @@ class _Guarded(RequestHandler):
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Content-Security-Policy", POLICY)
 
     def write_error(self, status_code: int, **_: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from dshq_widget.widget import page_protocol
 class Rivals:
     """Policies by name, read when they are first chosen; the champion anew whenever it is chosen.
 
-    `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded.
+    `known` is sent to the page: each name's policy in the form of the trait `policy`, None until it is loaded. Any
+    thread may call what is here.
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class Rivals:
         None the champion's (`Trainer.league_policy`).
         """
         self._drill, self._scripts_only, self._of_league = drill, scripts_only, of_league
+        self._changing = threading.Lock()
         rungs = () if scripts_only else ladder.rungs(drill.name)
         self._paths: dict[str, Path] = {rung: ladder.path(drill.name, rung) for rung in rungs}
         self.known: dict[str, dict[str, Any] | None] = dict.fromkeys(self._paths)
@@ -56,7 +59,7 @@ class Rivals:
             raise checkpoint.CheckpointError(f"the opponent of this policy must be one of {known}, got {path.name!r}")
         policy = self._read(path)
         self._paths[path.stem] = path
-        self.known = {**self.known, path.stem: policy}
+        self._keep(path.stem, policy)
         return path.stem
 
     def offer(self, paths: Iterable[Path]) -> dict[str, dict[str, Any] | None]:
@@ -64,7 +67,8 @@ class Rivals:
         new = {} if self._scripts_only else {path.stem: path for path in paths if path.stem not in self._paths}
         if new:
             self._paths |= new
-            self.known = {**self.known, **dict.fromkeys(new)}
+            with self._changing:
+                self.known = {**self.known, **dict.fromkeys(new)}
         return self.known
 
     def offer_league(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -73,8 +77,9 @@ class Rivals:
         """
         learned = sorted((row["version"] for row in rows if not row["pinned"]), reverse=True)
         names = [BEST, *(f"{LEAGUE}v{version}" for version in learned)] if learned and self._of_league else []
-        others = {name: policy for name, policy in self.known.items() if not name.startswith(LEAGUE)}
-        self.known = others | {name: self.known.get(name) for name in names}
+        with self._changing:
+            others = {name: policy for name, policy in self.known.items() if not name.startswith(LEAGUE)}
+            self.known = others | {name: self.known.get(name) for name in names}
 
     def load(self, name: str) -> None:
         """Load the policy of that name if there is one and it is not loaded yet; of the champion the present one.
@@ -82,9 +87,13 @@ class Rivals:
         """
         if name == BEST or (name.startswith(LEAGUE) and self.known.get(name) is None):
             assert self._of_league is not None
-            self.known = {**self.known, name: page_protocol.policy(self._of_league(version_of(name)))}
+            self._keep(name, page_protocol.policy(self._of_league(version_of(name))))
         if name in self._paths and self.known[name] is None:
-            self.known = {**self.known, name: self._read(self._paths[name])}
+            self._keep(name, self._read(self._paths[name]))
+
+    def _keep(self, name: str, policy: dict[str, Any]) -> None:
+        with self._changing:
+            self.known = {**self.known, name: policy}
 
     def _read(self, path: Path) -> dict[str, Any]:
         saved = checkpoint.load(path)

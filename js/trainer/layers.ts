@@ -13,6 +13,7 @@ interface Common {
   inputs: number;
   features: number;
   shapes: readonly Shape[];
+  work: number; // multiplications and comparisons of one decision, roughly
 }
 export interface Grid extends Common {
   kind: "grid";
@@ -71,6 +72,12 @@ export function countFloats(shapes: readonly Shape[]): number {
   return shapes.reduce((sum, [inputs, outputs]) => sum + (inputs + 1) * outputs, 0);
 }
 
+/** Multiplications of one decision, roughly: a layer in front uses each of its weights many times. */
+export function workOf(network: Network): number {
+  const dense = shapesOf(network).slice(network.front?.shapes.length ?? 0);
+  return (network.front?.work ?? 0) + countFloats(dense);
+}
+
 /** Flat weights layer by layer: where W `[inputs, outputs]` begins; b follows it. */
 export function parts(layers: readonly number[]): { at: number; inputs: number; outputs: number }[] {
   let at = 0;
@@ -84,9 +91,17 @@ export function parts(layers: readonly number[]): { at: number; inputs: number; 
 function readFront(sizes: readonly number[]): Front | null {
   if (sizes.some((n) => n < 1)) return null;
   if (sizes.length === 5) {
-    const [rows, columns, planes, maps] = sizes as Grid["sizes"];
+    const [rows, columns, planes, maps, sweeps] = sizes as Grid["sizes"];
     if (Math.min(rows, columns) < 2) return null;
-    return { kind: "grid", sizes: sizes as Grid["sizes"], inputs: (planes + 1) * rows * columns, features: WAYS * maps, shapes: [[planes, 2 * maps]] };
+    const cells = rows * columns;
+    return {
+      kind: "grid",
+      sizes: sizes as Grid["sizes"],
+      inputs: (planes + 1) * cells,
+      features: WAYS * maps,
+      shapes: [[planes, 2 * maps]],
+      work: cells * maps * (2 * planes + WAYS * (sweeps + 1)),
+    };
   }
   if (sizes.length !== 6) return null;
   const [items, ofItem, spaces, ofSpace, traits, width] = sizes as Pairs["sizes"];
@@ -98,5 +113,6 @@ function readFront(sizes: readonly number[]): Front | null {
     inputs: items * ofItem + spaces * ofSpace,
     features: 2 * traits,
     shapes: [[ofItem, traits], [ofSpace, traits], part, part, [width, 1]],
+    work: traits * (items * (ofItem + width) + spaces * (ofSpace + width)) + 2 * width * items * spaces,
   };
 }

@@ -217,6 +217,8 @@ export const CHUNK = 4 as const;
 
 export const GATES = 4 as const;
 
+export const MOST_WORK = 67108864 as const;
+
 export const SUM_NAMES = [
   "loss_policy",
   "loss_value",

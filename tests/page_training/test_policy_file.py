@@ -336,6 +336,8 @@ def hostile() -> dict[str, bytes]:
         "[30, -2, -3, -4, -5, -8, -16, 32, 8]",
         "[30, -2, -3, -4, -5, -7, -16, 32, 9]",
         "[60, -5, -5, -2, -4, -6, 1, 1]",
+        "[28, -2, -2, -1, -30000, -65536, 1, 31]",  # 240,083 floats, and a day for every match
+        "[28, -2, -2, -2, -2, -8, -65536, 65536, 5]",
     ]
     return files | {f"layers {text}": shaped(text) for text in layers}
 

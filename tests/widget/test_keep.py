@@ -301,11 +301,13 @@ def test_exported_html_holds_the_match_and_nothing_from_elsewhere(spiteful, tmp_
     assert "alert" not in parts["script", None].split("dshq-match")[0][:200]
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", text.split("<script", 1)[0])
     assert len(text) < 600_000
+    assert "default-src 'none'" in re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
 
 
 def test_an_embedded_match_is_a_frame_of_bearable_size(spiteful):
     text = spiteful.embed()._repr_html_()
-    assert text.count("<") == 2 and text.startswith("<iframe srcdoc=")
+    assert text.count("<") == 2 and text.startswith('<iframe sandbox="allow-scripts allow-downloads" srcdoc=')
+    assert "allow-same-origin" not in text, "it reaches neither the notebook nor its cookies"
     assert len(text) < 400_000
 
 

@@ -1,11 +1,14 @@
 """Whatever a step of the sender thread raises, the page hears of it in a sentence, and the next message is served."""
 
 import logging
+import threading
 from typing import Any
 
 import pytest
 
+from dshq_widget.policy import checkpoint, ladder
 from dshq_widget.policy.checkpoint import CheckpointError
+from dshq_widget.widget.commands import MOST_AT_ONCE
 from dshq_widget.widget.fence import Fence, sentence
 from dshq_widget.widget.sender import MOST_WAITING, Sender
 from tests.harness.browser.recorded_widget import until
@@ -78,6 +81,46 @@ def test_a_full_temporary_folder_is_no_end_of_the_page(open_widget, monkeypatch)
     widget.comm.say({"state": {"show": {"opponent": "league:best"}}}, method="update")
     until(lambda: any("No space left" in one["text"] for one in widget.comm.customs("LOG")))
     answered(widget)
+
+
+def test_the_page_is_served_while_the_learner_writes_its_league(open_widget, monkeypatch):
+    widget = open_widget
+    asked, written = threading.Event(), threading.Event()
+
+    def slow(_: int | None) -> checkpoint.Checkpoint:
+        asked.set()
+        assert written.wait(300)
+        return checkpoint.load(ladder.path("ball", "gold"))
+
+    monkeypatch.setattr(widget._rivals, "_of_league", slow)
+    widget._rivals.known = {**widget._rivals.known, "league:best": None}
+    widget.comm.say({"state": {"show": {"opponent": "league:best"}}}, method="update")
+    assert asked.wait(300)
+    for _ in range(3):
+        answered(widget)
+    written.set()
+    until(lambda: widget.rivals.get("league:best"))
+
+
+def test_a_page_cannot_ask_for_any_number_of_things_at_once(open_widget, monkeypatch):
+    widget = open_widget
+    going, over = [], threading.Event()
+
+    def slow() -> bytes:
+        going.append(1)
+        assert over.wait(300)
+        return b""
+
+    monkeypatch.setattr(widget._commands, "_page_file", slow)
+    for _ in range(3 * MOST_AT_ONCE):
+        widget.comm.say({"type": "SAVE_PAGE"})
+    until(lambda: any("has to wait" in one["text"] for one in widget.comm.customs("LOG")))
+    answered(widget)
+    assert len(going) == MOST_AT_ONCE
+    over.set()
+    until(lambda: len(widget.comm.customs("PAGE_FILE")) == MOST_AT_ONCE)
+    widget.comm.say({"type": "SAVE_PAGE"})
+    until(lambda: len(widget.comm.customs("PAGE_FILE")) == MOST_AT_ONCE + 1)
 
 
 def test_a_page_that_waits_for_a_file_hears_why_there_is_none(open_widget, monkeypatch):

@@ -14,7 +14,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from dshq_widget.drills.bandit import Bandit
 from dshq_widget.policy import checkpoint
-from dshq_widget.widget import drill_widget, play_comm
+from dshq_widget.widget import drill_widget, play_comm, play_server
 from dshq_widget.widget.drill_widget import DrillWidget
 from dshq_widget.widget.play_comm import packed, unpacked
 from dshq_widget.widget.play_server import TOO_SLOW, PlayServer, serve
@@ -116,6 +116,24 @@ def test_without_the_token_and_under_other_names_there_is_no_answer(served):
         assert status == 403 and "needs its token" in text, url
     assert status_of(server.url, Host="evil.example:80")[0] == 403
     assert status_of(server.url, Host="localhost:1234")[0] == 200, "as through a tunnel"
+
+
+def test_another_user_of_the_machine_is_refused_though_he_has_read_the_token(served, monkeypatch):
+    """A browser is started with the address as an argument, which everybody can read."""
+    _, server = served
+    assert status_of(server.url)[0] == 200
+    asked: list[tuple] = []
+    monkeypatch.setattr(play_server, "is_neighbour", lambda peer, own: not asked.append((peer, own)))
+    assert status_of(server.url)[0] == 403
+
+    async def go() -> None:
+        with pytest.raises(HTTPClientError) as refused:
+            await websocket_connect(server.url.replace("http", "ws").replace("/?", "/socket?"))
+        assert refused.value.code == 403
+
+    run(go())
+    port = int(server.url.split(":")[2].split("/")[0])
+    assert len(asked) == 2 and all(own == ("127.0.0.1", port) != peer for peer, own in asked)
 
 
 def test_a_websocket_is_taken_from_the_page_itself_only(served):

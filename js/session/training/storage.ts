@@ -1,4 +1,7 @@
-/** What a page has learned by itself, kept in the browser: the newest run of each drill, as a `.dshq` file. */
+/**
+ * What a page has learned by itself, kept in the browser: the newest run of each drill, as a `.dshq` file. All servers of a hub are one
+ * origin to the browser, so whose server it is belongs to a run's key: on a shared computer nobody is offered somebody else's.
+ */
 
 const NAME = "dshq-widget";
 const STORE = "runs";
@@ -10,17 +13,23 @@ export interface Kept {
   file: Uint8Array;
 }
 
+/** The key of a run: its rules, and whose server the page at `path` is from. On a hub that is `/user/NAME/...`. */
+export function keyOf(rules: string, path = location.pathname): string {
+  const owner = /\/user\/([^/]+)\//.exec(path)?.[1];
+  return owner ? `${owner}/${rules}` : rules;
+}
+
 /** The run kept for these rules; null where there is none, or where the browser keeps nothing (a private window). */
 export async function keptRun(rules: string): Promise<Kept | null> {
-  return (await inStore<Kept | undefined>("readonly", (store) => store.get(rules))) ?? null;
+  return (await inStore<Kept | undefined>("readonly", (store) => store.get(keyOf(rules)))) ?? null;
 }
 
 export async function keepRun(rules: string, run: Kept): Promise<void> {
-  await inStore("readwrite", (store) => store.put(run, rules));
+  await inStore("readwrite", (store) => store.put(run, keyOf(rules)));
 }
 
 export async function forgetRun(rules: string): Promise<void> {
-  await inStore("readwrite", (store) => store.delete(rules));
+  await inStore("readwrite", (store) => store.delete(keyOf(rules)));
 }
 
 /** Undefined where the browser refuses storage. */

@@ -6,7 +6,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Activation } from "../../contract/protocol";
-import { countFloats, parse, shapesOf } from "../layers";
+import { countFloats, parse, shapesOf, workOf } from "../layers";
+import { MOST_WORK } from "../tables";
 import { countConvolutionFloats } from "./convolutions";
 import { quoted, thousands } from "./format";
 import { PolicyFileError, readTensors, writeTensors } from "./policy_tensors";
@@ -144,7 +145,9 @@ function readHeader(bytes: Uint8Array): Json {
   } catch {
     throw new PolicyFileError("its header is not valid JSON");
   }
-  const whole = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)/g, (token) => (token.startsWith('"') ? token : "null"));
+  // Each token is read once: a text without an end, and a number without one, match as they stand.
+  const token = /"(?:[^"\\]|\\[\s\S])*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  const whole = text.replace(token, (found) => (/^[-\d]+$|^"/.test(found) ? found : "null"));
   return parsed(whole, "header");
 }
 
@@ -174,6 +177,10 @@ function readLayers(metadata: Metadata): { layers: number[]; floats: number } {
   const sized = good && !/[.e]/i.test(text) && layers.length >= 2 && layers.length <= MAX_LAYERS;
   const network = sized ? parse(layers as number[]) : null;
   if (!network) throw new PolicyFileError("its list of layers is not one of a network");
+  const costs = workOf(network);
+  if (costs > MOST_WORK) {
+    throw new PolicyFileError(`its network costs ${thousands(costs)} operations a decision, more than the ${thousands(MOST_WORK)} that are allowed`);
+  }
   return { layers: layers as number[], floats: countFloats(shapesOf(network)) };
 }
 
