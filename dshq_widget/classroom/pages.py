@@ -5,20 +5,24 @@ replay pages run scripts.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gzip
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tornado import httputil, web
 
 from dshq_widget.classroom import rounds, standings
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.store import FINISHED, OPEN, Store, User, commitment
 from dshq_widget.classroom.upload_checks import MAX_UPLOAD_BYTES, admit
 from dshq_widget.policy.checkpoint import CheckpointError
 
+T = TypeVar("T")
 HERE = Path(__file__).parent
 BUNDLE = HERE.parent / "static"
 COOKIE = "dshq-league"
@@ -38,6 +42,26 @@ REPLAYING = f"{STRICT}; script-src 'self' 'unsafe-eval'"
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """A round's table, and what it was made of."""
+
+    table: standings.Table
+    blocks: dict[tuple[int, int], list[int]]
+    """Numbers of the blocks that were played, by the places of both entries."""
+    progress: tuple[int, int]
+
+    @classmethod
+    def of(cls, store: Store, number: int) -> Standing:
+        """Work it out: half a second for 300 students."""
+        entries, results = store.entries(number), store.results(number)
+        places = {entry.id: entry.place for entry in entries}
+        blocks: dict[tuple[int, int], list[int]] = {}
+        for result in results:
+            blocks.setdefault((places[result.first_id], places[result.second_id]), []).append(result.id)
+        return cls(standings.table(entries, results), blocks, store.progress(number))
+
+
 class Page(web.RequestHandler):
     """Base of all handlers: authentication, addresses below the service's prefix, and errors as a page or as JSON."""
 
@@ -47,6 +71,15 @@ class Page(web.RequestHandler):
     def store(self) -> Store:
         """The league's database."""
         return self.settings["store"]
+
+    @property
+    def recent(self) -> Recent:
+        """What was worked out of rounds lately."""
+        return self.settings["recent"]
+
+    async def standing(self, found: Any) -> Standing:
+        """The table of a round and what it was made of."""
+        return await self.recent.of("standing", found, lambda number: Standing.of(self.store, number))
 
     def set_default_headers(self) -> None:
         for name, value in HEADERS.items():
@@ -127,13 +160,13 @@ class Home(Page):
     """The list of rounds, and the upload form."""
 
     @web.authenticated
-    def get(self) -> None:
-        self.show()
+    async def get(self) -> None:
+        await self.show()
 
-    def show(self, said: str = "", good: bool = True) -> None:
+    async def show(self, said: str = "", good: bool = True) -> None:
         """The page, with a message about the last action."""
         found = self.store.rounds()
-        progress = {row.id: self.store.progress(row.id) for row in found}
+        progress = {row.id: await self.recent.of("progress", row, self.store.progress) for row in found}
         received = {row.id: self.store.received(row.id) for row in found if row.state == OPEN}
         self.render("home.html", rounds=found, progress=progress, received=received, said=said, good=good)
 
@@ -183,20 +216,31 @@ class Submit(Home):
         self.body += chunk
 
     async def post(self) -> None:
+        try:
+            answer, said = await self.taken()
+        except (LeagueError, CheckpointError) as error:
+            if self.wants_json:
+                raise
+            self.set_status(422)
+            await self.show(f"Not accepted: {error}.", good=False)
+            return
+        if self.wants_json:
+            self.finish(answer)
+        else:
+            await self.show(said)
+
+    async def taken(self) -> tuple[dict[str, Any], str]:
+        """Admit the file; the answer to a program, and to a person. Raises CheckpointError and LeagueError."""
         user = self.current_user
         admitted = await asyncio.to_thread(admit, self.content())
         open_rounds = [row for row in self.store.rounds() if row.state == OPEN and row.drill == admitted.drill]
         if not open_rounds:
             raise LeagueError(f"no {admitted.drill!r} round is open: ask your instructor when the next one begins")
-        number = open_rounds[0].id
+        found = open_rounds[0]
         kept = (admitted.version, admitted.step, admitted.digest, admitted.content)
-        submission = await asyncio.to_thread(self.store.submit, number, user.name, *kept)
-        answer = {"submission": submission, "round": number, "title": open_rounds[0].title, "digest": admitted.digest}
-        if self.wants_json:
-            self.finish(answer)
-        else:
-            what, where = f"version {admitted.version}", f"{open_rounds[0].title!r} as {admitted.digest[:12]}"
-            self.show(f"Received: {what} plays in {where}.")
+        submission = await asyncio.to_thread(self.store.submit, found.id, user.name, *kept)
+        answer = {"submission": submission, "round": found.id, "title": found.title, "digest": admitted.digest}
+        return answer, f"Received: version {admitted.version} plays in {found.title!r} as {admitted.digest[:12]}."
 
     def content(self) -> bytes:
         """The file: the body itself, or the field `policy` of a form."""
@@ -209,23 +253,15 @@ class Submit(Home):
             raise LeagueError("no file was sent: choose a .dshq file first")
         return files["policy"][0].body
 
-    def write_error(self, status_code: int, **kwargs: Any) -> None:
-        error = kwargs.get("exc_info", (None, None))[1]
-        if self.wants_json or self.current_user is None or not isinstance(error, LeagueError | CheckpointError):
-            super().write_error(status_code, **kwargs)
-        else:
-            self.set_status(422)
-            self.show(f"Not accepted: {error}.", good=False)
-
 
 class Round(Page):
     """A round's table."""
 
     @web.authenticated
-    def get(self, number: str) -> None:
+    async def get(self, number: str) -> None:
         found = self.store.round(int(number))
-        entries, results = self.store.entries(found.id), self.store.results(found.id)
-        table = standings.table(entries, results)
+        standing = await self.standing(found)
+        table = standing.table
         if self.wants_json:
             rows = [{"rank": r.rank, "name": r.name, "anchor": r.anchor, "digest": r.digest} for r in table.rows]
             for row, r in zip(rows, table.rows, strict=True):
@@ -236,18 +272,14 @@ class Round(Page):
             return
         player = self.get_query_argument("player", self.current_user.name)
         few = len(table.rows) <= WIDEST_CROSS_TABLE
-        places = {entry.id: entry.place for entry in entries}
-        blocks: dict[tuple[int, int], list[int]] = {}
-        for result in results:
-            blocks.setdefault((places[result.first_id], places[result.second_id]), []).append(result.id)
         self.render(
             "round.html",
             round=found,
             table=table,
             columns=table.rows if few else [row for row in table.rows if row.name == player],
             few=few,
-            blocks=blocks,
-            progress=self.store.progress(found.id),
+            blocks=standing.blocks,
+            progress=standing.progress,
             commitment=commitment(found.secret),
             anchors=json.loads(found.anchors),
             games=rounds.GAMES,
@@ -258,12 +290,13 @@ class RoundCsv(Page):
     """The table for a grade book."""
 
     @web.authenticated
-    def get(self, number: str) -> None:
+    async def get(self, number: str) -> None:
         self.instructor()
         found = self.store.round(int(number))
+        table = (await self.standing(found)).table
         self.set_header("Content-Type", "text/csv; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="round-{found.id}.csv"')
-        self.finish(standings.as_csv(standings.table(self.store.entries(found.id), self.store.results(found.id))))
+        self.finish(standings.as_csv(table))
 
 
 class Policy(Page):
@@ -318,14 +351,14 @@ class Student(Page):
     """A student's submissions and their results, for that student and for instructors."""
 
     @web.authenticated
-    def get(self) -> None:
+    async def get(self) -> None:
         name = self.get_query_argument("name", self.current_user.name)
         if name != self.current_user.name:
             self.instructor()
         history = self.store.history(name)
         standing = {}
         for number in {row.round_id for row in history if row.state == FINISHED}:
-            table = standings.table(self.store.entries(number), self.store.results(number))
+            table = (await self.standing(self.store.round(number))).table
             students = sum(not row.anchor for row in table.rows)
             standing[number] = [(row, students) for row in table.rows if row.name == name and not row.anchor]
         self.render("student.html", name=name, history=history, standing=standing)
@@ -347,17 +380,22 @@ class Teach(Page):
         self.render("teach.html", drills=drills, games=rounds.GAMES, **more)
 
     @web.authenticated
-    def post(self, deed: str) -> None:
+    async def post(self, deed: str) -> None:
         self.instructor()
-        {
+        deeds = {
             "open": self.open,
             "close": self.close,
             "again": self.again,
             "students": self.students,
             "withdraw": self.withdraw,
-        }[deed]()
+        }
+        await deeds[deed]()
 
-    def open(self) -> None:
+    async def change(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Change the database in a thread: it may have to wait for another writer, or write thousands of rows."""
+        return await asyncio.to_thread(work, *arguments)
+
+    async def open(self) -> None:
         """Open a round."""
         name = self.get_body_argument("drill", "")
         drill = rounds.drill_of(name)
@@ -365,36 +403,40 @@ class Teach(Page):
         blocks = self.number("blocks", 1, MOST_BLOCKS)
         publish = self.get_body_argument("publish", "") == "yes"
         title = self.get_body_argument("title", "")
-        number = self.store.open_round(title, name, drill.rules_hash, anchors, blocks, publish)
+        how = (title, name, drill.rules_hash, anchors, blocks, publish)
+        number = await self.change(self.store.open_round, *how)
         self.redirect(self.url(f"round/{number}"))
 
     def chosen(self, drill: str) -> list[str]:
         """The selected anchors that this drill has."""
         return [name for name in self.get_body_arguments("anchor") if name in rounds.anchor_names(drill)]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close a round: from now on it is played."""
         found = self.store.round(self.number("round", 1, 10**9 - 1))
-        self.store.close_round(found.id, rounds.anchors_of(found.drill, json.loads(found.anchors)))
+        anchors = rounds.anchors_of(found.drill, json.loads(found.anchors))
+        await self.change(self.store.close_round, found.id, anchors)
         self.redirect(self.url(f"round/{found.id}"))
 
-    def again(self) -> None:
+    async def again(self) -> None:
         """Play a closed round again, as a new one with new seeds."""
-        self.redirect(self.url(f"round/{self.store.rerun(self.number('round', 1, 10**9))}"))
-
-    def withdraw(self) -> None:
-        """Take an entry out of a round."""
-        number = self.number("round", 1, 10**9 - 1)
-        self.store.withdraw(number, self.get_body_argument("name", ""))
+        number = await self.change(self.store.rerun, self.number("round", 1, 10**9 - 1))
         self.redirect(self.url(f"round/{number}"))
 
-    def students(self) -> None:
+    async def withdraw(self) -> None:
+        """Take an entry out of a round."""
+        number = self.number("round", 1, 10**9 - 1)
+        await self.change(self.store.withdraw, number, self.get_body_argument("name", ""))
+        self.redirect(self.url(f"round/{number}"))
+
+    async def students(self) -> None:
         """Create accounts, one name per line, and show their tokens once."""
         names = [line.strip() for line in self.get_body_argument("names", "").splitlines() if line.strip()]
         if not 1 <= len(names) <= MOST_NAMES:
             raise LeagueError(f"expected 1 to {MOST_NAMES} names, one per line, got {len(names)}")
         instructor = self.get_body_argument("instructor", "") == "yes"
-        self.show(tokens=[(name, self.store.issue_token(name, instructor)) for name in dict.fromkeys(names)])
+        tokens = await self.change(self.store.issue_tokens, names, instructor)
+        self.show(tokens=list(tokens.items()))
 
 
 class Login(Page):

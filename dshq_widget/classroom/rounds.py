@@ -12,6 +12,7 @@ from typing import Any
 from dshq_kernels.play.rollout import Matches, Player, play_matches
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.store import Anchor
+from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.drills import drills
 from dshq_widget.env.batch import compiled
@@ -87,6 +88,7 @@ def recording_of(
     league |= {"players": list(digests if side == 0 else digests[::-1])}
     league |= {"winner": -1 if result == 0 else side if result > 0 else 1 - side}
     recording = {
+        "format": REPLAY_FORMAT,
         "drill": drill.name,
         "rules_hash": drill.rules_hash,
         "seed": int(state[0]),

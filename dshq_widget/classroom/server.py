@@ -12,6 +12,7 @@ from tornado import httpserver, web
 
 from dshq_widget.classroom import pages
 from dshq_widget.classroom.errors import LeagueError
+from dshq_widget.classroom.recent import Recent
 from dshq_widget.classroom.referee import RefereeThread
 from dshq_widget.classroom.rounds import drill_of, league_drills
 from dshq_widget.classroom.store import Store
@@ -60,6 +61,7 @@ def application(
         with_hub=with_hub,
         instructors=instructors,
         limiter=Limiter(per_minute),
+        recent=Recent(store),
         in_flight=InFlight(),
         referee=referee,
     )

@@ -7,6 +7,7 @@ block, and a block that was played twice counts once.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime
 import hashlib
@@ -19,16 +20,18 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy import Column, ForeignKey, UniqueConstraint, event, func, select
 
+from dshq_widget.classroom import migrations
 from dshq_widget.classroom.errors import LeagueError
 
 OPEN, PLAYING, FINISHED = "open", "playing", "finished"
 """States of a round: it takes submissions; its matches are played; seeds, replays, perhaps policies are published."""
 LONGEST_NAME, LONGEST_TITLE = 255, 80
 SECRET_BYTES = 16
-SCHEMA = "1"
-"""Of the tables below; another number means that older releases cannot read them."""
 
 metadata = sql.MetaData()
+"""The tables. Who changes one adds a migration (migrations.py), a database of the release before to the tests, and a
+line to docs/formats.md.
+"""
 settings = sql.Table("settings", metadata, Column("key", sql.String(40), primary_key=True), Column("value", sql.Text))
 accounts = sql.Table(
     "accounts",
@@ -161,27 +164,16 @@ class Store:
             if self.engine.dialect.name == "sqlite":
                 event.listen(self.engine, "connect", _prepare_sqlite)
                 event.listen(self.engine, "begin", _begin_sqlite)
-            metadata.create_all(self.engine)
+            with self.engine.begin() as db:
+                migrations.prepare(db, metadata)
         except (sql.exc.SQLAlchemyError, ImportError, OSError) as error:
             raise LeagueError(f"cannot open the database {_shown(url)!r}: {_without(url, str(error))}") from error
         self._reading = self.engine.execution_options(reading=True)
-        self._check_schema()
+        self._changes: collections.Counter[int] = collections.Counter()
 
     def close_connections(self) -> None:
         """Close the database; SQLite then writes its log back into its file."""
         self.engine.dispose()
-
-    def _check_schema(self) -> None:
-        """Raises LeagueError for a database of another schema; a new one gets this release's."""
-        with self.engine.begin() as db:
-            found = db.scalar(select(settings.c.value).where(settings.c.key == "schema"))
-            if found is None:
-                db.execute(settings.insert().values(key="schema", value=SCHEMA))
-            elif found != SCHEMA:
-                raise LeagueError(
-                    f"the league's database has schema {found[:20]}, and this release reads {SCHEMA}: finish its "
-                    "rounds with the release that made it, or begin a new database"
-                )
 
     # ---- settings and accounts
 
@@ -195,19 +187,25 @@ class Store:
             return found
 
     def issue_token(self, name: str, instructor: bool = False) -> str:
-        """A new token for an account, which is created if necessary; its old token becomes invalid.
+        """The same for one account; returns the token."""
+        return self.issue_tokens([name], instructor)[name]
+
+    def issue_tokens(self, names: Sequence[str], instructor: bool = False) -> dict[str, str]:
+        """New tokens by the accounts' names; accounts are created if necessary, and old tokens become invalid. All are
+        made or none.
 
         Raises LeagueError for a name that is empty, too long or has control characters, and for a student's token of
         somebody who is an instructor.
         """
-        token = secrets.token_urlsafe(24)
+        tokens = {name: secrets.token_hex(24) for name in names}  # none begins like a flag
         with self.engine.begin() as db:
-            account = self._account(db, name)
-            if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
-                raise LeagueError(f"{name!r} is an instructor: tick 'as instructors', or choose another name")
-            row = accounts.update().where(accounts.c.name == name)
-            db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
-        return token
+            for name, token in tokens.items():
+                account = self._account(db, name)
+                if not instructor and db.scalar(select(accounts.c.instructor).where(accounts.c.id == account)):
+                    raise LeagueError(f"{name!r} is an instructor: tick 'as instructors', or choose another name")
+                row = accounts.update().where(accounts.c.name == name)
+                db.execute(row.values(token_hash=_token_hash(token), instructor=instructor))
+        return tokens
 
     def whose(self, token: str) -> User | None:
         """The account of a token."""
@@ -328,7 +326,14 @@ class Store:
             self._schedule(db, fresh, [{key: getattr(row, key) for key in columns} for row in kept])
             return fresh.id
 
+    def changes(self, number: int) -> int:
+        """How often entries or results of a round have changed since this process began: equal numbers, equal tables.
+        Only one process plays and answers.
+        """
+        return self._changes[number]
+
     def _schedule(self, db: sql.Connection, found: Any, rows: list[dict[str, Any]]) -> int:
+        self._changes[found.id] += 1
         db.execute(entries.insert(), [{**row, "round_id": found.id, "place": k} for k, row in enumerate(rows)])
         query = select(entries.c.id).where(entries.c.round_id == found.id).order_by(entries.c.place)
         ids = list(db.scalars(query))
@@ -365,7 +370,8 @@ class Store:
             left = select(func.count()).where(matches.c.round_id == job.round.id, ~matches.c.played)
             if db.scalar(left) == 0:
                 db.execute(rounds.update().where(rounds.c.id == job.round.id).values(state=FINISHED))
-            return True
+        self._changes[job.round.id] += 1
+        return True
 
     def withdraw(self, number: int, name: str) -> None:
         """Take a student's entry out of a round, with its games; of an open round, what the student has sent. Raises
@@ -392,6 +398,7 @@ class Store:
             left = select(func.count()).where(matches.c.round_id == number, ~matches.c.played)
             if db.scalar(left) == 0:
                 db.execute(rounds.update().where(rounds.c.id == number).values(state=FINISHED))
+        self._changes[number] += 1
 
     def progress(self, number: int) -> tuple[int, int]:
         """Blocks of a round that were played, and all of them."""

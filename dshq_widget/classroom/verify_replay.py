@@ -10,6 +10,7 @@ from typing import Any
 
 from dshq_widget.classroom.errors import LeagueError
 from dshq_widget.classroom.rounds import GAMES, digest, drill_of, play_block, recording_of
+from dshq_widget.contract.protocol import REPLAY_FORMAT
 from dshq_widget.env.replay import replay, state_hash
 from dshq_widget.learning.scenes import state_words
 from dshq_widget.policy import checkpoint
@@ -21,10 +22,15 @@ FIELDS = {"drill": str, "rules_hash": str, "seed": int, "actions": list, "ticks"
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a replay published by the league; raises LeagueError if the file is not one."""
     try:
-        found = json.loads(Path(path).read_text())
+        found = {"format": REPLAY_FORMAT, **json.loads(Path(path).read_text())}
         good = all(isinstance(found[key], kind) for key, kind in FIELDS.items())
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay ({type(error).__name__}: {error})") from error
+    if found["format"] != REPLAY_FORMAT:
+        raise LeagueError(
+            f"{os.fspath(path)!r} has the format {str(found['format'])[:20]!r} of a newer release, and this one reads "
+            f"{REPLAY_FORMAT}: update dshq-widget"
+        )
     if not good:
         raise LeagueError(f"{os.fspath(path)!r} is not a league replay: its fields have wrong types")
     if wrong := _wrong(found):

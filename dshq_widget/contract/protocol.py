@@ -55,6 +55,8 @@ SWAPS = ("now", "at_reset")
 """When a new policy starts to play: at the next decision, or when the next game begins."""
 REST_SECONDS = {"goal": 0.7, "draw": 0.35}
 """Show time (s) after an episode in which the world keeps moving without decisions, before the next one begins."""
+REPLAY_FORMAT = "1"
+"""Of saved replays and the league's matches. One that says nothing is of release 0.1.0, and of the first format."""
 
 RENDERERS = ("auto", "webgpu", "canvas2d")
 """What draws the match. "auto": WebGPU where there is one; while the same machine trains, and a processor draws, the

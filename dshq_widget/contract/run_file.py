@@ -1,5 +1,6 @@
 """YAML files of runs: what `dshq train --config` reads and what it writes beside a policy.
 
+    format: 1           # of this file; release 0.1.0 wrote none
     run:                # what to train, for how long, and where it goes; paths are relative to the file
       drill: ball
       algorithm: ppo
@@ -27,7 +28,7 @@ from typing import Any
 from dshq_widget.contract import settings
 from dshq_widget.contract.settings import SECTIONS, ConfigError, nearest, parse_value
 
-RUN = "run"
+RUN, FORMAT = "run", 1
 ALGORITHM_SECTIONS = ("spo", "gate", "dreamer")
 """Sections of algorithms; of those that are not in this release they are ignored, too."""
 
@@ -74,6 +75,12 @@ def read(path: str | os.PathLike[str], algorithms: Collection[str] = ALGORITHM_S
     """Read a file. Sections may have the names of `algorithms`. Raises ConfigError."""
     file = Path(path)
     content = _load(file)
+    found = content.pop("format", FORMAT)
+    if type(found) is not int or not 1 <= found <= FORMAT:
+        raise ConfigError(
+            f"wanted a configuration of format {FORMAT} at most, got {settings.shown(found)} in {str(path)!r}: it is "
+            "of a newer release; update dshq-widget"
+        )
     known = (RUN, *SECTIONS, *algorithms)
     for section, values in content.items():
         if section not in known:
@@ -202,7 +209,7 @@ def text(
     for key in paths:
         said[key] = os.path.relpath(Path(said[key]).expanduser().absolute(), folder)
     said |= {key: core.pop(key) for key in SHARED}
-    content: dict[str, Any] = {RUN: said, SECTIONS[0]: core}
+    content: dict[str, Any] = {"format": FORMAT, RUN: said, SECTIONS[0]: core}
     if section:
         content[algorithm] = dict(section)
     head = "# Written by `dshq train`. `dshq train --config THIS_FILE` repeats the run.\n"

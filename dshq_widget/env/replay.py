@@ -14,17 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dshq_kernels.backends.cpu import CpuGame
-from dshq_widget.contract.protocol import REST_SECONDS
+from dshq_widget.contract.protocol import REPLAY_FORMAT, REST_SECONDS
 
 FIRST = np.eye(1, 16, dtype=np.uint8)
 """Selects lane 0 of one tile, (1, 16); the other lanes are ignored."""
 
 
 def replay(game: CpuGame, recording: Mapping[str, Any]) -> NDArray[np.uint32]:
-    """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, or one
-    with missing decisions.
+    """The state at `recording["ticks"]`, u32 (words,). Raises ValueError for a recording of different rules, of a newer
+    format, or one with missing decisions.
     """
     spec = game.spec
+    if (given := recording.get("format", REPLAY_FORMAT)) != REPLAY_FORMAT:
+        raise ValueError(
+            f"the recording has the format {str(given)[:20]!r} of a newer release, and this one reads {REPLAY_FORMAT}: "
+            "update dshq-widget"
+        )
     if recording["rules_hash"] != spec["rules_hash"]:
         raise ValueError(
             f"the recording was made with rules {recording['rules_hash']}, but the drill has rules "

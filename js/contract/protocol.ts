@@ -320,6 +320,7 @@ export type StampedInput = MatchInput & { tick: number };
  * reset to `seed`; else that moment, because the page was loaded again or the match grew too long to keep whole.
  */
 export interface Recording {
+  format?: string; // REPLAY_FORMAT; release 0.1.0 wrote none
   drill: string;
   rules_hash: string;
   seed: number;

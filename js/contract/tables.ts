@@ -100,6 +100,8 @@ export const REST_SECONDS = {
   "draw": 0.35
 } as const;
 
+export const REPLAY_FORMAT = "1" as const;
+
 export const CONTROLS = {
   "match": "Match",
   "play": "Play",

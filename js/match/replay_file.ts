@@ -1,5 +1,6 @@
 /** Reads a replay that the Share menu saved. */
 import type { DrillSpec, Recording } from "../contract/protocol";
+import { REPLAY_FORMAT } from "../contract/tables";
 
 const MOST_TICKS = 1000; // an action stands for 120 ticks at most, and for the rest after an episode
 
@@ -9,6 +10,10 @@ const MOST_TICKS = 1000; // an action stands for 120 ticks at most, and for the 
  */
 export function readReplay(text: string, name: string, spec: DrillSpec): Recording {
   const found = parsed(text);
+  const format = found?.format ?? REPLAY_FORMAT;
+  if (format !== REPLAY_FORMAT) {
+    throw new Error(`${name} has the format ${String(format).slice(0, 20)} of a newer release, and this one reads ${REPLAY_FORMAT}. Update dshq-widget.`);
+  }
   const { drill, rules_hash, actions, inputs, ticks = 0, start } = found ?? {};
   const length = ticks - (start?.tick ?? 0);
   if (!found || !drill || !Array.isArray(actions) || !Array.isArray(inputs) || !(length > 0 && length <= MOST_TICKS * (actions.length + 1))) {

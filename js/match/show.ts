@@ -7,7 +7,7 @@
 
 import type { Recording, ShowEvent, Snapshot, StepUnit } from "../contract/protocol";
 import { type DrillSpec, type KeyInput, type MatchInput, type Mode, SHAPE_FLOATS } from "../contract/protocol";
-import { REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
+import { REPLAY_FORMAT, REST_SECONDS, SHOW_DEFAULTS, SPEEDS } from "../contract/tables";
 import { Deciders } from "./deciders";
 import { Body } from "./handles";
 import { copyOf, type Policy } from "./policy";
@@ -324,7 +324,8 @@ export class Show {
   /** The match up to this tick, as js/match/replay.ts and dshq_widget/env/replay.py play it again. */
   recording(): Recording {
     const { name: drill, rules_hash } = this.spec;
-    return { drill, rules_hash, seed: this.seed, ...this.log.read(), ticks: this.tick, sha256: stateHash(this.state.buffer) };
+    const end = { ticks: this.tick, sha256: stateHash(this.state.buffer) };
+    return { format: REPLAY_FORMAT, drill, rules_hash, seed: this.seed, ...this.log.read(), ...end };
   }
 
   snapshot(): Snapshot & { state: ArrayBuffer } {

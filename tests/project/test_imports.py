@@ -66,7 +66,8 @@ WIDGET = {
         "dshq_kernels",
     },
     "classroom": {
-        *("drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training", "dshq_kernels"),
+        *("contract", "drill", "drills", "env", "gyms", "learning", "notebook", "policy", "runtime", "training"),
+        "dshq_kernels",
     },
     "lessons": {"gpu", "algorithms", "classroom", "drill", "drills", "env", "learning"},
     "widget": {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Recording } from "../../contract/protocol";
 import { stateHash } from "../../match/recording";
@@ -69,6 +70,18 @@ describe("a replay file", () => {
       expect(() => readReplay(text, "notes.json", spec)).toThrow("notes.json is not a replay. Choose a file that Save replay has written.");
     },
   );
+
+  it("of release 0.1.0 has no format, and is read", () => {
+    const { format: _, ...old } = recording;
+    expect(readReplay(JSON.stringify(old), "toy.json", spec)).toEqual(old);
+    const text = readFileSync("tests/formats/0.1.0/replay.json", "utf-8");
+    const { rules_hash } = JSON.parse(text) as Recording;
+    expect(readReplay(text, "replay.json", { ...spec, name: "ball", rules_hash }).seed).toBe(3);
+  });
+
+  it("of a newer release says so", () => {
+    expect(() => read({ format: "2" })).toThrow("toy.json has the format 2 of a newer release, and this one reads 1. Update dshq-widget.");
+  });
 
   it("of another drill says which", () => {
     expect(() => read({ drill: "snake" })).toThrow('toy.json is a replay of the drill "snake", and this is "toy". Load it in DrillWidget("snake").');

@@ -20,6 +20,7 @@ BUDGETS: dict[str, float] = {
     "contract": 45,
     "drills": 60,
     "env": 130,
+    "formats": 15,
     "gpu": 35,
     "gyms": 45,
     "kernels": 90,

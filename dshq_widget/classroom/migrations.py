@@ -1,0 +1,53 @@
+"""The league's database through the releases: one of an earlier release becomes this one's when it is opened.
+
+`settings` says which schema a database has; release 0.1.0 did not say, and its is 0. `MIGRATIONS[n]` makes schema n + 1
+of schema n. All that are needed run in one transaction together with the new number, so a database has one schema or
+the other, also after a crash. They speak SQL of their own: store.py's tables are the newest ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sql
+from sqlalchemy import text
+
+from dshq_widget.classroom.errors import LeagueError
+
+KEY = "schema"
+
+
+def _drop_replaced(db: sql.Connection) -> None:
+    """0.1.0 kept every policy that a student ever sent; the bytes of those that play nowhere are dropped."""
+    entered = "SELECT submission_id FROM entries WHERE submission_id IS NOT NULL"
+    newest = "SELECT MAX(id) FROM submissions GROUP BY round_id, account_id"
+    query = text(f"UPDATE submissions SET content = :none WHERE id NOT IN ({entered}) AND id NOT IN ({newest})")
+    db.execute(query, {"none": b""})
+
+
+MIGRATIONS: tuple[Callable[[sql.Connection], None], ...] = (_drop_replaced,)
+SCHEMA = len(MIGRATIONS)
+"""Of the tables in store.py."""
+
+
+def prepare(db: sql.Connection, tables: sql.MetaData) -> None:
+    """Make a database, new or of an earlier release, this release's. Raises LeagueError for one of a newer release, and
+    changes nothing.
+    """
+    if not sql.inspect(db).has_table("settings"):
+        tables.create_all(db)
+        db.execute(text("INSERT INTO settings (key, value) VALUES (:key, :value)"), {"key": KEY, "value": str(SCHEMA)})
+        return
+    found = db.scalar(text("SELECT value FROM settings WHERE key = :key"), {"key": KEY})
+    given = found or "0"
+    if not given.isascii() or not given.isdigit() or len(given) > 4 or int(given) > SCHEMA:
+        raise LeagueError(
+            f"wanted a league's database of schema {SCHEMA} at most, got one of {given[:20]}, which a newer release "
+            "made; it was not changed: update dshq-widget, or serve it with that release"
+        )
+    for migration in MIGRATIONS[int(given) :]:
+        migration(db)
+    how = "UPDATE settings SET value = :value WHERE key = :key"
+    if found is None:
+        how = "INSERT INTO settings (key, value) VALUES (:key, :value)"
+    db.execute(text(how), {"key": KEY, "value": str(SCHEMA)})

@@ -1,0 +1,136 @@
+"""A class that looks at its round all at once: a table is worked out once, and nobody waits."""
+
+import asyncio
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from sqlalchemy import event
+
+from dshq_widget.classroom import standings
+from dshq_widget.classroom.recent import Recent
+from dshq_widget.classroom.store import FINISHED, PLAYING, Anchor, Outcome, Store
+from tests.harness.class_league import Person, Service, open_round
+
+
+class Changes:
+    """A store, as far as its rounds change."""
+
+    number = 0
+
+    def changes(self, number: int) -> int:
+        return self.number
+
+
+def test_it_is_worked_out_once_until_the_round_changes():
+    store, now, done = Changes(), [0.0], []
+    recent = Recent(store, seconds=2.0, clock=lambda: now[0])
+    playing, finished = (SimpleNamespace(id=1, state=state) for state in (PLAYING, FINISHED))
+
+    def work_out(number: int) -> int:
+        done.append(number)
+        return len(done)
+
+    async def go() -> None:
+        assert await asyncio.gather(*(recent.of("table", playing, work_out) for _ in range(50))) == [1] * 50
+        store.number += 1
+        assert await recent.of("table", playing, work_out) == 1, "a moment ago"
+        now[0] = 3.0
+        assert await recent.of("table", playing, work_out) == 2
+        store.number += 1
+        assert await recent.of("table", finished, work_out) == 3, "the last block counts at once"
+        now[0] = 1e6
+        assert await recent.of("table", finished, work_out) == 3
+
+    asyncio.run(go())
+
+
+def test_an_error_is_not_kept():
+    recent, found = Recent(Changes()), SimpleNamespace(id=1, state=FINISHED)
+
+    async def go() -> None:
+        with pytest.raises(ZeroDivisionError):
+            await recent.of("table", found, lambda number: number / 0)
+        assert await recent.of("table", found, lambda number: number) == 1
+
+    asyncio.run(go())
+
+
+def test_the_store_says_what_changes_a_table(tmp_path: Path):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    for name in ("ada", "ben"):
+        store.submit(number, name, 1, 1, name, b"")
+    seen = [store.changes(number)]
+
+    def changed() -> bool:
+        seen.append(store.changes(number))
+        return seen[-1] != seen[-2]
+
+    store.close_round(number, [Anchor("random", "random")])
+    assert changed()
+    job = store.next_job()
+    assert store.record(job, Outcome(16, 0, 16, None)) and changed()
+    assert not store.record(job, Outcome(16, 0, 16, None)) and not changed()
+    store.withdraw(number, "ben")
+    assert changed() and not changed()
+    assert store.changes(store.rerun(number)) == 1
+    store.close_connections()
+
+
+def test_others_are_answered_while_a_table_is_worked_out_and_while_accounts_are_made(tmp_path: Path, monkeypatch):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    number = open_round(store)
+    store.submit(number, "ada", 1, 1, "a1", b"")
+    store.close_round(number, [Anchor("random", "random")])
+    going, over = threading.Event(), threading.Event()
+    table, issue = standings.table, Store.issue_tokens
+
+    def slow_table(*rows):
+        going.set()
+        assert over.wait(60)
+        return table(*rows)
+
+    def slow_issue(self, names, instructor=False):
+        if len(names) > 1:
+            going.set()
+            assert over.wait(60)
+        return issue(self, names, instructor)
+
+    ada, prof = store.issue_token("ada"), store.issue_token("prof", instructor=True)
+    monkeypatch.setattr(standings, "table", slow_table)
+    monkeypatch.setattr(Store, "issue_tokens", slow_issue)
+    with Service(store) as service:
+        student, teacher = Person(service.port).log_in(ada), Person(service.port).log_in(prof)
+        for ask in (
+            lambda: student.get(f"/round/{number}"),
+            lambda: teacher.fill_in("/teach/students", "/teach", names="cleo\ndan"),
+        ):
+            going.clear()
+            over.clear()
+            waiting = threading.Thread(target=ask)
+            waiting.start()
+            try:
+                assert going.wait(60)
+                assert "Send a policy" not in Person(service.port).log_in(ada).get("/")
+                assert waiting.is_alive()
+            finally:
+                over.set()
+                waiting.join(60)
+    assert store.names() == ["ada", "cleo", "dan"]
+    store.close_connections()
+
+
+def test_two_thousand_accounts_are_one_transaction(tmp_path: Path):
+    store = Store(f"sqlite:///{tmp_path}/league.db")
+    names = [f"s{k}" for k in range(2000)]
+    begun: list[object] = []
+    event.listen(store.engine, "begin", begun.append)
+    tokens = store.issue_tokens(names)
+    assert len(begun) == 1
+    assert len(set(tokens.values())) == 2000 and store.whose(tokens["s1999"]).name == "s1999"
+    store.close_connections()
