@@ -1,7 +1,7 @@
 """Compiles what the first Train, and most tests, would wait for.
 
-    python -m tools.compile_ahead           what PPO needs
-    python -m tools.compile_ahead --all     also what search and the page's own learner need
+python -m tools.compile_ahead           what PPO needs
+python -m tools.compile_ahead --all     also what search and the page's own learner need
 """
 
 from __future__ import annotations
