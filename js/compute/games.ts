@@ -14,14 +14,24 @@ export interface Discounts {
   gae_lambda: number;
 }
 
-/** Sums over the episodes that ended in a rollout; returns are of side 0. */
-export const TALLIED = ["episodes", "wins0", "wins1", "draws", "decisions", "returns"] as const;
-export type Tally = Record<(typeof TALLIED)[number], number>;
+/** Of the episodes that ended in a rollout, game by game, then row by row, as settle.wgsl has them. */
+const OF_GAMES = ["episodes", "wins0", "wins1", "draws", "decisions"] as const;
+const OF_ROWS = ["late", "returns", "returnSum", "returnMin", "returnMax"] as const;
+
+/** Sums over games, and over learning sides. */
+export interface Tally extends Record<(typeof OF_GAMES)[number], number> {
+  returns: number; // ended episodes of learning sides
+  returnSum: number;
+  returnMin: number; // infinite where none ended
+  returnMax: number;
+  terms: number[]; // what each reward term paid them, over all decisions
+}
 
 export interface GroupOptions {
   count: number;
   length: number; // decisions of a rollout
-  opponent: string; // "self", or who plays side 1
+  opponent: string; // "self", or who plays the other side
+  side: number; // which side learns, 0 against "self"
   keys: Uint32Array; // of the games' generators
   ticks: Uint32Array | null; // where the first episodes' clocks stand; null: at 0
   practice: boolean;
@@ -53,13 +63,13 @@ export class Games {
     private readonly options: GroupOptions,
   ) {
     const { spec } = rules;
-    const { count, length, opponent, base } = options;
+    const { count, length, opponent, side, base } = options;
     const { planes, masks, observations, words, count: all } = samples;
     const [rows, terms, actionAt] = [rowsOf(count, spec.sides, opponent), spec.terms.length, placesOf(spec).action! * count];
     const slots = 1 + Math.floor((length - 1) / Math.ceil(spec.time_limit / spec.action_repeat)); // last observations of a row
     this.rows = rows;
-    [this.clock, this.tally] = [kit.zeros(2), kit.zeros(TALLIED.length * count + 2 * rows)];
-    [this.paid, this.advantages] = [kit.uniform(new Array(9).fill(0)), kit.uniform(new Array(7).fill(0))];
+    [this.clock, this.tally] = [kit.zeros(2), kit.zeros(this.runningAt() + rows)];
+    [this.paid, this.advantages] = [kit.uniform(new Array(10).fill(0)), kit.uniform(new Array(7).fill(0))];
     const { clock, tally, paid, advantages } = this;
     const games = rules.games(options.keys, options.practice);
     const { state } = games;
@@ -70,8 +80,8 @@ export class Games {
     const [ends, unused, whole] = [kit.zeros(2 * count), kit.zeros(2 * count), kit.zeros(spec.sides * Math.max(1, words) * count)];
     kit.write(ends, new Uint32Array(2 * count).fill(1)); // every game is over at first, and a new episode begins
 
-    const sizes = kit.uniform([count, rows, spec.n_obs, words, length, actionAt, base, all]);
-    const heads = kit.uniform([rows, spec.n_actions, words, actionAt, base, all]);
+    const sizes = kit.uniform([count, rows, spec.n_obs, words, length, actionAt, base, all, side]);
+    const heads = kit.uniform([rows, spec.n_actions, words, actionAt + side * count, base, all]);
     const move = (name: string, bound: Record<number, GPUBuffer>, threads: number) => kit.step(common + rowsOfSamples, name, bound, groupsOf(threads));
     const observe = games.step("observe", seen, unused);
     const see = [observe, move("record", { 0: sizes, 1: clock, 2: seen, 3: x, 4: observations }, rows)];
@@ -111,25 +121,49 @@ export class Games {
   prepare(encoder: GPUCommandEncoder, { gamma, gae_lambda }: Discounts, draws: number): void {
     const { kit, rows } = this;
     const { spec } = this.rules;
-    const { count, length, base } = this.options;
+    const { count, length, side, base } = this.options;
     const all = this.samples.count;
     const ticksAt = placesOf(spec).ticks!;
-    kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, { f32: gamma }]);
+    kit.set(this.paid, [count, rows, spec.action_repeat, spec.time_limit, ticksAt, spec.terms.length, base, all, side, { f32: gamma }]);
     kit.set(this.advantages, [length, rows, spec.n_actions + 1, base, all, { f32: gamma }, { f32: gae_lambda }]);
     kit.write(this.clock, Uint32Array.of(0, draws));
-    encoder.clearBuffer(this.tally, 0, 4 * (TALLIED.length * count + rows)); // returns of running episodes stay
+    encoder.clearBuffer(this.tally, 0, 4 * this.runningAt()); // returns of running episodes stay
   }
 
-  /** What ended in the last rollout. */
+  /** What ended in the last rollout, and what its decisions paid. */
   async tallied(): Promise<Tally> {
     const { count } = this.options;
-    const [sums] = await this.kit.read(this.tally);
-    const sum = (k: number) => sums!.subarray(k * count, (k + 1) * count).reduce((total, value) => total + value, 0);
-    return Object.fromEntries(TALLIED.map((name, k) => [name, sum(k)])) as Tally;
+    const [found] = await this.kit.read(this.tally);
+    const parts = (from: number, size: number) => (k: number) => found!.subarray(from + k * size, from + (k + 1) * size);
+    const [ofGames, ofRows] = [parts(0, count), parts(OF_GAMES.length * count, this.rows)];
+    const ended = ofRows(OF_ROWS.indexOf("returns"));
+    const there = (name: (typeof OF_ROWS)[number]) => ofRows(OF_ROWS.indexOf(name)).filter((_, row) => ended[row]! > 0);
+    return {
+      ...(Object.fromEntries(OF_GAMES.map((name, k) => [name, sum(ofGames(k))])) as Record<(typeof OF_GAMES)[number], number>),
+      returns: sum(ended),
+      returnSum: sum(there("returnSum")),
+      returnMin: Math.min(...there("returnMin")),
+      returnMax: Math.max(...there("returnMax")),
+      terms: this.rules.spec.terms.map((_, k) => sum(ofRows(OF_ROWS.length + k))),
+    };
+  }
+
+  /** Words of the tally before the returns of running episodes. */
+  private runningAt(): number {
+    return OF_GAMES.length * this.options.count + (OF_ROWS.length + this.rules.spec.terms.length) * this.rows;
   }
 }
 
-/** Learning sides of games: both where the policy plays itself, else side 0. */
+function sum(values: Float32Array): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Learning sides of games: both where the policy plays itself, else one. */
 export function rowsOf(count: number, sides: number, opponent: string): number {
   return opponent === "self" ? count * sides : count;
+}
+
+/** How many of the games against an opponent are learned from which side: half of them from either. */
+export function shareSides(count: number, sides: number, opponent: string): number[] {
+  return opponent === "self" || sides === 1 ? [count] : [Math.ceil(count / 2), Math.floor(count / 2)];
 }

@@ -1,5 +1,5 @@
 /** A rollout of many games, with rewards, ends and advantages, as one command buffer. */
-import { type Discounts, Games, kernelOf, rowsOf, TALLIED, type Tally } from "./games";
+import { type Discounts, Games, kernelOf, rowsOf, shareSides, type Tally } from "./games";
 import { type Kit, record } from "./kit";
 import type { Network } from "./network";
 import { Rules, type RulesSpec } from "./rules";
@@ -9,7 +9,7 @@ import { Timer } from "./timer";
 export interface GamesDescription {
   wgsl: string; // the rules: `CompiledDrill.wgsl`
   spec: RulesSpec;
-  opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill
+  opponents: Record<string, number>; // how many games against whom: "self", "random", a baseline of the drill, half of them from either side
   length: number; // decisions of a rollout
   seed?: number; // of the first game; the others have the next ones
   starts?: Starts; // instead of such seeds
@@ -29,7 +29,11 @@ export interface RolloutMetrics {
   wins: [number, number];
   draws: number;
   episode_length_mean: number | null; // decisions; null where no episode ended
-  return_mean: number | null; // of side 0
+  returns: number; // episodes of learning sides that ended
+  return_mean: number | null; // of these
+  return_min: number | null;
+  return_max: number | null;
+  rewards: number[]; // what each term paid the learning sides, over all decisions
   gpu_time_ms: number | null; // null where the device has no timestamps
 }
 
@@ -64,17 +68,20 @@ export class Rollout {
   ) {
     const { spec, opponents, length, seed = 0, starts, practice = true, weights = {} } = games;
     const { sides } = spec;
-    const wanted = Object.entries(opponents).filter(([, count]) => count > 0);
-    const rows = wanted.reduce((sum, [opponent, count]) => sum + rowsOf(count, sides, opponent), 0);
+    const wanted = Object.entries(opponents).flatMap(([opponent, games]) =>
+      shareSides(games, sides, opponent).map((count, side) => ({ opponent, count, side })),
+    );
+    const played = wanted.filter(({ count }) => count > 0);
+    const rows = played.reduce((sum, { opponent, count }) => sum + rowsOf(count, sides, opponent), 0);
     this.samples = new Samples(kit, rows * length, spec.n_obs, spec.masked ? Math.ceil(spec.n_actions / 32) : 0);
     this.timer = new Timer(kit.device);
     this.pays = kit.zeros(2 * spec.terms.length);
     this.setRewards(weights);
     let [base, first] = [0, 0];
-    this.groups = wanted.map(([opponent, count]) => {
+    this.groups = played.map(({ opponent, count, side }) => {
       const keys = starts?.keys.slice(first, first + count) ?? Uint32Array.from({ length: count }, (_, game) => seed + first + game);
       const ticks = starts?.ticks.slice(first, first + count) ?? null;
-      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, keys, ticks, practice, base, pays: this.pays });
+      const group = new Games(kit, network, rules, this.samples, { count, length, opponent, side, keys, ticks, practice, base, pays: this.pays });
       base += group.rows * length;
       first += count;
       return group;
@@ -102,16 +109,20 @@ export class Rollout {
     const time = this.timer.resolve(encoder);
     this.kit.device.queue.submit([encoder.finish()]);
     const [tallies, gpu_time_ms] = await Promise.all([Promise.all(this.groups.map((group) => group.tallied())), time()]);
-    const sum = (name: keyof Tally) => tallies.reduce((total, tally) => total + tally[name], 0);
-    const [episodes, first, second, drawn, decisions, returns] = TALLIED.map(sum) as [number, number, number, number, number, number];
-    const mean = (total: number) => (episodes ? total / episodes : null);
+    const sum = (name: Exclude<keyof Tally, "terms">) => tallies.reduce((total, tally) => total + tally[name], 0);
+    const [episodes, returns] = [sum("episodes"), sum("returns")];
+    const known = (count: number, value: number) => (count ? value : null);
     return {
       agent_steps: this.samples.count,
       episodes,
-      wins: [first, second],
-      draws: drawn,
-      episode_length_mean: mean(decisions),
-      return_mean: mean(returns),
+      wins: [sum("wins0"), sum("wins1")],
+      draws: sum("draws"),
+      episode_length_mean: known(episodes, sum("decisions") / episodes),
+      returns,
+      return_mean: known(returns, sum("returnSum") / returns),
+      return_min: known(returns, Math.min(...tallies.map(({ returnMin }) => returnMin))),
+      return_max: known(returns, Math.max(...tallies.map(({ returnMax }) => returnMax))),
+      rewards: this.games.spec.terms.map((_, k) => tallies.reduce((total, { terms }) => total + terms[k]!, 0)),
       gpu_time_ms,
     };
   }

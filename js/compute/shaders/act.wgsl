@@ -1,5 +1,5 @@
 // The heads: softmax of the logits, an action drawn, its log-probability and the value; one thread a row.
-struct Sizes { rows: u32, n_actions: u32, words: u32, action_at: u32, base: u32, samples: u32 }
+struct Sizes { rows: u32, n_actions: u32, words: u32, action_at: u32, base: u32, samples: u32 } // action_at: of the first row's side
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> clock: array<u32>; // the decision, and what the draws hang on
 @group(0) @binding(2) var<storage, read> outputs: array<f32>; // [rows, n_actions + 1]

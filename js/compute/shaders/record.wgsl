@@ -1,5 +1,5 @@
 // What the rules wrote with the game last becomes rows of samples; a row is a learning side of a game.
-struct Sizes { games: u32, rows: u32, n_obs: u32, words: u32, length: u32, action_at: u32, base: u32, samples: u32 }
+struct Sizes { games: u32, rows: u32, n_obs: u32, words: u32, length: u32, action_at: u32, base: u32, samples: u32, side: u32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read_write> clock: array<u32>; // the decision
 @group(0) @binding(2) var<storage, read_write> seen: array<f32>; // [sides, n_obs, games]
@@ -14,8 +14,12 @@ struct Sizes { games: u32, rows: u32, n_obs: u32, words: u32, length: u32, actio
 fn sample_of(row: u32) -> u32 {
   return sizes.base + clock[0] * sizes.rows + row;
 }
+// The first rows are those of `side`.
+fn side_of(row: u32) -> u32 {
+  return sizes.side + row / sizes.games;
+}
 fn seen_by(row: u32, k: u32) -> f32 {
-  return seen[((row / sizes.games) * sizes.n_obs + k) * sizes.games + row % sizes.games];
+  return seen[(side_of(row) * sizes.n_obs + k) * sizes.games + row % sizes.games];
 }
 
 @compute @workgroup_size(64)
@@ -32,7 +36,7 @@ fn record(@builtin(global_invocation_id) id: vec3u) {
 fn permit(@builtin(global_invocation_id) id: vec3u) {
   if (id.x >= sizes.rows) { return; }
   for (var w = 0u; w < sizes.words; w++) {
-    let word = whole[((id.x / sizes.games) * sizes.words + w) * sizes.games + id.x % sizes.games];
+    let word = whole[(side_of(id.x) * sizes.words + w) * sizes.games + id.x % sizes.games];
     masks[sample_of(id.x) * sizes.words + w] = bitcast<u32>(word);
   }
 }
@@ -46,11 +50,12 @@ fn keep(@builtin(global_invocation_id) id: vec3u) {
   for (var k = 0u; k < sizes.n_obs; k++) { late[(u32(slot) * sizes.rows + id.x) * sizes.n_obs + k] = seen_by(id.x, k); }
 }
 
-// A scripted opponent is side 1.
+// A scripted opponent is the other side.
 @compute @workgroup_size(64)
 fn reply(@builtin(global_invocation_id) id: vec3u) {
   if (id.x >= sizes.games) { return; }
-  state[sizes.action_at + sizes.games + id.x] = bitcast<u32>(whole[sizes.games + id.x]);
+  let at = (1u - sizes.side) * sizes.games + id.x;
+  state[sizes.action_at + at] = bitcast<u32>(whole[at]);
 }
 
 @compute @workgroup_size(1)

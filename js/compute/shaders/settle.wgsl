@@ -1,5 +1,5 @@
 // After a decision: what it paid each learning side, and whose episode it ended; one thread a game (play/settle_cuda.py).
-struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, gamma: f32 }
+struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u32, n_terms: u32, base: u32, samples: u32, side: u32, gamma: f32 }
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> clock: array<u32>;
 @group(0) @binding(2) var<storage, read> terms: array<f32>; // [sides, n_terms, games], after the decision
@@ -8,7 +8,18 @@ struct Sizes { games: u32, rows: u32, repeat: u32, time_limit: u32, ticks_at: u3
 @group(0) @binding(5) var<storage, read_write> ends: array<i32>; // [2, games]: terminated, winner; then: over
 @group(0) @binding(6) var<storage, read> state: array<u32>;
 @group(0) @binding(7) var<storage, read_write> planes: array<f32>;
-@group(0) @binding(8) var<storage, read_write> tally: array<f32>; // [6, games] episodes, wins of 0 and of 1, draws, decisions, returns; [2, rows] late, running
+@group(0) @binding(8) var<storage, read_write> tally: array<f32>; // [5, games] episodes, wins of 0 and of 1, draws, decisions; then of rows
+
+// What `tally` has of a row, behind what it has of games; behind the terms the return of the running episode, which stays.
+const LATE = 0u; // truncated episodes
+const ENDS = 1u; // episodes that ended
+const SUM = 2u;
+const LOW = 3u;
+const HIGH = 4u;
+const TERMS = 5u; // what each term paid, over all decisions
+fn of_row(what: u32, row: u32) -> u32 {
+  return 5u * sizes.games + what * sizes.rows + row;
+}
 
 @compute @workgroup_size(64)
 fn settle(@builtin(global_invocation_id) id: vec3u) {
@@ -19,7 +30,7 @@ fn settle(@builtin(global_invocation_id) id: vec3u) {
   let late = !terminated && ticks >= sizes.time_limit;
   let over = terminated || late;
   for (var row = game; row < sizes.rows; row += sizes.games) {
-    let side = row / sizes.games;
+    let side = sizes.side + row / sizes.games;
     var total = 0.0;
     for (var k = 0u; k < sizes.n_terms; k++) {
       let place = (side * sizes.n_terms + k) * sizes.games + game;
@@ -29,16 +40,23 @@ fn settle(@builtin(global_invocation_id) id: vec3u) {
         before[place] = terms[place];
       }
       total += pays[k] * value;
+      tally[of_row(TERMS + k, row)] += pays[k] * value;
     }
     let at = sizes.base + clock[0] * sizes.rows + row;
-    let late_at = 6u * sizes.games + row;
     planes[REWARD * sizes.samples + at] = total;
     planes[ENDED * sizes.samples + at] = select(select(0.0, 2.0, late), 1.0, terminated);
-    planes[SLOT * sizes.samples + at] = select(-1.0, tally[late_at], late);
-    tally[late_at] += select(0.0, 1.0, late);
-    let gain = tally[late_at + sizes.rows] + total;
-    tally[late_at + sizes.rows] = select(gain, 0.0, over);
-    tally[5u * sizes.games + game] += select(0.0, gain, over && side == 0u);
+    planes[SLOT * sizes.samples + at] = select(-1.0, tally[of_row(LATE, row)], late);
+    tally[of_row(LATE, row)] += select(0.0, 1.0, late);
+    let running = of_row(TERMS + sizes.n_terms, row);
+    let gain = tally[running] + total;
+    tally[running] = select(gain, 0.0, over);
+    if (over) {
+      let first = tally[of_row(ENDS, row)] == 0.0;
+      tally[of_row(LOW, row)] = select(min(tally[of_row(LOW, row)], gain), gain, first);
+      tally[of_row(HIGH, row)] = select(max(tally[of_row(HIGH, row)], gain), gain, first);
+      tally[of_row(ENDS, row)] += 1.0;
+      tally[of_row(SUM, row)] += gain;
+    }
   }
   if (over) {
     let winner = ends[sizes.games + game];

@@ -124,18 +124,20 @@ export class GpuEngine implements Away {
   }
 
   private statsOf(rollout: Awaited<ReturnType<GpuLearner["rollout"]>>): Float64Array {
-    const { episodes, wins, draws, agent_steps, episode_length_mean, return_mean } = rollout;
-    const known: Partial<Record<(typeof STATS)[number], number>> = {
+    const { episodes, wins, draws, agent_steps, episode_length_mean, returns, return_mean, return_min, return_max, rewards } = rollout;
+    const known: Record<(typeof STATS)[number], number> = {
       episodes,
       wins_0: wins[0],
       wins_1: wins[1],
       draws,
       decisions: episodes * (episode_length_mean ?? 0),
-      returns: episodes,
-      return_sum: episodes * (return_mean ?? 0),
+      returns,
+      return_sum: returns * (return_mean ?? 0),
+      return_min: return_min ?? Number.POSITIVE_INFINITY,
+      return_max: return_max ?? Number.NEGATIVE_INFINITY,
       agent_steps,
     };
-    return Float64Array.from([...STATS.map((name) => known[name] ?? Number.NaN), ...this.spec.terms.map(() => Number.NaN)]);
+    return Float64Array.from([...STATS.map((name) => known[name]), ...rewards]);
   }
 }
 

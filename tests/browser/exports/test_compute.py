@@ -180,18 +180,21 @@ def play(page: ComputePage, drill: CompiledDrill, policy: Policy, opponents: dic
     return page.ask("rollout", {"gamma": 0.97, "gae_lambda": 0.9})
 
 
-def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: str, seed: int, gamma: float) -> dict:
-    """What the processor says of `actions` [T, rows] in games seeded `seed`, `seed + 1`, ...: each decision's
-    observations, masks, rewards and ends, [T, rows, ...], what came after, and each value.
+def replay(
+    drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: str, side: int, seed: int, gamma: float
+) -> dict:
+    """What the processor says of `actions` [T, rows] of the sides from `side` on in games seeded `seed`, `seed + 1`,
+    ...: each decision's observations, masks, rewards and ends, [T, rows, ...], what came after, and each value.
     """
     game, spec = drill.game(), drill.spec
     sides = 1 if opponent != "self" else spec["sides"]
+    learning = slice(side, side + sides)
     games = actions.shape[1] // sides
     tiles = game.new(games // 16, seed, practice=True)
 
     def rows(values: np.ndarray) -> np.ndarray:
         """`[tiles, sides, n, 16]` as `[rows, n]`."""
-        return np.moveaxis(values, 1, 0).transpose(0, 1, 3, 2).reshape(-1, values.shape[2])[: sides * games]
+        return np.moveaxis(values, 1, 0)[learning].transpose(0, 1, 3, 2).reshape(-1, values.shape[2])
 
     def potentials(values: np.ndarray) -> np.ndarray:
         return rows(values) * [term["kind"] == "potential" for term in spec["terms"]]
@@ -203,13 +206,13 @@ def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: 
         step = {"observations": rows(game.observe(tiles)), "mask": rows(game.mask(tiles))}
         if opponent != "self":
             tiles["action"] = game.actions(tiles, opponent)
-        tiles["action"][:, :sides] = chosen.reshape(sides, -1, 16).swapaxes(0, 1)
+        tiles["action"][:, learning] = chosen.reshape(sides, -1, 16).swapaxes(0, 1)
         game.decide(tiles)
         game.tick(tiles, spec["action_repeat"])
         terms, (terminated, _) = game.terms(tiles), game.status(tiles)
         late = (tiles["ticks"] >= spec["time_limit"]) & ~terminated
         paid = rows(terms) + potentials(terms) * (gamma - 1) - before
-        step["reward"] = paid @ weights
+        step["reward"], step["paid"] = paid @ weights, paid * weights
         step["last"] = rows(game.observe(tiles))
         game.reset(tiles, terminated | late)
         over = np.tile((terminated | late).ravel(), sides)
@@ -226,9 +229,9 @@ def replay(drill: CompiledDrill, policy: Policy, actions: np.ndarray, opponent: 
     [
         pytest.param(Race, {"self": 64}, 40, id="two sides, potentials, truncated", marks=pytest.mark.slow),
         pytest.param(
-            Race, {"self": 32, "walker": 16, "random": 48}, 20, id="several opponents", marks=pytest.mark.slow
+            Race, {"self": 32, "walker": 32, "random": 64}, 40, id="several opponents", marks=pytest.mark.slow
         ),
-        pytest.param(Barred, {"walker": 64}, 40, id="masked, against a script", marks=pytest.mark.slow),
+        pytest.param(Barred, {"walker": 64}, 40, id="masked, against a script from both sides"),
         pytest.param(drills["cartpole"], {"self": 64}, 32, id="cartpole"),
     ],
 )
@@ -238,26 +241,47 @@ def test_a_rollout_is_what_the_processor_makes_of_its_actions(page, drill, oppon
     policy = Policy(spec.layers, spec.activation, weights_of(spec, 2))
     metrics, found = play(page, drill, policy, opponents, length), page.samples()
     count = found["action"].size
-    begin, seed, episodes = 0, 7, 0
+    begin, seed, told = 0, 7, Told(np.zeros(len(drill.spec["terms"])))
     for opponent, games in opponents.items():
-        rows = games * (drill.spec["sides"] if opponent == "self" else 1)
-        end = begin + rows * length
-        part = {name: values.reshape(count, -1)[begin:end].reshape(length, rows, -1) for name, values in found.items()}
-        episodes += agree(drill, policy, part, opponent, games, seed)
-        begin, seed = end, seed + games
+        both = opponent == "self" or drill.spec["sides"] == 1
+        for side, playing in enumerate([games] if both else [games // 2, games // 2]):
+            rows = playing * (drill.spec["sides"] if opponent == "self" else 1)
+            end = begin + rows * length
+            part = {
+                name: values.reshape(count, -1)[begin:end].reshape(length, rows, -1) for name, values in found.items()
+            }
+            agree(drill, policy, part, opponent, side, playing, seed, told)
+            begin, seed = end, seed + playing
     assert metrics["agent_steps"] == begin == count
-    assert metrics["episodes"] == episodes > 0
+    assert metrics["episodes"] == told.episodes > 0
+    assert metrics["returns"] == len(told.returns)
+    for name, value in (("mean", np.mean), ("min", np.min), ("max", np.max)):
+        assert metrics[f"return_{name}"] == pytest.approx(value(told.returns), abs=1e-4), name
+    assert list(metrics["rewards"].values()) == pytest.approx(told.paid.tolist(), rel=1e-4, abs=1e-3)
 
 
-def agree(drill: CompiledDrill, policy: Policy, found: dict, opponent: str, games: int, seed: int) -> int:
-    """Compare samples `[T, rows, ...]` of games against one opponent with the processor's; returns the episodes that
-    ended.
+@dataclasses.dataclass
+class Told:
+    """What the metrics of a rollout should say."""
+
+    paid: np.ndarray
+    """To learning sides, by each reward term."""
+    episodes: int = 0
+    returns: list[float] = dataclasses.field(default_factory=list)
+    """Of learning sides, of the episodes that ended."""
+
+
+def agree(
+    drill: CompiledDrill, policy: Policy, found: dict, opponent: str, side: int, games: int, seed: int, told: Told
+) -> None:
+    """Compare samples `[T, rows, ...]` of games against one opponent, learned from `side`, with the processor's; adds
+    what ended and what was paid to `told`.
     """
     mask = found.pop("mask")
     seen = found.pop("observations")
     planes = {name: values[..., 0] for name, values in found.items()}
     actions = planes["action"].astype(np.int32)
-    wanted = replay(drill, policy, actions, opponent, seed, 0.97)
+    wanted = replay(drill, policy, actions, opponent, side, seed, 0.97)
     assert np.abs(seen - wanted["observations"]).max() <= 1e-5
     terminated, truncated = wanted["terminated"], wanted["truncated"]
     assert np.array_equal(planes["ended"] == 1, terminated) and np.array_equal(planes["ended"] == 2, truncated)
@@ -283,7 +307,13 @@ def agree(drill: CompiledDrill, policy: Policy, found: dict, opponent: str, game
     advantages, returns = gae(*arrays, 0.97, 0.9)
     assert np.abs(planes["advantage"] - advantages).max() <= GRADIENT
     assert np.abs(planes["returns"] - returns).max() <= GRADIENT
-    return int((terminated | truncated)[:, :games].sum())
+    over, running = terminated | truncated, np.zeros(actions.shape[1])
+    for reward, ended in zip(wanted["reward"], over, strict=True):
+        running += reward
+        told.returns += running[ended].tolist()
+        running[ended] = 0
+    told.episodes += int(over[:, :games].sum())
+    told.paid += wanted["paid"].sum((0, 1))
 
 
 @pytest.mark.slow
