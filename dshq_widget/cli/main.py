@@ -270,7 +270,8 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
         for name in ("frames_per_second", "bytes_per_second", "memcpy_bytes_per_second"):
             print(f"{name:24} {result[name]:>18,.0f}")
         if result["guard"]:
-            print(f"copies between host and device: {result['host_copies']} ({result['guard']})")
+            copies = "not counted" if result["host_copies"] is None else result["host_copies"]
+            print(f"copies between host and device: {copies} ({result['guard']})")
     return result
 
 

@@ -1,5 +1,6 @@
 """Frames into the replay ring: rows in the arriving form, drawn where they stay, sampled only when they are whole."""
 
+import contextlib
 import json
 import threading
 import time
@@ -19,6 +20,7 @@ from dshq_widget.contract.settings import ConfigError
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drill.declaration import Choice, Drill, Observation, rule
 from dshq_widget.env.batch import compiled
+from dshq_widget.pixels import transfer_guard
 from dshq_widget.pixels.ring import ReplayRing
 
 
@@ -200,10 +202,27 @@ class TestIngest:
     def test_it_measures_beside_memcpy(self, capsys):
         assert main.main(["ingest", "bandit", "--seconds", "0.2", "--json", "--guard"]) == 0
         found = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-        assert found["frames_per_second"] > 1000 and found["host_copies"] == 0
+        assert found["frames_per_second"] > 1000 and "no slot moved" in found["guard"]
         assert found["bytes_per_second"] == pytest.approx(1440 * found["frames_per_second"])
         assert found["memcpy_bytes_per_second"] > found["bytes_per_second"]
         assert ingest(compiled("bandit"), 0.05)["host_copies"] is None, "nobody looked"
+
+    def test_the_guard_says_what_it_counted_and_null_where_it_counted_nothing(self, monkeypatch, capsys):
+        monkeypatch.setattr(transfer_guard, "counts", lambda: False)
+        found = ingest(compiled("bandit"), 0.05, guard=True)
+        assert found["host_copies"] is None and "nothing was counted" in found["guard"]
+        assert main.main(["ingest", "bandit", "--seconds", "0.05", "--guard"]) == 0
+        assert "copies between host and device: not counted" in capsys.readouterr().out
+
+        @contextlib.contextmanager
+        def three():
+            copies = []
+            yield copies
+            copies += ["Memcpy HtoD"] * 3
+
+        monkeypatch.setattr(transfer_guard, "counts", lambda: True)
+        monkeypatch.setattr(transfer_guard, "counted", three)
+        assert ingest(compiled("bandit"), 0.05, guard=True)["host_copies"] == 3
 
     def test_what_no_frame_shows_is_a_sentence(self, capsys, reference_rules):
         with pytest.raises(ValueError, match="'unseen' has no scene to draw"):
