@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -127,6 +127,14 @@ class Algorithm:
     """Shared settings that suit it better than a drill's own `training`; the user may choose others."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Shared settings that it decides itself, such as the shape of its network; nobody can choose others."""
+    network: Callable[[Any], tuple[tuple[int, ...], tuple[int, ...]]] | None = None
+    """`network(settings)`: what stands in front of its network, as encoded in `layers`
+    (dshq_kernels/network/layers.py), and the hidden sizes. None: what the drill and the shared settings say.
+    """
+    of_layers: Callable[[Sequence[int]], Mapping[str, Any]] = lambda layers: {}
+    """Its own settings that give it the network of these layers. They win over those of a file: an older one may not
+    have them.
+    """
     summary: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda metrics: {}
     """What `dshq train --json` says of a run beyond what it says of every run, from the run's last metrics."""
     suits: Callable[[Mapping[str, Any]], None] = lambda spec: None
@@ -174,6 +182,14 @@ class Algorithm:
             raise CheckpointError(
                 f"{name!r} is of the algorithm {saved.algorithm}, and here {self.name} trains: open the file by itself"
             )
+
+    def shaped(self, spec: Mapping[str, Any], section: Section | None) -> Mapping[str, Any]:
+        """A drill's `spec` with what stands in front of this algorithm's network, by its own settings."""
+        return spec if self.network is None else {**spec, "front": self.network(section)[0]}
+
+    def decided(self, section: Section | None) -> Mapping[str, Any]:
+        """`fixed`, and the hidden sizes where its own settings decide them."""
+        return self.fixed if self.network is None else {**self.fixed, "hidden_sizes": self.network(section)[1]}
 
     def suggested(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """The algorithm's own settings that suit a drill better than the defaults, as the drill says."""

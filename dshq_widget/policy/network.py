@@ -17,6 +17,8 @@ from dshq_kernels.network.layers import (
     Front,
     Grid,
     Pairs,
+    Places,
+    Weights,
     is_network,
     judge_pairs,
     look_ahead,
@@ -26,6 +28,7 @@ from dshq_kernels.network.layers import (
     shapes,
 )
 from dshq_kernels.network.mlp import FORBIDDEN
+from dshq_kernels.network.places import judge_places, read_places
 from dshq_widget.contract import protocol
 from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.policy import convolutions
@@ -73,7 +76,7 @@ class PolicySpec:
             raise ValueError(f"unknown activation {self.activation!r}: choose from {', '.join(ACTIVATIONS)}")
         if self.separate and (self.front or any(n % 2 for n in self.layers[1:-1])):
             raise ValueError(
-                "two networks side by side need hidden layers of even width, no grid and no pairs in front; "
+                "two networks side by side need hidden layers of even width, no grid, no pairs and no places in front; "
                 f"got {self.layers}"
             )
         if self.separate and self.memory:
@@ -192,7 +195,7 @@ class PolicySpec:
             for part in parts[0]:
                 part[:] = rng.standard_normal(part.shape) * GRID_DEVIATION
         elif front:
-            weigh, _ = parts[4]
+            weigh, _ = parts[len(front.shapes) - 1]
             weigh[:] = _orthogonal(rng, weigh.shape) * POLICY_GAIN
         for matrix, _ in convolutions.split(self.trunk(weights), self.pixels) if self.pixels else []:
             matrix[:] = (_orthogonal(rng, (len(matrix), matrix[0].size)) * HIDDEN_GAIN).reshape(matrix.shape)
@@ -234,21 +237,31 @@ class Policy:
 
     def forward(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 `[..., n_actions]` and values f32 `[...]` of observations f32 `[..., n_obs]`."""
-        x = np.asarray(obs, np.float32)
-        if x.shape[-1:] != (self.spec.layers[0],):
-            raise ValueError(f"this policy reads {self.spec.layers[0]} observations; got shape {x.shape}")
-        parts, front, seen = self._parts, self.spec.front, x
-        if isinstance(front, Grid):
-            x, parts = look_ahead(front, *parts[0], seen), parts[1:]
-        elif front:
-            x, parts = mean_traits(front, parts[:5], seen), parts[5:]
+        seen = np.asarray(obs, np.float32)
+        if seen.shape[-1:] != (self.spec.layers[0],):
+            raise ValueError(f"this policy reads {self.spec.layers[0]} observations; got shape {seen.shape}")
+        front = self.spec.front
+        count = len(front.shapes) if front else 0
+        own, parts = self._parts[:count], self._parts[count:]
+        x = self._in_front(own, seen)
         for matrix, bias in parts[:-1]:
             x = x @ matrix + bias
             x = np.tanh(x) if self.spec.activation == "tanh" else np.maximum(x, np.float32(0))
         matrix, bias = parts[-1]
         x = x @ matrix + bias
-        logits = judge_pairs(front, self._parts[:5], seen, x[..., :-1]) if isinstance(front, Pairs) else x[..., :-1]
-        return logits, x[..., -1]
+        said, value = x[..., :-1], x[..., -1]
+        if isinstance(front, Pairs):
+            return judge_pairs(front, own, seen, said), value
+        return (judge_places(front, own, seen, said) if isinstance(front, Places) else said), value
+
+    def _in_front(self, own: Sequence[Weights], seen: np.ndarray) -> np.ndarray:
+        """What the first dense layer reads, by the weights of what stands in front of it."""
+        front = self.spec.front
+        if isinstance(front, Grid):
+            return look_ahead(front, *own[0], seen)
+        if isinstance(front, Pairs):
+            return mean_traits(front, own, seen)
+        return read_places(front, own, seen) if front else seen
 
     def logits(self, obs: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """f32 `[..., n_actions]`, `FORBIDDEN` where `mask`, of the same shape and true for what is allowed, says so."""

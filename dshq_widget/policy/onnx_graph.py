@@ -1,7 +1,7 @@
 """A policy's network as operators of ONNX (operator set 17): nodes and their constants, as plain data.
 
 `observation` f32 `[batch, n_obs]`, or u8 `[batch, *pixels]`, goes in. Every kind of network that `Policy.forward`
-computes is written: dense layers, a grid, pairs of items and spaces, and convolutions in front.
+computes is written: dense layers, a grid, pairs of items and spaces, places, and convolutions in front.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dshq_kernels.network.layers import OUTSIDE, Grid, Pairs, sweep
+from dshq_kernels.network.layers import OUTSIDE, Grid, Pairs, Places, sweep
 from dshq_widget.policy import convolutions
 from dshq_widget.policy.action_spaces import EDGE, FIRST_LOG_DEVIATION, LOG_DEVIATIONS, Actions
 from dshq_widget.policy.network import Policy
@@ -64,19 +64,24 @@ def network(graph: Graph, policy: Policy) -> tuple[str, str]:
         (graph.constant(matrix, np.float32, f"weight_{k}"), graph.constant(bias, np.float32, f"bias_{k}"))
         for k, (matrix, bias) in enumerate(dense_parts(policy))
     ]
-    pieces: tuple[str, str] = ("", "")
+    pieces, pulled = ("", ""), ""
     if isinstance(front, Grid):
         x, first = looked_ahead(graph, front, parts[0], seen, spec.layers[0]), 1
     elif isinstance(front, Pairs):
         x, pieces = traits(graph, front, parts, seen, spec.layers[0])
         first = len(front.shapes)
+    elif isinstance(front, Places):
+        x, pulled = placed(graph, front, parts, seen, spec.layers[0])
+        first = len(front.shapes)
     for matrix, bias in parts[first:-1]:
         x = graph.add(OPERATORS[spec.activation], graph.add("Gemm", x, matrix, bias))
     x = graph.add("Gemm", x, *parts[-1])
-    said = front.width if isinstance(front, Pairs) else spec.n_actions
+    said = front.said if isinstance(front, Pairs | Places) else spec.n_actions
     outputs, value = graph.cut(x, [said, 1])
     if isinstance(front, Pairs):
         outputs = judged(graph, front, parts, pieces, outputs)
+    elif isinstance(front, Places):
+        outputs = of_kinds_and_cells(graph, front, outputs, pulled)
     return outputs, graph.add("Squeeze", value, graph.constant([1]), out="value")
 
 
@@ -127,6 +132,43 @@ def judged(graph: Graph, pairs: Pairs, parts: list[tuple[str, str]], pieces: tup
     rows = graph.add("Unsqueeze", items, graph.constant([2]))
     sums = graph.add("Add", rows, graph.add("Unsqueeze", with_context, graph.constant([1])))
     return graph.reshape(dense(graph, graph.add("Relu", sums), parts[4]), [-1, pairs.actions])
+
+
+def placed(graph: Graph, front: Places, parts: list[tuple[str, str]], seen: str, n_obs: int) -> tuple[str, str]:
+    """What the dense layers read of places, and what their pulls add to each cell's logit `[batch, cells]`."""
+    sizes = [front.inputs, n_obs - front.inputs]
+    cut = graph.cut(seen, [size for size in sizes if size])
+    of_each = graph.reshape(cut[0], [-1, front.places, front.of_place])
+    named, there = graph.cut(of_each, [1, front.of_place - 1], axis=2)
+    most = graph.add("ReduceMax", graph.add("Abs", there), axes=[2], keepdims=1)
+    exists = graph.add("Cast", graph.add("Greater", most, graph.constant(0, np.float32)), to=1)  # f32
+    found = graph.add("Mul", graph.add("Relu", dense(graph, there, parts[0])), exists)  # [batch, places, traits]
+    pulls = graph.add("Mul", dense(graph, found, parts[1]), exists)  # [batch, places, reaches]
+    last = front.cells - 1
+    number = clipped(graph, graph.add("Round", graph.add("Mul", named, graph.constant(last, np.float32))), 0, last)
+    wide = graph.constant(front.columns, np.float32)
+    row = graph.add("Floor", graph.add("Div", number, wide))
+    column = graph.add("Sub", number, graph.add("Mul", row, wide))
+    square = [
+        graph.add("Mul", gap, gap)
+        for gap in (
+            graph.add("Sub", place, graph.constant(cells.astype(np.float32), np.float32))
+            for place, cells in zip((row, column), divmod(np.arange(front.cells), front.columns), strict=True)
+        )
+    ]
+    far = graph.add("Unsqueeze", graph.add("Sqrt", graph.add("Add", *square)), graph.constant([2]))
+    reach = graph.constant(np.arange(1, front.reaches + 1)[:, None], np.float32)
+    one = graph.constant(1, np.float32)
+    near = graph.add("Relu", graph.add("Sub", one, graph.add("Div", far, reach)))  # [batch, places, reaches, cells]
+    pulled = graph.add("Mul", graph.add("Unsqueeze", pulls, graph.constant([3])), near)
+    summed = graph.add("ReduceSum", pulled, graph.constant([1, 2]), keepdims=0)
+    return graph.add("Concat", graph.add("ReduceMean", found, axes=[1], keepdims=0), *cut[1:], axis=1), summed
+
+
+def of_kinds_and_cells(graph: Graph, front: Places, of_kind: str, of_cell: str) -> str:
+    """Logits `[batch, kinds * cells]`."""
+    kinds, cells = (graph.add("Unsqueeze", x, graph.constant([k])) for x, k in ((of_kind, 2), (of_cell, 1)))
+    return graph.reshape(graph.add("Add", kinds, cells), [-1, front.actions])
 
 
 def looked_ahead(graph: Graph, grid: Grid, part: tuple[str, str], seen: str, n_obs: int) -> str:

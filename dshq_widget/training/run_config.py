@@ -13,7 +13,8 @@ from dshq_widget.contract.settings import TrainConfig
 from dshq_widget.drill.compiled import CompiledDrill
 from dshq_widget.gyms.environment import Environment
 from dshq_widget.policy import ladder
-from dshq_widget.policy.compatibility import check_memory, ladder_weights
+from dshq_widget.policy.checkpoint import Checkpoint
+from dshq_widget.policy.compatibility import check_memory, ladder_weights, shape_of
 from dshq_widget.policy.network import PolicySpec
 from dshq_widget.training.latest_policy import PolicyVersion
 
@@ -31,9 +32,9 @@ class RunConfig:
             values = settings.of_drill(drill.spec).replace(algorithm.defaults)
         if "recurrent" in algorithm.refuses:
             values = values.replace({"memory": 0})
-        self.values = values.replace(algorithm.fixed)
-        self.named: set[str] = set()
         self.section: Section | None = algorithm.read(algorithm.suggested(drill.spec))
+        self.values = values.replace(algorithm.decided(self.section))
+        self.named: set[str] = set()
 
     def change(self, hyper: Mapping[str, Any]) -> None:
         """Override settings, all or nothing; raises ConfigError. The algorithm's own are given as `gate={...}` or under
@@ -44,13 +45,14 @@ class RunConfig:
         if self.algorithm.settings is not None and section is not None:
             section = sections.read(self.algorithm.settings, self.algorithm.name, section.to_json(), own)
         named = self.named | set(settings.canonical(hyper, self.values))
-        values = self.values.replace(hyper)
+        decided = self.algorithm.decided(section)
+        values = self.values.replace(decided).replace(hyper)
         if values.device == "page":
             raise settings.ConfigError(
                 "device=page is for the widget alone, whose browser then trains: use DrillWidget(device='page'), or "
                 "auto, cpu or cuda here"
             )
-        for key, fixed in self.algorithm.fixed.items():
+        for key, fixed in decided.items():
             if getattr(values, key) != fixed:
                 name = self.algorithm.name
                 raise settings.ConfigError(f"{key} cannot be set: the algorithm {name} needs {fixed!r}; remove it")
@@ -107,7 +109,16 @@ class RunConfig:
 
     def network(self) -> PolicySpec:
         """The network of these settings for the drill."""
-        return PolicySpec.for_config(self._drill.spec, self.values)
+        return PolicySpec.for_config(self.algorithm.shaped(self._drill.spec, self.section), self.values)
+
+    def network_of(self, saved: Checkpoint, name: str) -> dict[str, Any]:
+        """The settings that give this drill and algorithm the network of a file called `name`; raises CheckpointError
+        if there are none.
+        """
+        own = self.algorithm.of_layers(saved.layers)
+        section = self.algorithm.read(self.section.to_json() if self.section else {}, own)
+        shape = shape_of(saved, name, self.algorithm.shaped(self._drill.spec, section))
+        return shape | {f"{self.algorithm.name}.{key}": value for key, value in own.items()}
 
     def untrained(self) -> PolicyVersion:
         """Version 0 with this seed."""

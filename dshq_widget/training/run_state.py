@@ -101,15 +101,15 @@ class RunState:
         """Replace everything learned so far by a checkpoint; the old state is kept in a file. Raises CheckpointError,
         and changes nothing, if it does not fit or cannot be written.
         """
-        shape = compatibility.shape_of(saved, name, self._spec)
+        shape = self._config.network_of(saved, name)
         self.check(saved, name)
         arrived = self._files.put(saved)
-        before = self._config.values, self._config.named
+        before = self._config.values, self._config.named, self._config.section
         try:
             self._config.change(shape)
             kept = self._files.set_aside()
         except (OSError, ValueError) as error:
-            self._config.values, self._config.named = before
+            self._config.values, self._config.named, self._config.section = before
             arrived.unlink(missing_ok=True)
             raise CheckpointError(f"cannot load {name!r}: {error}") from error
         self.forget()

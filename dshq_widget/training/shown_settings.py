@@ -34,7 +34,8 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
     of others. Presets for a device that the algorithm refuses are left out.
     """
     algorithm = algorithms.get(name)
-    base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.fixed)
+    own = algorithm.read(algorithm.suggested(spec))
+    base = settings.of_drill(spec).replace(algorithm.defaults, algorithm.decided(own))
     unused = without_meaning(spec)
     schema = {key: entry for key, entry in settings_read.schema(name).items() if key not in unused}
     offered = {
@@ -42,7 +43,6 @@ def shown_settings(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
         for preset, row in presets.described(base).items()
         if row["values"]["device"] not in algorithm.refuses
     }
-    own = algorithm.read(algorithm.suggested(spec))
     return {
         "schema": schema,
         "defaults": base.to_json(),

@@ -86,7 +86,9 @@ class Trainer(Readings, Callbacks):
         declared = self.drill.spec.get("algorithm", "ppo") if saved is None else saved.algorithm
         self._algorithm = algorithms.get(algorithm or declared)
         self._engine = algorithms.engine(engine, ray_address, self._algorithm)
-        kept = saved.algorithm_settings if saved is not None and saved.algorithm == self._algorithm.name else {}
+        kept: Mapping[str, Any] = {}
+        if saved is not None and saved.algorithm == self._algorithm.name:
+            kept = {**saved.algorithm_settings, **self._algorithm.of_layers(saved.layers)}
         own = {**kept, **algorithms.section(algorithm_settings, self._algorithm)}
         self._algorithm.read(own)
         self._lock = threading.RLock()
@@ -455,7 +457,7 @@ class Trainer(Readings, Callbacks):
         """
         with self._lock:
             self._check_open()
-            compatibility.shape_of(saved, name, self.drill.spec)
+            self._config.network_of(saved, name)
             self._state.check(saved, name)
             self._algorithm.check_file(saved, name)
             if self._control.processes is None:
@@ -476,9 +478,10 @@ class Trainer(Readings, Callbacks):
                 raise RuntimeError("training is running: call stop() first, then load the other run")
             saved = checkpoint.load(path)
             name = os.path.basename(os.fspath(path))
-            compatibility.shape_of(saved, name, self.drill.spec)
+            shape = self._config.network_of(saved, name)
             self._state.check(saved, name)
             self._config.values = compatibility.settings_of(saved)
+            self._config.change({key: value for key, value in shape.items() if "." in key})
             self._state.forget()
             self._state.adopt(saved, Path(os.fspath(path)).expanduser())
             self._status.set("stopped", f"at version {saved.version} of the saved run")

@@ -6,10 +6,13 @@ import { memoryOf } from "../contract/memory";
 import { Grid } from "./grid";
 import { Memory } from "./memory";
 import { Pairs } from "./pairs";
+import { Places } from "./places";
+
+export type Front = Grid | Pairs | Places;
 
 interface Network {
   dense: number[]; // sizes of the dense part
-  front: Grid | Pairs | null;
+  front: Front | null;
   memory: Memory | null;
 }
 
@@ -19,11 +22,17 @@ export function readLayers(layers: readonly number[]): Network {
   if (units > 0) return { dense: [...layers.slice(0, -2), layers.at(-1)!], front: null, memory: new Memory(layers.at(-3)!, units) };
   const count = layers.slice(1).findIndex((n) => n > 0);
   if (!(count > 0)) return { dense: [...layers], front: null, memory: null };
-  const [a, b, c, d, e, f] = layers.slice(1, 1 + count).map((n) => -n) as [number, number, number, number, number, number?];
-  const front = f === undefined ? new Grid(a, b, c, d, e) : new Pairs(a, b, c, d, e, f);
+  const front = readFront(layers.slice(1, 1 + count).map((n) => -n) as Sizes);
   const dense = [front.features + layers[0]! - front.inputs, ...layers.slice(1 + count)];
-  if (front instanceof Pairs) dense[dense.length - 1] = front.width + 1;
+  if (!(front instanceof Grid)) dense[dense.length - 1] = front.said + 1;
   return { dense, front, memory: null };
+}
+
+type Sizes = [number, number, number, number, number, number?, number?];
+
+function readFront([a, b, c, d, e, f, g]: Sizes): Front {
+  if (f === undefined) return new Grid(a, b, c, d, e);
+  return g === undefined ? new Pairs(a, b, c, d, e, f) : new Places(a, b, c, d, e, f, g);
 }
 
 /** Weights of a network, all layers together. */

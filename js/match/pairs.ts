@@ -28,6 +28,7 @@ export class Pairs {
   readonly inputs: number; // observations that they read
   readonly features: number; // mean traits of items, then of spaces
   readonly floats: number; // of their weights
+  readonly said: number; // what the dense layers say besides the value: the context
   private readonly items: Kind;
   private readonly spaces: Kind;
   private readonly last: number; // where the weights from a pair's sum to its logit begin
@@ -48,6 +49,7 @@ export class Pairs {
     this.spaces = new Kind(spaces, ofSpace, items * ofItem, (ofItem + 1) * traits, parts + toParts, traits, width);
     this.inputs = items * ofItem + spaces * ofSpace;
     this.features = 2 * traits;
+    this.said = width;
     this.last = parts + 2 * toParts;
     this.floats = this.last + width + 1;
     this.logits = new Float32Array(items * spaces);

@@ -5,17 +5,16 @@
  */
 
 import type { Activation, Bytes } from "../contract/protocol";
-import type { Grid } from "./grid";
-import { countFloats, readLayers } from "./layers";
+import { Grid } from "./grid";
+import { countFloats, type Front, readLayers } from "./layers";
 import type { Memory } from "./memory";
-import { Pairs } from "./pairs";
 
 export class Policy {
   readonly probabilities: Float32Array; // [n_actions], of the last forward()
   value = 0; // of the last forward()
   private readonly weights: Float32Array;
   private readonly outputs: Float32Array[]; // one per dense layer after the input
-  private readonly front: Grid | Pairs | null;
+  private readonly front: Front | null;
   private readonly memory: Memory | null;
   private readonly sizes: readonly number[]; // what each dense layer reads
   private readonly features: Float32Array; // what stands in front gives it
@@ -85,7 +84,7 @@ export class Policy {
       input = output;
     }
     this.value = input[input.length - 1]!;
-    if (this.front instanceof Pairs) input = this.front.judge(this.weights, input);
+    if (this.front && !(this.front instanceof Grid)) input = this.front.judge(this.weights, input);
     if (allowed) this.probabilities.forEach((_, k) => (input[k] = allowed[k] ? input[k]! : -Infinity));
     softmax(input, this.probabilities);
   }
@@ -94,7 +93,7 @@ export class Policy {
   gradient(action: number, out: Float32Array): void {
     let slope = new Float32Array(this.probabilities.length + 1); // of log p by this layer's output; the value has no part in it
     this.probabilities.forEach((p, k) => (slope[k] = (k === action ? 1 : 0) - p));
-    if (this.front instanceof Pairs) slope = this.front.judged(this.weights, slope);
+    if (this.front && !(this.front instanceof Grid)) slope = this.front.judged(this.weights, slope);
     let end = this.weights.length;
     for (let k = this.outputs.length - 1; k >= 0; k--) {
       const [rows, columns] = [this.sizes[k]!, slope.length];

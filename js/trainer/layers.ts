@@ -23,11 +23,15 @@ export interface Pairs extends Common {
   kind: "pairs";
   sizes: readonly [items: number, ofItem: number, spaces: number, ofSpace: number, traits: number, width: number];
 }
-export type Front = Grid | Pairs;
+export interface Places extends Common {
+  kind: "places";
+  sizes: readonly [rows: number, columns: number, places: number, ofPlace: number, traits: number, reaches: number, kinds: number];
+}
+export type Front = Grid | Pairs | Places;
 
 export interface Network {
   front: Front | null;
-  /** Sizes of the dense layers, a memory left out. With pairs the last one says a context and the value, not logits. */
+  /** Sizes of the dense layers, a memory left out. With pairs and places the last one says other numbers than logits, and the value. */
   dense: readonly number[];
   /** Units of the memory before the outputs, 0 without one. */
   memory: number;
@@ -47,6 +51,11 @@ export function parse(all: readonly number[]): Network | null {
     const [items, , spaces, , , width] = front.sizes;
     if (dense.at(-1) !== items * spaces + 1) return null;
     dense[dense.length - 1] = width + 1;
+  }
+  if (front?.kind === "places") {
+    const [rows, columns, , , , , kinds] = front.sizes;
+    if (dense.at(-1) !== kinds * rows * columns + 1) return null;
+    dense[dense.length - 1] = kinds + 1;
   }
   dense.unshift(front ? front.features + layers[0]! - front.inputs : layers[0]!);
   return Math.min(layers[0]!, ...dense) < 1 ? null : { front, dense, memory };
@@ -101,6 +110,20 @@ function readFront(sizes: readonly number[]): Front | null {
       features: WAYS * maps,
       shapes: [[planes, 2 * maps]],
       work: cells * maps * (2 * planes + WAYS * (sweeps + 1)),
+    };
+  }
+  if (sizes.length === 7) {
+    const [rows, columns, places, ofPlace, traits, reaches] = sizes as Places["sizes"];
+    if (rows * columns < 2 || ofPlace < 2) return null;
+    return {
+      kind: "places",
+      sizes: sizes as Places["sizes"],
+      inputs: places * ofPlace,
+      features: traits,
+      shapes: [
+        [ofPlace - 1, traits],
+        [traits, reaches],
+      ],
     };
   }
   if (sizes.length !== 6) return null;

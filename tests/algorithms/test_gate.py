@@ -16,9 +16,10 @@ from dshq_widget.algorithms.gate.continuous_trainer import ContinuousTrainer
 from dshq_widget.algorithms.gate.experience import Experience, ExperienceBuffer, training_rewards
 from dshq_widget.algorithms.gate.games import annealed
 from dshq_widget.algorithms.gate.gate import SimulationGate, sends
-from dshq_widget.algorithms.gate.network import LAYERS, SIZE, GateNetwork
+from dshq_widget.algorithms.gate.network import LAYOUTS, GateNetwork
 from dshq_widget.algorithms.gate.proposal import propose
 from dshq_widget.algorithms.gate.settings import GateSettings
+from dshq_widget.algorithms.gate.shape import LAYERS
 from dshq_widget.contract.settings import ConfigError
 from dshq_widget.policy.network import Policy
 
@@ -297,35 +298,63 @@ class TestBuffer:
         assert buffer.added == 1200 and not broken and buffer.pending == 0
 
 
-class TestNetwork:
-    def test_it_has_the_parameters_of_the_design_and_a_reward_head(self):
-        assert SIZE == 15_217 + 17
+def features(rng, n):
+    """Features as the drill has them: five places or fewer, each a chunk and what is there; then energies."""
+    x = rng.random((n, 28)).astype(np.float32)
+    x[:, 0:25:5] = (rng.integers(0, 400, (n, 5)) / 399).astype(np.float32)
+    x[:, :25].reshape(n, 5, 5)[rng.random((n, 5)) < 0.2] = 0
+    return x
 
-    def test_the_flat_network_is_the_same_policy(self):
-        network = GateNetwork.initial(3)
-        network.views["wv"][:] = 0.25
-        x = np.random.default_rng(0).random((16, 28), np.float32)
+
+def learned(kind, seed=3):
+    """A network in which nothing is zero."""
+    network = GateNetwork.initial(seed, kind)
+    network.flat += np.random.default_rng(seed).normal(0, 0.1, network.flat.shape).astype(np.float32)
+    return network
+
+
+NETWORKS = pytest.mark.parametrize("kind", ["places", "source"])
+
+
+class TestNetwork:
+    def test_the_sources_network_has_the_parameters_of_the_design_and_a_reward_head(self):
+        assert LAYOUTS["source"].size == 15_217 + 17
+
+    @NETWORKS
+    def test_the_flat_network_is_the_same_policy(self, kind):
+        network, x = learned(kind), features(np.random.default_rng(0), 16)
         chunk_logits, type_logits, value, _ = network.forward(x)
-        flat = Policy(LAYERS, "relu", network.blob())
+        flat = Policy(LAYERS[kind], "relu", network.blob())
         logits, same_value = flat.forward(x)
         chances = flat.probabilities(x)
         heads = losses.Heads.of(chunk_logits, type_logits)
         of_chunk, combat = heads.chunk, heads.combat
-        np.testing.assert_allclose(logits[:, 400:800], chunk_logits, atol=1e-5)
+        np.testing.assert_allclose(logits[:, 400:800], chunk_logits, atol=2e-5)
         np.testing.assert_allclose(chances[:, 800:], of_chunk * combat[:, None], atol=1e-6)
         np.testing.assert_allclose(chances[:, 400:800], of_chunk * (1 - combat)[:, None], atol=1e-6)
         np.testing.assert_allclose(same_value, value, atol=1e-5)
         assert chances[:, :400].max() < 1e-9, "waiting is the gate's business"
 
-    def test_flat_weights_come_back(self):
-        network = GateNetwork.initial(3)
+    @NETWORKS
+    def test_flat_weights_come_back(self, kind):
+        network = learned(kind)
         assert np.array_equal(GateNetwork.from_blob(network.blob()).flat, network.flat)
         blob = network.blob()
-        blob[-5] += 1
+        blob[-4] += 1
         with pytest.raises(ValueError, match="train with algorithm gate"):
             GateNetwork.from_blob(blob)
         with pytest.raises(ValueError, match="got shape"):
             GateNetwork.from_blob(blob[:-1])
+
+    def test_a_chunk_is_judged_by_where_it_lies_to_a_place(self):
+        """Chunks 47 and 67 lie beside one another; 47 and 57 do not, though their numbers are nearer."""
+        network = GateNetwork(np.zeros(LAYOUTS["places"].size, np.float32))
+        network.views["wp"][:], network.views["wr"][:, 2] = 0.25, 0.25  # all traits pull within three chunks
+        x = np.zeros((1, 28), np.float32)
+        x[0, 5:10] = (47 / 399, 0.5, 0, 0.5, 0.5)
+        (logits,) = network.forward(x)[0]
+        assert logits.argmax() == 47 and logits[67] == pytest.approx(logits[46]) == pytest.approx(logits[47] * 2 / 3)
+        assert logits[57] == 0 and logits[0] == 0, "far away; and an empty place is none"
 
     @pytest.mark.parametrize("loss", ["policy_gradient", "target_shaping"])
     def test_gradients_are_those_of_finite_differences(self, loss):
@@ -373,11 +402,10 @@ class TestNetwork:
             slope = (value(logits[0], logits[1] + step) - value(logits[0], logits[1] - step)) / 2e-5
             assert got[3][row] == pytest.approx(slope, abs=1e-6)
 
-    def test_the_networks_own_gradient(self):
+    @NETWORKS
+    def test_the_networks_own_gradient(self, kind):
         rng = np.random.default_rng(2)
-        x = rng.random((4, 28)).astype(np.float32)
-        network = GateNetwork.initial(5)
-        network.views["wv"][:] = 0.1
+        x, network = features(rng, 4), learned(kind, 5)
         up = [rng.standard_normal(shape).astype(np.float32) for shape in ((4, 400), (4,), (4,))]
 
         def value(flat):
@@ -387,14 +415,15 @@ class TestNetwork:
         *_, hidden = network.forward(x)
         gradient = network.gradient(hidden, *up)
         flat = network.flat.astype(np.float64)
-        for k in rng.integers(0, SIZE, 60):
-            step = np.zeros(SIZE)
+        in_front = network.layout.places["w1"][0]
+        for k in (*rng.integers(0, len(flat), 60), *range(0, in_front, 3)):
+            step = np.zeros(len(flat))
             step[k] = 1e-5
             slope = (value(flat + step) - value(flat - step)) / 2e-5
             assert gradient[k] == pytest.approx(slope, rel=1e-3, abs=1e-3)
 
     def test_proposals(self):
-        network, x = GateNetwork.initial(0), np.random.default_rng(0).random((500, 28), np.float32)
+        network, x = GateNetwork.initial(0), features(np.random.default_rng(0), 500)
         one = np.repeat(x[:1], 4000, axis=0)
         drawn = propose(network, one, np.random.default_rng(0))
         combat = float(losses.Heads.of(*network.forward(x[:1])[:2]).combat[0])
@@ -421,7 +450,8 @@ class TestTrainer:
     @pytest.mark.parametrize("loss", ["policy_gradient", "target_shaping"])
     @pytest.mark.parametrize("priority", [False, True])
     def test_it_learns_from_decisions_that_were_never_carried_out(self, loss, priority):
-        trainer = ContinuousTrainer(filled(200), GateSettings(loss=loss, priority=priority, entropy_coef=0.0))
+        settings = GateSettings(network="source", loss=loss, priority=priority, entropy_coef=0.0, learning_rate=0.001)
+        trainer = ContinuousTrainer(filled(200), settings)
         x = np.random.default_rng(9).random((50, 28), np.float32)
 
         def chance():
@@ -482,7 +512,7 @@ class TestTrainer:
     def test_a_gradient_that_is_not_finite_is_skipped(self):
         trainer = ContinuousTrainer(filled())
         batch = trainer.buffer.newest(16)
-        batch["observation"][0, 0] = np.inf
+        batch["observation"][0, 1] = np.inf
         with np.errstate(all="ignore"):
             assert trainer.step(batch=batch) == {}
         assert trainer.skipped == 1 and trainer.get_model_for_inference().version == 0

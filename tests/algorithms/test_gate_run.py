@@ -112,7 +112,7 @@ def test_train_save_and_go_on_to_the_bit(tmp_path):
         first.train_for(updates=130, progress=False)
         path = first.save(tmp_path / "half.dshq")
     saved = checkpoint.load(path)
-    assert saved.version == 130 and saved.layers == LAYERS
+    assert saved.version == 130 and saved.layers == LAYERS["places"]
     GateNetwork.from_blob(saved.weights)
     with Trainer(path) as second:
         second.train_for(updates=130, progress=False)
@@ -121,6 +121,29 @@ def test_train_save_and_go_on_to_the_bit(tmp_path):
             assert second.metrics[key] == numbers[key], key
     assert after.version == ahead.version == 260
     assert np.array_equal(after.weights, ahead.weights)
+
+
+def test_a_file_with_the_sources_network_goes_on_with_it(tmp_path):
+    """Also one from before there was another, whose settings do not say which it is."""
+    with Trainer("territory", gate={"network": "source", "territories": 2}) as trainer:
+        trainer.train_for(updates=12, progress=False)
+        path = trainer.save(tmp_path / "source.dshq")
+    saved = checkpoint.load(path)
+    assert saved.layers == LAYERS["source"]
+    unsaid = {key: value for key, value in saved.algorithm_settings.items() if key != "network"}
+    checkpoint.save(path, dataclasses.replace(saved, algorithm_settings=unsaid))
+    with Trainer(path) as second:
+        assert second.algorithm_settings["network"] == "source"
+        second.train_for(updates=3, progress=False)
+        assert second.latest_policy().version == 15 and second.latest_policy().layers == LAYERS["source"]
+    with Trainer("territory", gate={"territories": 2}) as other:
+        assert other.algorithm_settings["network"] == "places"
+        other.load(path)
+        assert other.algorithm_settings["network"] == "source" and other.version == 12
+        assert np.array_equal(other.latest_policy().weights, saved.weights)
+    with pytest.raises(CheckpointError, match="layers"):
+        Trainer(path, gate={"network": "places"})
+    assert main(["evaluate", str(path), "--matches", "4", "--json"]) == 0
 
 
 def test_a_file_is_evaluated_through_its_gate(tmp_path, capsys):

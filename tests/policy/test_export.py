@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from dshq_kernels.network.layers import Grid, Pairs, written
+from dshq_kernels.network.layers import Grid, Pairs, Places, written
 from dshq_widget.drill.compiled import compile_drill
 from dshq_widget.drills.ball import Ball
 from dshq_widget.drills.snake import Snake
@@ -35,6 +35,7 @@ def trained_like(layers, seed=0) -> np.ndarray:
 
 OBSERVATIONS = 1000
 GRID, PAIRS = Grid(rows=4, columns=5, planes=2, maps=3, sweeps=3), Pairs(4, 3, 5, 2, 8, 16)
+PLACES = Places(rows=4, columns=5, places=3, of_place=3, traits=8, reaches=4, kinds=2)
 DRILLS = {
     "dense": (28, 64, 64, 31),
     "no hidden layer": (4, 3),
@@ -42,6 +43,8 @@ DRILLS = {
     "grid": (GRID.inputs, *written(GRID), 16, 5),
     "grid and more": (GRID.inputs + 3, *written(GRID), 16, 5),
     "pairs": (PAIRS.inputs, *written(PAIRS), 24, 21),
+    "places": (PLACES.inputs, *written(PLACES), 24, PLACES.actions + 1),
+    "places and more": (PLACES.inputs + 2, *written(PLACES), 24, PLACES.actions + 1),
     "pairs and more": (PAIRS.inputs + 2, *written(PAIRS), 24, 21),
 }
 BOUNDED = spaces.Box(np.array([-2, 0, -1], np.float32), np.array([2, 10, 5], np.float32))
@@ -89,6 +92,11 @@ def seen(rng, policy, front=None) -> np.ndarray:
     obs = rng.standard_normal((OBSERVATIONS, policy.spec.layers[0]), np.float32)
     if isinstance(front, Grid):
         obs[:, front.planes * front.cells : front.inputs] = np.eye(front.cells)[rng.integers(0, front.cells, len(obs))]
+    if isinstance(front, Places):
+        places = obs[:, : front.inputs].reshape(-1, front.places, front.of_place)
+        places[..., 0] = rng.integers(0, front.cells, places.shape[:2]) / (front.cells - 1)
+        places[rng.random(places.shape[:2]) < 0.3] = 0
+        obs[:, : front.inputs] = places.reshape(len(obs), -1)
     return obs
 
 

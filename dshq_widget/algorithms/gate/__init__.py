@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dshq_widget.algorithms.algorithm import Algorithm, one_process
 from dshq_widget.algorithms.gate.settings import GateSettings
-from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, HIDDEN_SIZES
+from dshq_widget.algorithms.gate.shape import ACTIVATION, FIELDS, LAYERS, NETWORKS
 
 if TYPE_CHECKING:
     from dshq_widget.policy.checkpoint import Checkpoint
@@ -22,6 +22,16 @@ def suits(spec: Mapping[str, Any]) -> None:
             f"the algorithm gate judges spawns of the drill territory; {spec['name']!r} has no state {missing[0]!r}: "
             "choose the drill territory, or the algorithm ppo"
         )
+
+
+def network(settings: GateSettings) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """See `Algorithm.network`."""
+    return NETWORKS[settings.network]
+
+
+def of_layers(layers: Sequence[int]) -> dict[str, Any]:
+    """See `Algorithm.of_layers`."""
+    return {"network": "source" if tuple(layers) == LAYERS["source"] else "places"}
 
 
 def summary(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,8 +56,8 @@ def evaluate(drill: Any, saved: Checkpoint, episodes: int, seed: int, greedy: bo
     from dshq_widget.policy.evaluate import summary
 
     gate = SimulationGate(sections.read(GateSettings, "gate", saved.algorithm_settings))
-    network = GateNetwork.from_blob(saved.weights)
-    returns, signals = play_gated(drill, network, gate, episodes, seed=seed, greedy=greedy)
+    policy = GateNetwork.from_blob(saved.weights)
+    returns, signals = play_gated(drill, policy, gate, episodes, seed=seed, greedy=greedy)
     lengths = np.full(episodes, drill.spec["time_limit"] // drill.spec["action_repeat"])
     return summary(returns, lengths, drill.spec["target"]) | {"gate_signal_mean": float(signals.mean())}
 
@@ -58,7 +68,9 @@ ALGORITHM = Algorithm(
     "gate",
     one_process("dshq_widget.algorithms.gate.run:run"),
     settings=GateSettings,
-    fixed={"hidden_sizes": HIDDEN_SIZES, "activation": ACTIVATION, "separate_value_net": False},
+    fixed={"activation": ACTIVATION, "separate_value_net": False},
+    network=network,
+    of_layers=of_layers,
     summary=summary,
     evaluate=evaluate,
     suits=suits,

@@ -16,7 +16,7 @@ import numpy as np
 
 from dshq_widget.algorithms.gate import losses
 from dshq_widget.algorithms.gate.experience import ExperienceBuffer, training_rewards
-from dshq_widget.algorithms.gate.network import SIZE, Adam, GateNetwork
+from dshq_widget.algorithms.gate.network import Adam, GateNetwork
 from dshq_widget.algorithms.gate.settings import GateSettings
 from dshq_widget.learning.generator import pack_generator, unpack_generator
 
@@ -48,9 +48,10 @@ class ContinuousTrainer:
     ) -> None:
         self.buffer, self.settings, self.on_version = buffer, settings or GateSettings(), on_version
         self.rng = np.random.default_rng([seed, 0x57E9])
-        self.adam, self.baseline = Adam(), 0.0
+        network = GateNetwork.initial(seed, self.settings.network)
+        self.adam, self.baseline = Adam(network.layout.size), 0.0
         self.skipped = self.failed = 0
-        self._model = Model(0, GateNetwork.initial(seed))
+        self._model = Model(0, network)
         self._thread: threading.Thread | None = None
         self._end = threading.Event()
         self._pause = threading.Event()
@@ -115,7 +116,7 @@ class ContinuousTrainer:
 
     def load(self, network: GateNetwork) -> None:
         """Go on from other weights with a fresh optimiser, as the next version."""
-        self.adam = Adam()
+        self.adam = Adam(network.layout.size)
         self._publish(Model(self._model.version + 1, network))
 
     def _publish(self, model: Model) -> None:
@@ -181,7 +182,8 @@ class ContinuousTrainer:
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take over what `state` returned, after `load`."""
-        if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, SIZE):
+        size = self._model.network.layout.size
+        if "train.gate.adam" not in state or state["train.gate.adam"].shape != (2, size):
             return
         self.adam.mean, self.adam.square = (row.copy() for row in state["train.gate.adam"])
         version, self.adam.steps, self.skipped, self.failed = state["train.gate.numbers"].tolist()

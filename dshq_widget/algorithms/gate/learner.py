@@ -57,7 +57,8 @@ class GateLearner(Learner):
     def load(self, blob: np.ndarray) -> None:
         """Raises ValueError for weights that are not those of a gate's policy; version 0 has none yet."""
         fresh = np.array_equal(blob, self._untrained)
-        self.trainer.load(GateNetwork.initial(self._seed) if fresh else GateNetwork.from_blob(blob))
+        first = GateNetwork.initial(self._seed, self.trainer.settings.network)
+        self.trainer.load(first if fresh else GateNetwork.from_blob(blob))
 
     def state(self) -> dict[str, np.ndarray]:
         return self.trainer.state()

@@ -1,97 +1,169 @@
-"""The gate's policy: 28 features -> 32 -> 16, from there a chunk head (32, then 400) and a type head (1).
+"""The gate's policy, one of two networks, by 28 features of which 25 say five places.
 
-Small enough for numpy: forward pass, gradient and Adam. `blob` writes the same function as a plain network of layers
-`LAYERS`, which every player, file and page of the package can read: each action's logit is the sum of its chunk's and
-its type's, so its probability is the product of the two. `wait` gets a logit that no proposal ever has; the gate waits.
+`places` takes the places' chunks apart into column and row: a chunk's logit is what the places pull by where it lies to
+them (dshq_kernels/network/places.py), a type's comes from the places' mean traits and the other features -> 32 -> 16.
+`source` (Nexus of Mind, 2026-01-21) reads all 28 as they are: 28 -> 32 -> 16, from there a chunk head (32, then 400),
+and a type head (1).
+
+Small enough for numpy: forward pass, gradient and Adam. `blob` writes the same function as a network of `LAYERS`, which
+files and pages can read: each action's logit is the sum of its chunk's and its type's, so its probability is the
+product of the two. `wait` gets a logit that no proposal ever has; the gate waits.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+import math
 
 import numpy as np
 
-from dshq_widget.algorithms.gate.shape import CHUNK_HIDDEN, CHUNKS, FIRST, LAYERS, N_FEATURES, SECOND, SIGNED
+from dshq_kernels.network.layers import Places, parse
+from dshq_kernels.network.places import nearness, read_places, seen_of_each, traits_of_each
+from dshq_widget.algorithms.gate.shape import (
+    ACTIVATION,
+    CHUNK_HIDDEN,
+    CHUNKS,
+    FIRST,
+    LAYERS,
+    SECOND,
+    SIGNED,
+)
+from dshq_widget.policy.network import PolicySpec
 
 NEVER = -30.0
 """Logit of `wait`: e^-30 of a proposal's probability."""
-
-SHAPES = {
-    "w1": (N_FEATURES, FIRST),
-    "b1": (FIRST,),
-    "w2": (FIRST, SECOND),
-    "b2": (SECOND,),
-    "wc": (SECOND, CHUNK_HIDDEN),
-    "bc": (CHUNK_HIDDEN,),
-    "wo": (CHUNK_HIDDEN, CHUNKS),
-    "bo": (CHUNKS,),
-    "wt": (SECOND, 1),
-    "bt": (1,),
-    "wv": (SECOND, 1),
-    "bv": (1,),
-}
-"""Parameters by name, in the order in which they lie in `flat`; `wv`, `bv` are the reward head (17 of 15,234)."""
-ENDS = np.cumsum([np.prod(shape) for shape in SHAPES.values()]).tolist()
-PLACES = dict(zip(SHAPES, zip([0, *ENDS], ENDS, strict=False), strict=True))
-SIZE = ENDS[-1]
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Adam: Kingma and Ba, 2015."""
 
 
+class Layout:
+    """Where the parameters of one network lie in a row: `shapes` by name, in order, and `places`, where each begins and
+    ends. `layers`: names of W and b of what is not a head of one unit; `wt`, `bt` are the type's, `wv`, `bv` the
+    reward's.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.spec = PolicySpec(LAYERS[kind], ACTIVATION)
+        front = self.spec.front
+        self.front = front if isinstance(front, Places) else None
+        names = (("wp", "bp"), ("wr", "br"), ("w1", "b1"), ("w2", "b2"), ("wc", "bc"), ("wo", "bo"))
+        inputs, own = parse(self.spec.layers)[1][0], self.front.shapes if self.front else ()
+        chunk_head = () if self.front else ((SECOND, CHUNK_HIDDEN), (CHUNK_HIDDEN, CHUNKS))
+        sizes = [*own, (inputs, FIRST), (FIRST, SECOND), *chunk_head]
+        first = 2 - len(own)
+        self.layers = names[first : first + len(sizes)]
+        heads = {("wt", "bt"): (SECOND, 1), ("wv", "bv"): (SECOND, 1)}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        for (w, b), shape in (dict(zip(self.layers, sizes, strict=True)) | heads).items():
+            self.shapes |= {w: shape, b: shape[1:]}
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()]).tolist()
+        self.places = dict(zip(self.shapes, zip([0, *ends], ends, strict=False), strict=True))
+        self.size: int = ends[-1]
+
+
+LAYOUTS = {kind: Layout(kind) for kind in LAYERS}
+OF_SIZE = {layout.size: layout for layout in LAYOUTS.values()}
+
+
 class GateNetwork:
-    """Parameters in one row, f32 `[15234]`, with views by name."""
+    """Parameters in one row, f32, with views by name; their number says which network it is."""
 
     def __init__(self, flat: np.ndarray) -> None:
-        self.flat = flat
+        self.flat, self.layout = flat, OF_SIZE[len(flat)]
         self.views: dict[str, np.ndarray] = {}
-        for name, (begin, end) in PLACES.items():
-            self.views[name] = flat[begin:end].reshape(SHAPES[name])
+        for name, (begin, end) in self.layout.places.items():
+            self.views[name] = flat[begin:end].reshape(self.layout.shapes[name])
 
     @classmethod
-    def initial(cls, seed: int) -> GateNetwork:
-        """He initialisation (He et al., 2015), biases zero; the reward head begins at zero."""
+    def initial(cls, seed: int, kind: str = "places") -> GateNetwork:
+        """He initialisation (He et al., 2015), biases zero; the reward head and the pulls of places begin at zero."""
         rng = np.random.default_rng([seed, 0x6A7E])
-        network = cls(np.zeros(SIZE, np.float32))
-        for name in ("w1", "w2", "wc", "wo", "wt"):
-            view = network.views[name]
+        network = cls(np.zeros(LAYOUTS[kind].size, np.float32))
+        for name in ("wp", "w1", "w2", "wc", "wo", "wt"):
+            view = network.views.get(name, np.zeros((1, 0)))
             view[:] = rng.standard_normal(view.shape) * np.sqrt(2.0 / len(view))
         return network
+
+    @property
+    def _in_front(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(self.views["wp"], self.views["bp"]), (self.views["wr"], self.views["br"])]
 
     def forward(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Chunk logits f32 `[n, 400]`, type logits f32 `[n]` (positive: combat), values f32 `[n]` of features f32
         `[n, 28]`, and the hidden layers for `gradient`.
         """
-        p, zero = self.views, np.float32(0)
+        p, zero, front = self.views, np.float32(0), self.layout.front
+        hidden = {"x": x}
+        if front:
+            cell, there, exists = seen_of_each(front, x)
+            traits = traits_of_each(self._in_front, there, exists)
+            near = nearness(front)[cell].reshape(len(x), -1, CHUNKS)
+            pulls = ((traits @ p["wr"] + p["br"]) * exists[..., None]).reshape(len(x), 1, -1)
+            x = read_places(front, self._in_front, x)
+            hidden = {"x": x, "there": there, "exists": exists, "traits": traits, "near": near}
         h1 = np.maximum(x @ p["w1"] + p["b1"], zero)
         h2 = np.maximum(h1 @ p["w2"] + p["b2"], zero)
-        hc = np.maximum(h2 @ p["wc"] + p["bc"], zero)
-        chunk = hc @ p["wo"] + p["bo"]
+        if front:
+            chunk = (pulls @ near)[:, 0]
+        else:
+            hidden["hc"] = np.maximum(h2 @ p["wc"] + p["bc"], zero)
+            chunk = hidden["hc"] @ p["wo"] + p["bo"]
         kind = (h2 @ p["wt"] + p["bt"])[:, 0]
         value = (h2 @ p["wv"] + p["bv"])[:, 0]
-        return chunk, kind, value, {"x": x, "h1": h1, "h2": h2, "hc": hc}
+        return chunk, kind, value, hidden | {"h1": h1, "h2": h2}
 
     def gradient(
         self, hidden: dict[str, np.ndarray], d_chunk: np.ndarray, d_kind: np.ndarray, d_value: np.ndarray
     ) -> np.ndarray:
-        """f32 `[15234]`: the gradient of a loss, given its derivatives by the outputs of `forward`."""
-        p, out = self.views, GateNetwork(np.empty(SIZE, np.float32))
-        g, h1, h2, hc = out.views, hidden["h1"], hidden["h2"], hidden["hc"]
-        g["wo"][:], g["bo"][:] = hc.T @ d_chunk, d_chunk.sum(0)
-        d_hc = (d_chunk @ p["wo"].T) * (hc > 0)
-        g["wc"][:], g["bc"][:] = h2.T @ d_hc, d_hc.sum(0)
+        """f32, as the parameters: the gradient of a loss, given its derivatives by the outputs of `forward`."""
+        p, out = self.views, GateNetwork(np.empty(self.layout.size, np.float32))
+        g, h1, h2 = out.views, hidden["h1"], hidden["h2"]
         g["wt"][:, 0], g["bt"][0] = h2.T @ d_kind, d_kind.sum()
         g["wv"][:, 0], g["bv"][0] = h2.T @ d_value, d_value.sum()
-        d_h2 = d_hc @ p["wc"].T + d_kind[:, None] * p["wt"].T + d_value[:, None] * p["wv"].T
+        d_h2 = d_kind[:, None] * p["wt"].T + d_value[:, None] * p["wv"].T
+        if not self.layout.front:
+            hc = hidden["hc"]
+            g["wo"][:], g["bo"][:] = hc.T @ d_chunk, d_chunk.sum(0)
+            d_hc = (d_chunk @ p["wo"].T) * (hc > 0)
+            g["wc"][:], g["bc"][:] = h2.T @ d_hc, d_hc.sum(0)
+            d_h2 += d_hc @ p["wc"].T
         d_h2 *= h2 > 0
         g["w2"][:], g["b2"][:] = h1.T @ d_h2, d_h2.sum(0)
         d_h1 = (d_h2 @ p["w2"].T) * (h1 > 0)
         g["w1"][:], g["b1"][:] = hidden["x"].T @ d_h1, d_h1.sum(0)
+        if self.layout.front:
+            self._gradient_of_places(g, hidden, d_chunk, d_h1 @ p["w1"].T)
         return out.flat
 
+    def _gradient_of_places(
+        self, g: dict[str, np.ndarray], hidden: dict[str, np.ndarray], d_chunk: np.ndarray, d_x: np.ndarray
+    ) -> None:
+        """Writes the gradient of what stands in front into `g`; `d_x`: by what the first dense layer reads."""
+        front, p, traits = self.layout.front, self.views, hidden["traits"]
+        assert front is not None
+        exists = hidden["exists"][..., None]
+        d_pulls = (hidden["near"] @ d_chunk[..., None]).reshape(*traits.shape[:2], front.reaches) * exists
+        g["wr"][:], g["br"][:] = np.einsum("npt,npr->tr", traits, d_pulls), d_pulls.sum((0, 1))
+        d_traits = d_pulls @ p["wr"].T + d_x[:, None, : front.traits] / front.places
+        d_traits = d_traits * (traits > 0) * exists
+        g["wp"][:], g["bp"][:] = np.einsum("npf,npt->ft", hidden["there"], d_traits), d_traits.sum((0, 1))
+
     def blob(self) -> np.ndarray:
-        """The same policy as flat weights of a network of layers `LAYERS`, f32; the last output is the value."""
+        """The same policy as flat weights of a network of `LAYERS`, f32; the last output is the value."""
+        p, layout = self.views, self.layout
+        parts = [p[name] for pair in layout.layers[: 4 if layout.front else 2] for name in pair]
+        return np.concatenate(
+            [part.ravel() for part in (*parts, *(self._heads() if layout.front else self._outputs()))]
+        )
+
+    def _heads(self) -> list[np.ndarray]:
+        """W and b of the last layer behind places: what is said of waiting, energy and combat, and the value."""
+        p, zero = self.views, np.zeros((SECOND, 1), np.float32)
+        return [np.hstack([zero, zero, p["wt"], p["wv"]]), np.array([NEVER, 0, p["bt"][0], p["bv"][0]], np.float32)]
+
+    def _outputs(self) -> list[np.ndarray]:
+        """The last two layers of the source's network, W with b as the last row: chunks and signed heads, actions."""
         p = self.views
-        third = np.zeros((SECOND + 1, CHUNK_HIDDEN + SIGNED), np.float32)  # the last row is the bias
+        third = np.zeros((SECOND + 1, CHUNK_HIDDEN + SIGNED), np.float32)
         third[:-1, :CHUNK_HIDDEN], third[-1, :CHUNK_HIDDEN] = p["wc"], p["bc"]
         for k, (w, b) in enumerate((("wt", "bt"), ("wv", "bv"))):
             at = CHUNK_HIDDEN + 2 * k
@@ -105,26 +177,28 @@ class GateNetwork:
         last[CHUNK_HIDDEN, 2 * CHUNKS : 3 * CHUNKS] = 1
         last[CHUNK_HIDDEN + 1, 2 * CHUNKS : 3 * CHUNKS] = -1
         last[CHUNK_HIDDEN + 2, -1], last[CHUNK_HIDDEN + 3, -1] = 1, -1
-        parts = (p["w1"], p["b1"], p["w2"], p["b2"], third, last)
-        return np.concatenate([part.ravel() for part in parts])
+        return [third, last]
 
     @classmethod
     def from_blob(cls, blob: np.ndarray) -> GateNetwork:
         """The inverse of `blob`. Raises ValueError for weights that are not the gate's."""
-        sizes = [n_in * n_out + n_out for n_in, n_out in pairwise(LAYERS)]
-        if blob.shape != (sum(sizes),):
-            raise ValueError(f"the gate's network has {sum(sizes)} weights of layers {LAYERS}; got shape {blob.shape}")
-        first, second, third, last = np.split(np.asarray(blob, np.float32), np.cumsum(sizes)[:-1])
-        third = third.reshape(SECOND + 1, -1)
-        last = last.reshape(CHUNK_HIDDEN + SIGNED + 1, -1)
-        network = cls(np.zeros(SIZE, np.float32))
-        g = network.views
-        g["w1"][:], g["b1"][:] = first[:-FIRST].reshape(N_FEATURES, FIRST), first[-FIRST:]
-        g["w2"][:], g["b2"][:] = second[:-SECOND].reshape(FIRST, SECOND), second[-SECOND:]
-        g["wc"][:], g["bc"][:] = third[:-1, :CHUNK_HIDDEN], third[-1, :CHUNK_HIDDEN]
-        g["wo"][:], g["bo"][:] = last[:CHUNK_HIDDEN, CHUNKS : 2 * CHUNKS], last[-1, CHUNKS : 2 * CHUNKS]
-        for k, (w, b) in enumerate((("wt", "bt"), ("wv", "bv"))):
-            g[w][:, 0], g[b][0] = third[:-1, CHUNK_HIDDEN + 2 * k], third[-1, CHUNK_HIDDEN + 2 * k]
+        layout = next((one for one in LAYOUTS.values() if blob.shape == (one.spec.floats,)), None)
+        if layout is None:
+            known = " or ".join(f"{one.spec.floats} weights of layers {one.spec.layers}" for one in LAYOUTS.values())
+            raise ValueError(f"the gate's network has {known}; got shape {blob.shape}")
+        network = cls(np.zeros(layout.size, np.float32))
+        g, parts = network.views, layout.spec.split(np.asarray(blob, np.float32))
+        shared = layout.layers[: 4 if layout.front else 2]
+        for (w, b), part in zip(shared, parts, strict=False):
+            g[w][:], g[b][:] = part
+        matrix, bias = parts[len(shared)]
+        at = (2, 3)
+        if not layout.front:
+            last, columns, at = parts[-1], slice(CHUNKS, 2 * CHUNKS), (CHUNK_HIDDEN, CHUNK_HIDDEN + 2)
+            g["wc"][:], g["bc"][:] = matrix[:, :CHUNK_HIDDEN], bias[:CHUNK_HIDDEN]
+            g["wo"][:], g["bo"][:] = last[0][:CHUNK_HIDDEN, columns], last[1][columns]
+        for (w, b), k in zip((("wt", "bt"), ("wv", "bv")), at, strict=True):
+            g[w][:, 0], g[b][0] = matrix[:, k], bias[k]
         if not np.array_equal(network.blob(), blob):
             raise ValueError(
                 "these weights are not those of a gate's policy (chunk and type heads): train with algorithm gate"
@@ -133,11 +207,11 @@ class GateNetwork:
 
 
 class Adam:
-    """Adam on flat parameters, f32."""
+    """Adam on `size` flat parameters, f32."""
 
-    def __init__(self) -> None:
-        self.mean: np.ndarray = np.zeros(SIZE, np.float32)
-        self.square: np.ndarray = np.zeros(SIZE, np.float32)
+    def __init__(self, size: int) -> None:
+        self.mean: np.ndarray = np.zeros(size, np.float32)
+        self.square: np.ndarray = np.zeros(size, np.float32)
         self.steps = 0
 
     def step(self, flat: np.ndarray, gradient: np.ndarray, learning_rate: float) -> np.ndarray:

@@ -34,9 +34,9 @@ def run(channel: Channel, job: Mapping[str, Any], blocks: Mapping[str, SharedBlo
     settings = sections.read(GateSettings, "gate", job.get("algorithm_settings"))
     announce(channel, f"compiling the rules of {drill.spec['title']}")
     territories = Territories(drill, settings.territories, config.seed, config.reward_weights)
-    spec = PolicySpec(LAYERS, ACTIVATION)
+    spec = PolicySpec(LAYERS[settings.network], ACTIVATION)
     gate, buffer = SimulationGate(settings), ExperienceBuffer(settings.buffer_capacity)
-    report = GateReport(proposed(drill, GateNetwork.initial(config.seed), gate, seed=config.seed))
+    report = GateReport(proposed(drill, GateNetwork.initial(config.seed, settings.network), gate, seed=config.seed))
     trainer = ContinuousTrainer(buffer, settings, seed=config.seed)
     training = Run(
         channel,

@@ -49,12 +49,16 @@ class GateSettings(Section):
     """Virtual: as fast as the machine goes. Real: in real time beside the show."""
     territories: int = setting(16, "int", "Territories", RESTART, "gate", unit="games", lo=1, hi=4096)
     """Games that make a decision every 15 s; the source has one (measured: docs/LOG.md)."""
+    network: str = setting("places", "choice", "Network", RESTART, "gate", choices=("places", "source"))
+    """Places: takes the places that it sees apart into column and row, and judges a chunk by where it lies to them.
+    Source: reads their numbers as they are (28, 32, 16 units).
+    """
     loss: str = setting(
         "policy_gradient", "choice", "Loss", NEXT_UPDATE, "gate", choices=("policy_gradient", "target_shaping")
     )
     """How a training reward changes the policy: see losses.py."""
-    entropy_coef: float = setting(0.01, "float", "Entropy coefficient", NEXT_UPDATE, "gate", lo=0.0, hi=1.0)
-    """Weight of the entropy bonus of the policy gradient."""
+    entropy_coef: float = setting(0.003, "float", "Entropy coefficient", NEXT_UPDATE, "gate", lo=0.0, hi=1.0)
+    """Weight of the entropy bonus of the policy gradient (measured for places: docs/LOG.md)."""
     priority: bool = setting(False, "bool", "Priority", NEXT_UPDATE, "gate")
     """Sample decisions in proportion to the size of their gate signal instead of uniformly."""
     reward_head: bool = setting(False, "bool", "Reward head", RESTART, "gate")

@@ -2,16 +2,24 @@ import { describe, expect, it } from "vitest";
 import type { DrillSpec } from "../../contract/protocol";
 import { lacks } from "../../trainer/engines/gpu";
 import { asNetwork, countFloats, parse, parts, shapesOf } from "../../trainer/layers";
+import { makePlan } from "../../trainer/ppo/plan";
 import type { Settings } from "../../trainer/settings";
 
 const GRID = [80, -5, -5, -2, -4, -6, 16, 5]; // 3 planes of 25 cells and 5 more observations
 const PAIRS = [31, -2, -3, -4, -5, -8, -16, 32, 9]; // 26 observations of items and spaces and 5 more
+const PLACES = [28, -20, -20, -5, -5, -32, -12, -3, 32, 16, 1201]; // 25 observations of places and 3 more
 
 describe("layers", () => {
   it("are dense, or have a grid or pairs in front", () => {
     expect(parse([5, 8, 4])).toEqual({ front: null, dense: [5, 8, 4], memory: 0 });
     expect(parse(GRID)).toMatchObject({ front: { kind: "grid", inputs: 75, features: 16 }, dense: [21, 16, 5] });
     expect(parse(PAIRS)).toMatchObject({ front: { kind: "pairs", inputs: 26, features: 16 }, dense: [21, 32, 17] });
+  });
+
+  it("may have places in front, which no plan has", () => {
+    expect(parse(PLACES)).toMatchObject({ front: { kind: "places", inputs: 25, features: 32 }, dense: [35, 32, 16, 4] });
+    expect(parse([...PLACES.slice(0, -1), 1200])).toBeNull();
+    expect(() => makePlan(PLACES, "relu", false)).toThrow("learns with the algorithm gate");
   });
 
   it("say where the weights of each begin", () => {

@@ -36,6 +36,7 @@ const padded = (width: number) => Math.ceil(width / 32) * 32;
 export function makePlan(layers: readonly number[], activation: string, separate: boolean): Plan {
   const { front, dense, memory } = asNetwork(layers);
   if (front && separate) throw new Error("separate_value_net works only with dense networks, not with a grid or pairs: set it to false.");
+  if (front?.kind === "places") throw new Error("A network with places in front learns with the algorithm gate, in the kernel.");
   const frontFloats = front ? countFloats(front.shapes) : 0;
   const rows = dense.length - 1 + Number(memory > 0);
   const numbers = new Float64Array(rows * PLAN_COLUMNS);
@@ -97,6 +98,7 @@ export function unpack(plan: Plan, block: Float32Array): Float32Array {
 /** Units of scratch memory for what stands in front: maps and ways of a grid's sweeps, traits and parts of pairs with what is said of them. */
 function roomInFront(front: Front | null, inWidth: number, outputs: number): { playing: number; learning: number } {
   if (!front) return { playing: 0, learning: 0 };
+  if (front.kind === "places") return { playing: 0, learning: 0 };
   if (front.kind === "grid") {
     const [rows, columns, , maps, sweeps] = front.sizes;
     const cells = rows * columns;

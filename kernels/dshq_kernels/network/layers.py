@@ -19,9 +19,13 @@ logit[item, space] = w . relu(item's part + space's part + context) + b: additiv
 ReLU. Their weights are those of five dense layers: to the traits of items, of spaces, to the parts of items, of spaces,
 and from the sum of parts to the logit.
 
-In `layers` either is written between the observations and the hidden sizes, as negative numbers: -rows, -columns,
+`Places` judges, for games whose action is a kind and a cell of a map and whose observations name some cells of it,
+every cell by where it lies to each of those places: places.py.
+
+In `layers` each is written between the observations and the hidden sizes, as negative numbers: -rows, -columns,
 -planes, -maps, -sweeps for a grid; -items, -numbers seen of each, -spaces, -numbers seen of each, -traits, -width of a
-part for pairs. Observations behind those that it reads go on to the next layer unchanged, behind its features.
+part for pairs; -rows, -columns, -places, -numbers seen of each, -traits, -reaches, -kinds for places. Observations
+behind those that it reads go on to the next layer unchanged, behind its features.
 
 A *memory* is an LSTM layer behind the hidden layers, where only dense layers stand before it. One of n units is written
 as -n before the outputs: `(28, 64, -32, 31)`. The layer (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997;
@@ -131,6 +135,11 @@ class Pairs:
         return self.items * self.spaces
 
     @property
+    def said(self) -> int:
+        """Outputs of the last dense layer but the value: the context."""
+        return self.width
+
+    @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of their weights, as of dense layers; the last bias is added to all logits."""
         traits, part = self.traits, (self.traits, self.width)
@@ -143,10 +152,64 @@ class Pairs:
         return self.traits * of_each + 2 * self.width * self.actions
 
 
-Front = Grid | Pairs
+@dataclass(frozen=True)
+class Places:
+    """Sizes of a layer of places, each at least 1; of each at least 2 numbers are seen, its cell first."""
+
+    rows: int
+    columns: int
+    places: int
+    of_place: int
+    traits: int
+    reaches: int
+    kinds: int
+
+    def __post_init__(self) -> None:
+        if min(astuple(self)) < 1 or self.cells < 2 or self.of_place < 2:
+            raise ValueError(
+                f"places need two cells, two numbers seen of each and at least one of everything else; got {self}"
+            )
+
+    @property
+    def cells(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def inputs(self) -> int:
+        """Number of observations it reads."""
+        return self.places * self.of_place
+
+    @property
+    def features(self) -> int:
+        """Number of outputs: mean traits."""
+        return self.traits
+
+    @property
+    def actions(self) -> int:
+        return self.kinds * self.cells
+
+    @property
+    def said(self) -> int:
+        """Outputs of the last dense layer but the value: what is said of each kind."""
+        return self.kinds
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """Shapes of its weights, as of dense layers: to a place's traits, from those to its pulls."""
+        return (self.of_place - 1, self.traits), (self.traits, self.reaches)
+
+    @property
+    def work(self) -> int:
+        """Multiplications of one decision, roughly."""
+        return self.places * (self.traits * (self.of_place + self.reaches) + self.cells * (self.reaches + 3))
+
+
+Front = Grid | Pairs | Places
+Judge = Pairs | Places
+"""Layers behind which the last dense layer gives not logits, but `said` numbers that they make logits of."""
 Weights = tuple[np.ndarray, np.ndarray]
 """Weights of one layer: W `[n_in, n_out]` and b `[n_out]`."""
-FRONTS: dict[int, type[Grid] | type[Pairs]] = {5: Grid, 6: Pairs}
+FRONTS: dict[int, type[Grid] | type[Pairs] | type[Places]] = {5: Grid, 6: Pairs, 7: Places}
 """Layers in front of the dense ones, by the number of negative numbers that encode them in `layers`."""
 
 
@@ -171,16 +234,16 @@ def parse(layers: Sequence[int]) -> tuple[Front | None, tuple[int, ...]]:
     dense = layers[1 + len(numbers) :]
     if len(numbers) not in FRONTS or not dense:
         raise ValueError(
-            "negative numbers before the hidden sizes are 5 for a grid, 6 for pairs of items and spaces; "
+            "negative numbers before the hidden sizes are 5 for a grid, 6 for pairs of items and spaces, 7 for places; "
             f"got {list(layers)}"
         )
     front = FRONTS[len(numbers)](*(-n for n in numbers))
     if front.inputs > layers[0]:
         raise ValueError(f"{front} reads {front.inputs} observations, but there are only {layers[0]}")
-    if isinstance(front, Pairs):
+    if isinstance(front, Judge):
         if dense[-1] != front.actions + 1:
             raise ValueError(f"{front} needs {front.actions} actions and a value as outputs; got {dense[-1]} outputs")
-        dense = (*dense[:-1], front.width + 1)
+        dense = (*dense[:-1], front.said + 1)
     return front, (front.features + layers[0] - front.inputs, *dense)
 
 

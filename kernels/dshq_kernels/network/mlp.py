@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from dshq_kernels.network.grid import spread_lanes
-from dshq_kernels.network.layers import GATES, Front, Grid, Pairs, memory_of, parse
+from dshq_kernels.network.layers import GATES, Front, Grid, Pairs, Places, memory_of, parse
 from dshq_kernels.network.memory import remember_lanes
 from dshq_kernels.network.pairs import addresses, scratch_units
 from dshq_kernels.simd import vector
@@ -54,6 +54,10 @@ def make_plan(layers: Sequence[int], separate: bool = False) -> np.ndarray:
     `separate`: every hidden layer is two of half the width, and the weights between them are zero and stay so.
     """
     front, dense = parse(layers)
+    if isinstance(front, Places):
+        raise ValueError(
+            "a network with places in front is played in numpy and on the page; these are compiled for others"
+        )
     if len(dense) < 2 or min(dense) < 1:
         raise ValueError(f"a network needs at least two sizes, each at least 1; got {list(layers)}")
     offset = padded(front_floats(front)) if front else 0
@@ -141,7 +145,7 @@ def front_units(plan: np.ndarray) -> int:
     front = front_of(plan)
     if isinstance(front, Grid):
         return 2 * front.cells
-    return scratch_units(front) if front else 0
+    return scratch_units(front) if isinstance(front, Pairs) else 0
 
 
 def play_scratch(plan: np.ndarray) -> int:

@@ -62,7 +62,7 @@ class TorchPPO:
         first = len(front.shapes) if front else 0
         if isinstance(front, Grid):
             x = look_ahead(front, *parts[0], obs)
-        elif front:
+        elif isinstance(front, Pairs):
             x = mean_traits(front, parts, obs)
         for matrix, bias in parts[first:-1]:
             x = activation(torch.addmm(bias, x, matrix))
