@@ -18,8 +18,8 @@ SECONDS = "1"
 ROUNDING = 1e-9
 """Decimal fractions of the prose are binary ones in the kernel."""
 
-IN_SHORT = ("watch", "drill")
-"""Lessons that also run without the slow tests: a match that learns, and a drill of one's own."""
+IN_SHORT = ("watch",)
+"""Lessons that also run whole without the slow tests. The checks of all run in test_attempts.py."""
 
 
 def of(text: Path) -> Lesson:
