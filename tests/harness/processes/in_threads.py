@@ -22,6 +22,7 @@ import pytest
 
 from dshq_widget.runtime import process, supervisor
 from dshq_widget.runtime.memory import SharedBlock
+from dshq_widget.runtime.priority import Priority
 
 PATIENCE = 120.0
 """Seconds that a role which was told to stop may take."""
@@ -161,8 +162,7 @@ def in_threads() -> Iterator[None]:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(supervisor, "_Run", ThreadRun)
-        for module in ("dshq_widget.learning.run", "dshq_widget.runtime.worker"):
-            patch.setattr(f"{module}.step_aside", lambda: None)
+        patch.setattr(Priority, "start", lambda self: self)
         try:
             yield
         finally:
