@@ -18,18 +18,6 @@ DOCUMENTS = [
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 
 
-def test_the_readme_names_every_room():
-    text = (ROOT / "README.md").read_text()
-    rooms = [
-        path.parent.name
-        for root in ("kernels/dshq_kernels", "dshq_widget")
-        for path in (ROOT / root).glob("*/__init__.py")
-    ]
-    named = re.findall(r"\w+", text[text.index("## The rooms") : text.index("## Documents")])
-    assert [room for room in rooms if room not in named] == []
-    assert len(text) <= 7000, "it is an entrance; the rest belongs into docs/"
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
 def test_files_that_are_named_are_there(document: Path):
     """Whole paths between backticks; what is built or written by hand is not looked for."""
